@@ -302,6 +302,7 @@ pub fn embed(bytes: &[u8]) -> bool {
         compile_target: None,
         constants: RecordedValues::Nothing,
         linked: false,
+        metadata: None,
         format: FORMAT_NATIVE,
         payload: b"native code",
     };

@@ -299,10 +299,20 @@ pub fn for_cpu(given: Given<'_>) -> Options {
     out.into_options()
 }
 
-/// Sorts an image's options for NVIDIA GPUs: they are for other compilers, and none is passed on.
-pub fn for_nvidia(options: &str) -> Options {
-    let removed = words(options).into_iter().map(str::to_owned).collect();
-    Options { removed, ..Options::default() }
+/// Options that ask for twice the registers of a kernel.
+pub const LARGE_REGISTERS: [&str; 4] =
+    ["-ze-opt-large-register-file", "-cl-intel-256-GRF-per-thread", "-doubleGRF", "-double-GRF"];
+/// Options that mean something for NVIDIA GPUs, beside [`LARGE_REGISTERS`].
+const OF_NVIDIA: [&str; 2] = ["-cl-fast-relaxed-math", "-cl-denorms-are-zero"];
+
+/// Parts options for NVIDIA GPUs: what is said for Intel's is understood where it has a meaning there, and else not passed on.
+pub fn for_nvidia(given: Given<'_>, misc: Option<&Misc>) -> Options {
+    let mut out = for_gpu(given, None, misc);
+    let all = std::mem::take(&mut out.kept);
+    let (kept, rest): (Vec<&str>, Vec<&str>) =
+        words(&all).into_iter().partition(|word| OF_NVIDIA.contains(word) || LARGE_REGISTERS.contains(word));
+    out.removed.extend(rest.into_iter().map(str::to_owned));
+    Options { kept: kept.join(" "), ..out }
 }
 
 /// Parts options for the compiler of an Intel GPU, by the name that ocloc knows it by; without one, what is for certain
@@ -517,6 +527,17 @@ mod tests {
 
     fn gpu(options: &str, device: Option<&str>) -> Options {
         for_gpu(Given::by_image(options), device, None)
+    }
+
+    #[test]
+    fn nvidia_gpus_get_what_has_a_meaning_there() {
+        let own = "-cl-fast-relaxed-math -ze-opt-large-register-file -cl-mad-enable -igc_opts 'DumpToCustomDir=/'";
+        let out = for_nvidia(Given::by_image(own), None);
+        assert_eq!(out.kept, "-cl-fast-relaxed-math -ze-opt-large-register-file");
+        assert!(out.removed.contains(&"-cl-mad-enable".to_owned()), "{out:?}");
+        let misc = Misc { grf_size: Some(256), ..Misc::default() };
+        let kept = for_nvidia(Given::default(), Some(&misc)).kept;
+        assert!(LARGE_REGISTERS.contains(&kept.as_str()), "{kept}");
     }
 
     #[test]

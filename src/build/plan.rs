@@ -113,10 +113,7 @@ pub fn options_for(target: &Target, image: &Image<'_>, recipe: &Recipe) -> (Opti
     let compile = Given { own: &recipe.options, trusted: &recipe.trusted_options };
     let link = Given { own: &recipe.link_options, trusted: &recipe.trusted_link_options };
     let number = |name| image.properties.number(set::MISC, name);
-    if target.spec == NVIDIA_SPEC {
-        return (options::for_nvidia(&recipe.options), options::for_nvidia(&recipe.link_options));
-    }
-    if target.spec == GPU_SPEC {
+    if target.spec == GPU_SPEC || target.spec == NVIDIA_SPEC {
         let device = match &target.backend {
             Backend::Ocloc { device } => Some(device.as_str()),
             Backend::Cpu(_) | Backend::Nvidia { .. } | Backend::Live { .. } => None,
@@ -127,6 +124,9 @@ pub fn options_for(target: &Target, image: &Image<'_>, recipe: &Recipe) -> (Opti
             large_grf: number("sycl-register-alloc-mode") == Some(2),
             esimd: number(key::ESIMD) == Some(1),
         };
+        if target.spec == NVIDIA_SPEC {
+            return (options::for_nvidia(compile, Some(&misc)), options::for_nvidia(link, None));
+        }
         return (options::for_gpu(compile, device, Some(&misc)), options::for_gpu(link, device, None));
     }
     let mut compile = options::for_cpu(compile);

@@ -9,6 +9,8 @@ use super::{Job, Unit};
 use crate::bundle::Bundle;
 use crate::bundle::format::Declared;
 use crate::bundle::image::Image;
+use crate::bundle::property::PropertySet;
+use crate::bundle::property_sets::set;
 use crate::bundle::spec_constants::{ConstantName, constants};
 use crate::compat::engine::Engine;
 use crate::compat::examine::{Examined, examine};
@@ -16,6 +18,7 @@ use crate::compat::finding::{Finding, RuleId};
 use crate::compat::fit::Subject;
 use crate::compat::gate::codes;
 use crate::compat::native::Stay;
+use crate::container::arena::Arena;
 use crate::device::cpu::CpuArch;
 use crate::device::target::Target as Facts;
 use crate::device::yaml::Place;
@@ -23,9 +26,12 @@ use crate::error::{Context as _, Error, ErrorKind, Problem, Reporter, Result};
 use crate::policy::rules::Rules;
 use crate::rewrite::embed::original_indexes;
 use crate::rewrite::embed::{Addition, FORMAT_NATIVE, earlier_additions};
+use crate::rewrite::property_sets::{KernelFacts, program_metadata};
 use crate::rewrite::specialize::{RecordedValues, Specialized};
 use crate::rewrite::specialize::{display_name, unknown_constant};
 use crate::select::Selector;
+use crate::spirv::index::{EntryPoint, Index};
+use crate::spirv::kernel::attributes::{Attributes, SubGroup};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -46,6 +52,8 @@ pub struct Plans<'a> {
     pub specialized: HashMap<Unit, Specialized>,
     /// The constants that were given values.
     pub set: BTreeSet<ConstantName>,
+    /// Facts of kernels that the runtime cannot ask an NVIDIA GPU's code for, by image: see [`metadata`].
+    pub metadata: HashMap<usize, PropertySet<'a>>,
 }
 
 /// Plans what is compiled for each target.
@@ -70,6 +78,7 @@ pub fn plans<'a>(
         linked: HashSet::new(),
         specialized: HashMap::new(),
         set: BTreeSet::new(),
+        metadata: HashMap::new(),
     };
     let used_rules = RefCell::new(BTreeSet::new());
     for (number, wanted) in wanted.iter().enumerate() {
@@ -99,6 +108,43 @@ pub fn plans<'a>(
     recipes.unused(reporter, &used_rules.into_inner());
     recipes.check(images, &plans.set)?;
     Ok(plans)
+}
+
+/// "SYCL/program metadata" of images that have none, by index, where a kernel requires anything: the compiler writes it for
+/// NVIDIA GPUs, and the images were compiled for others. Without it the runtime does not know a required work-group size, and
+/// launches a plain range with another.
+///
+/// # Errors
+/// `Input` where the arena is full.
+pub fn metadata<'a>(arena: &'a Arena, images: &[Examined<'_, '_>]) -> Result<HashMap<usize, PropertySet<'a>>> {
+    let mut all = HashMap::new();
+    for examined in images {
+        let has_own = !examined.image.properties.set(set::PROGRAM_METADATA).is_empty();
+        if has_own || examined.module.is_none() {
+            continue;
+        }
+        // What cannot be read is not compiled either.
+        let Ok(contents) = examined.image.contents() else { continue };
+        let Ok(index) = Index::read(&contents) else { continue };
+        let of_kernel = |point: &EntryPoint<'_>| {
+            let attributes = Attributes::read(&index, point.function);
+            KernelFacts {
+                name: point.name.clone().into_owned(),
+                work_group: attributes.work_group_size,
+                sub_group: match attributes.sub_group_size {
+                    Some(SubGroup::Size(size)) => Some(size),
+                    _ => None,
+                },
+                max_work_group: attributes.max_work_group_size,
+                ..KernelFacts::default()
+            }
+        };
+        let kernels: Vec<KernelFacts> = index.entry_points.iter().map(of_kernel).collect();
+        if let Some(set) = program_metadata(arena, &kernels)? {
+            all.insert(examined.image.index, set);
+        }
+    }
+    Ok(all)
 }
 
 impl Plans<'_> {
@@ -237,6 +283,7 @@ pub fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payloa
         compile_target: target.compile_target.as_deref(),
         constants: plans.specialized.get(&unit).map_or(RecordedValues::Nothing, Specialized::recorded_values),
         linked: plans.linked.contains(&unit.0),
+        metadata: plans.metadata.get(&unit.0).filter(|_| target.is_nvidia()),
         format: FORMAT_NATIVE,
         payload,
     }

@@ -51,10 +51,10 @@ impl Compiler for Compilers {
     }
 
     fn offline(&mut self, il: &[u8], device: &str, compile_options: &str, link_options: &str) -> Compiled {
-        if let Some(nvidia) = &self.nvidia {
-            return nvidia.compile(il, device);
-        }
         let options = [compile_options, link_options].join(" ");
+        if let Some(nvidia) = &self.nvidia {
+            return nvidia.compile(il, device, &options);
+        }
         match &self.ocloc {
             Some(ocloc) => ocloc.compile(il, device, options.trim()),
             None => Compiled::Hollow {

@@ -248,6 +248,10 @@ fn images<'c>(arena: &'c Arena, emit: Emit, compiled: &'c Compiled<'_, '_>) -> R
                 None => image.target = native.target,
             }
             image.properties = specialize::properties(arena, &image.properties, native.constants)?;
+            if let Some(metadata) = native.metadata {
+                image.properties.sets.retain(|known| known.name != metadata.name);
+                image.properties.sets.push(metadata.clone());
+            }
             images.push(image);
         }
     }

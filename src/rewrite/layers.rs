@@ -238,6 +238,7 @@ impl Plan<'_, '_> {
                 compile_target: None,
                 constants: RecordedValues::Nothing,
                 linked: false,
+                metadata: None,
                 format,
                 payload: image.stored,
             });

@@ -30,6 +30,7 @@ fn embedded(file: &[u8]) -> Result<usize, Error> {
         compile_target: None,
         constants: RecordedValues::Nothing,
         linked: false,
+        metadata: None,
         format: FORMAT_NATIVE,
         payload: b"native code",
     };

@@ -27,7 +27,8 @@ fn a_load_under_a_check_of_bounds_is_done_without_it() {
     let (_, zeros) =
         after.instructions(0..after.len()).filter(|(_, it)| it.opcode == Op::Variable as u16).last().unwrap();
     assert_eq!(after.decoration(zeros.word(1), Decoration::Alignment as u32), Some(128));
-    assert_eq!(after.defining(zeros.word(3)).unwrap().opcode, Op::ConstantNull as u16);
+    // llvm-spirv 15 takes no null of a number.
+    assert_eq!(after.defining(zeros.word(3)).unwrap().opcode, Op::Constant as u16);
 }
 
 #[test]

@@ -3,14 +3,15 @@
 //! Needs llvm-spirv and libclc beside LLVM and clang (`tests/real/programs.txt`); CUDA's ptxas comes from PyPI. What the code
 //! computes is seen on a GPU only: `tests/real/nvidia/builtins.py` compares the built-ins there.
 
+use crate::support::spirv::module;
 use crate::support::tools::{cuda, tool as program};
 use crate::tool::{images_of, inspect, tool};
 use crate::world::{succeed, tail, world};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Compiles images of the window library to `output`.
-fn build(output: &Path, more: &[&str]) -> Value {
+fn build_window(output: &Path, more: &[&str]) -> Value {
     program("llvm-spirv-15");
     let mut command = tool();
     command.arg("build").arg(world().window()).arg("--cuda").arg(cuda()).args(["--format", "json", "-o"]).arg(output);
@@ -22,7 +23,7 @@ fn build(output: &Path, more: &[&str]) -> Value {
 fn window_kernels_become_cubins_that_cuobjdump_reads() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("window.so");
-    let built = build(&output, &["-t", "nvidia_gpu_sm_90", "--image", "0", "--image", "9"]);
+    let built = build_window(&output, &["-t", "nvidia_gpu_sm_90", "--image", "0", "--image", "9"]);
     assert_eq!(built["compiled"], 2, "{built}");
     let file = inspect(&output);
     let images = images_of(&file, "nvptx64");
@@ -47,7 +48,7 @@ fn window_kernels_become_cubins_that_cuobjdump_reads() {
 fn architectures_share_a_fat_binary() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("window.so");
-    build(&output, &["-t", "nvidia_gpu_sm_80,nvidia_gpu_sm_90", "--ptx", "--image", "1"]);
+    build_window(&output, &["-t", "nvidia_gpu_sm_80,nvidia_gpu_sm_90", "--ptx", "--image", "1"]);
     let file = inspect(&output);
     let images = images_of(&file, "nvptx64");
     assert_eq!(images.len(), 1);
@@ -57,4 +58,37 @@ fn architectures_share_a_fat_binary() {
     for part in ["elf.sm_80", "elf.sm_90", "ptx.sm_90"] {
         assert!(listed.contains(part), "{part}: {listed}");
     }
+}
+
+/// The one fat binary among the parts of a table, in which PTX is text.
+fn fatbin(folder: &Path, stem: &str) -> String {
+    let names = std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    let is_it =
+        |path: &PathBuf| path.to_string_lossy().contains(stem) && path.extension().is_some_and(|it| it == "fatbin");
+    let found: Vec<PathBuf> = names.filter(is_it).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    String::from_utf8_lossy(&std::fs::read(&found[0]).unwrap()).into_owned()
+}
+
+/// What a launch is held to stands in the code, and in the properties for the runtime.
+#[test]
+fn work_groups_are_those_of_the_source_or_of_the_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let path = folder.join("sum.spv");
+    // It requires 32 work-items.
+    std::fs::write(&path, module("bounded_sum")).unwrap();
+    let table = folder.join("required.table");
+    let mut build = tool();
+    build.arg("build").arg(&path).args(["-t", "nvidia_gpu_sm_90", "--ptx", "--cuda"]).arg(cuda());
+    succeed(build.args(["--options", "-cl-denorms-are-zero", "-o"]).arg(&table));
+    let code = fatbin(folder, "required_");
+    assert!(code.contains(".reqntid 32, 1, 1") && !code.contains(".maxntid") && code.contains("add.ftz.f32"));
+    let props = succeed(tool().args(["props", "--format", "json"]).arg(&table)).stdout;
+    let props = String::from_utf8_lossy(&props).into_owned();
+    assert!(props.contains("_ZTS11bounded_sum@reqd_work_group_size"), "{props}");
+
+    build_window(&folder.join("free.table"), &["-t", "nvidia_gpu_sm_90", "--ptx", "--image", "2"]);
+    let code = fatbin(folder, "free_");
+    assert!(code.contains(".maxntid 1024, 1, 1") && !code.contains(".ftz."));
 }

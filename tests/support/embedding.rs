@@ -47,6 +47,7 @@ pub fn additions(natives: &[Native]) -> Vec<Addition<'_>> {
             compile_target: None,
             constants: RecordedValues::Nothing,
             linked: false,
+            metadata: None,
             format: FORMAT_NATIVE,
             payload: &native.payload,
         })

@@ -11,6 +11,7 @@
 
 use crate::error::{Error, Result};
 use crate::spirv::index::Index;
+use crate::spirv::kernel::attributes::Attributes;
 use crate::spirv::types::{self, Layouts, Type};
 use crate::spirv::{MAGIC, op};
 use rspirv::spirv::{Capability, Decoration, ExecutionMode, FunctionParameterAttribute, LinkageType, Op, StorageClass};
@@ -43,6 +44,8 @@ pub struct Kernel {
     pub parameters: Vec<Parameter>,
     /// Required work-group size, x first.
     pub work_group: Option<[u32; 3]>,
+    /// Maximum work-group size, x first.
+    pub max_work_group: Option<[u32; 3]>,
 }
 
 /// Parameter of a kernel.
@@ -263,26 +266,15 @@ fn kernels(index: &Index<'_>) -> Result<Vec<Kernel>> {
             })?;
             parameters.push(parameter);
         }
+        let attributes = Attributes::read(index, entry.function);
         kernels.push(Kernel {
             name: entry.name.clone().into_owned(),
             parameters,
-            work_group: work_group(index, entry.function),
+            work_group: attributes.work_group_size,
+            max_work_group: attributes.max_work_group_size,
         });
     }
     Ok(kernels)
-}
-
-fn work_group(index: &Index<'_>, function: u32) -> Option<[u32; 3]> {
-    const LOCAL_SIZE: u32 = ExecutionMode::LocalSize as u32;
-    const LOCAL_SIZE_ID: u32 = ExecutionMode::LocalSizeId as u32;
-    let mode = index.modes_of(function).find(|mode| matches!(mode.mode, LOCAL_SIZE | LOCAL_SIZE_ID))?;
-    let instruction = index.instruction(mode.at)?;
-    let mut size = [0; 3];
-    for (at, side) in size.iter_mut().enumerate() {
-        let word = instruction.word(at.saturating_add(2));
-        *side = if mode.ids { u32::try_from(types::constant_bits(index, word)?).ok()? } else { word };
-    }
-    Some(size)
 }
 
 /// Returns a kernel's parameter, or what it is where it cannot be one.
@@ -399,7 +391,8 @@ mod tests {
             // Of three floats, and aligned as the parameter states.
             Parameter::Copied { size: 12, align: 8 },
         ];
-        assert_eq!(kernels, [Kernel { name: "k".into(), parameters, work_group: Some([8, 4, 1]) }]);
+        let work_group = Some([8, 4, 1]);
+        assert_eq!(kernels, [Kernel { name: "k".into(), parameters, work_group, max_work_group: None }]);
     }
 
     #[test]

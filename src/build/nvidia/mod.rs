@@ -27,6 +27,7 @@ pub mod tools;
 use super::Places;
 use super::inventory::Offline;
 use super::ocloc::Surroundings;
+use super::options::LARGE_REGISTERS;
 use super::process::Scratch;
 use super::protocol::Compiled;
 use super::target::PTX;
@@ -73,8 +74,9 @@ impl Toolchain {
         Offline { version, files, unknown, bindful: Vec::new(), in_process: false }
     }
 
-    /// Compiles a module for architectures, which are separated by commas.
-    pub fn compile(&self, il: &[u8], architectures: &str) -> Compiled {
+    /// Compiles a module for architectures, which are separated by commas, with options as
+    /// [`for_nvidia`](super::options::for_nvidia) leaves them.
+    pub fn compile(&self, il: &[u8], architectures: &str, options: &str) -> Compiled {
         let lowered = match lowered(il) {
             Ok(lowered) => lowered,
             Err(error) => return refused("the module cannot be lowered", error.to_string()),
@@ -83,7 +85,9 @@ impl Toolchain {
             return refused("a kernel's name is none in PTX", kernel.name.clone());
         }
         match Scratch::new(&self.surroundings.scratch, "nvidia") {
-            Ok(scratch) => self.compile_in(scratch.path(), &lowered, architectures).unwrap_or_else(|stopped| stopped.0),
+            Ok(scratch) => self
+                .compile_in(scratch.path(), &lowered, architectures, Modes::read(options))
+                .unwrap_or_else(|stopped| stopped.0),
             Err(error) => hollow(format!("no folder for intermediate files: {error}"), String::new()),
         }
     }
@@ -93,6 +97,7 @@ impl Toolchain {
         folder: &Path,
         lowered: &Lowered,
         architectures: &str,
+        modes: Modes,
     ) -> std::result::Result<Compiled, Stopped> {
         let write = |name: &str, bytes: &[u8]| {
             std::fs::write(folder.join(name), bytes)
@@ -106,7 +111,7 @@ impl Toolchain {
             tools::run(&self.surroundings, folder, program, &arguments).map_err(Stopped::from)
         };
         write("module.spv", &lowered.module)?;
-        write("kernels.ll", shim::module(&lowered.kernels, self.tools.major).as_bytes())?;
+        write("kernels.ll", shim::module(&lowered.kernels, self.tools.major, modes).as_bytes())?;
         run(&self.tools.llvm_spirv, &["-r", "--spirv-target-env=CL2.0", "module.spv", "-o", "module.bc"])?;
         let library = self.library.to_string_lossy();
         // The first file's target and data layout are those of the result; of the others comes what is needed.
@@ -119,9 +124,11 @@ impl Toolchain {
             let cpu = format!("-mcpu={architecture}");
             // Inlining comes first: see `library`.
             let passes = "-passes=internalize,always-inline,globaldce,default<O3>";
-            run(&self.tools.opt, &[&cpu, passes, &public, "linked.bc", "-o", "optimised.bc"])?;
+            let optimise = [&cpu, passes, &public, "linked.bc", "-o", "optimised.bc"];
+            run(&self.tools.opt, &[&optimise, modes.for_both()].concat())?;
             self.check_undefined(folder)?;
-            run(&self.tools.llc, &["-O3", &cpu, "optimised.bc", "-o", "code.ptx"])?;
+            let generate = ["-O3", &cpu, "optimised.bc", "-o", "code.ptx"];
+            run(&self.tools.llc, &[&generate, modes.for_both(), modes.for_llc()].concat())?;
             let gpu = format!("-arch={architecture}");
             let (_, said) = run(&self.tools.ptxas, &[&gpu, "-v", "code.ptx", "-o", "code.cubin"])?;
             log.push_str(&said);
@@ -161,6 +168,44 @@ fn lowered(il: &[u8]) -> Result<Lowered> {
     let il = moved.as_deref().unwrap_or(il);
     let added = offset::add(il)?;
     lower::lower(added.as_deref().unwrap_or(il))
+}
+
+/// Arithmetic and registers that options ask for. Whether multiplications and additions are fused follows from the code.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Modes {
+    /// Division and square roots of `float` may be approximate.
+    pub approximate: bool,
+    /// Denormal numbers of `float` are taken for zeros.
+    pub flush_denormals: bool,
+    /// Kernels may use twice the registers, in smaller work-groups.
+    pub large_registers: bool,
+}
+
+impl Modes {
+    /// Reads options as [`for_nvidia`](super::options::for_nvidia) leaves them. What the words mean for CUDA's compiler is what DPC++ makes of
+    /// `-ffast-math` there (`-use_fast_math` of nvcc: both of the first).
+    pub fn read(options: &str) -> Modes {
+        let mut modes = Modes::default();
+        for word in options.split_whitespace() {
+            match word {
+                "-cl-fast-relaxed-math" => (modes.approximate, modes.flush_denormals) = (true, true),
+                "-cl-denorms-are-zero" => modes.flush_denormals = true,
+                word if LARGE_REGISTERS.contains(&word) => modes.large_registers = true,
+                _ => {}
+            }
+        }
+        modes
+    }
+
+    /// Returns options of opt and llc alike.
+    fn for_both(self) -> &'static [&'static str] {
+        if self.flush_denormals { &["-denormal-fp-math-f32=preserve-sign"] } else { &[] }
+    }
+
+    /// Returns further options of llc.
+    fn for_llc(self) -> &'static [&'static str] {
+        if self.approximate { &["-nvptx-prec-divf32=0", "-nvptx-prec-sqrtf32=0"] } else { &[] }
+    }
 }
 
 /// The end of a compilation before there is code.

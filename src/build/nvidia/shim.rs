@@ -6,6 +6,7 @@
 //! [`super::lower`] renamed; LLVM inlines the one into the other. The text begins with the target and data layout, which
 //! llvm-link takes over for all that is linked to it.
 
+use super::Modes;
 use super::lower::{BODY, Kernel, Parameter};
 use std::fmt::Write as _;
 
@@ -24,8 +25,14 @@ pub fn data_layout(major: u32) -> &'static str {
     }
 }
 
+/// Work-items that every kernel takes in a work-group, as on Intel's GPUs: SYCL programs choose sizes by what the device says,
+/// not by what each kernel says. ptxas keeps to the registers that there are for so many.
+const WORK_ITEMS: u32 = 1024;
+/// The same for kernels that are compiled for twice the registers, which halves the number on Intel's GPUs, too.
+const WORK_ITEMS_OF_LARGE: u32 = 512;
+
 /// Returns the module of kernels, for a version of LLVM.
-pub fn module(kernels: &[Kernel], major: u32) -> String {
+pub fn module(kernels: &[Kernel], major: u32, modes: Modes) -> String {
     let mut out = format!("target datalayout = \"{}\"\ntarget triple = \"{TRIPLE}\"\n\n", data_layout(major));
     if kernels.iter().any(|kernel| kernel.parameters.contains(&Parameter::Local)) {
         let _ = writeln!(out, "@{SHARED} = external addrspace(3) global [0 x i8], align 32\n");
@@ -38,11 +45,23 @@ pub fn module(kernels: &[Kernel], major: u32) -> String {
         for (side, size) in ["reqntidx", "reqntidy", "reqntidz"].iter().zip(kernel.work_group.into_iter().flatten()) {
             notes.push(format!("!{{ptr @{name}, !\"{side}\", i32 {size}}}"));
         }
+        if kernel.work_group.is_none() {
+            let most = if modes.large_registers { WORK_ITEMS_OF_LARGE } else { WORK_ITEMS };
+            let most = kernel.max_work_group.unwrap_or([most, 1, 1]);
+            for (side, size) in ["maxntidx", "maxntidy", "maxntidz"].iter().zip(most) {
+                notes.push(format!("!{{ptr @{name}, !\"{side}\", i32 {size}}}"));
+            }
+        }
     }
     let numbers: Vec<String> = (0..notes.len()).map(|number| format!("!{number}")).collect();
     let _ = writeln!(out, "!nvvm.annotations = !{{{}}}", numbers.join(", "));
     for (number, note) in notes.iter().enumerate() {
         let _ = writeln!(out, "!{number} = {note}");
+    }
+    if modes.flush_denormals {
+        let number = notes.len();
+        let _ =
+            writeln!(out, "!llvm.module.flags = !{{!{number}}}\n!{number} = !{{i32 4, !\"nvvm-reflect-ftz\", i32 1}}");
     }
     out
 }
@@ -108,8 +127,8 @@ mod tests {
     fn a_kernel_is_written_around_its_code() {
         let parameters =
             vec![Parameter::Plain("i64".into()), Parameter::Local, Parameter::Copied { size: 24, align: 8 }];
-        let kernel = Kernel { name: "_ZTS1k".into(), parameters, work_group: Some([8, 4, 1]) };
-        let text = module(&[kernel], 22);
+        let kernel = Kernel { name: "_ZTS1k".into(), parameters, work_group: Some([8, 4, 1]), max_work_group: None };
+        let text = module(&[kernel], 22, Modes::default());
         let expected = "\
 declare spir_func void @\"_ZTS1k.body\"(i64, ptr addrspace(3), ptr)
 
@@ -121,7 +140,21 @@ define ptx_kernel void @\"_ZTS1k\"(i64 %a0, i32 %o1, ptr byval([24 x i8]) align 
 ";
         assert!(text.contains(expected), "{text}");
         assert!(text.contains("!1 = !{ptr @\"_ZTS1k\", !\"reqntidx\", i32 8}"), "{text}");
-        assert!(!module(&[], 22).contains(SHARED));
+        assert!(!text.contains("maxntid") && !text.contains("module.flags"), "{text}");
+        assert!(!module(&[], 22, Modes::default()).contains(SHARED));
+    }
+
+    #[test]
+    fn kernels_take_the_work_groups_of_their_device() {
+        let kernel = |max_work_group| Kernel { name: "k".into(), parameters: vec![], work_group: None, max_work_group };
+        let modes = Modes { large_registers: true, flush_denormals: true, ..Modes::default() };
+        for (most, modes, first) in
+            [(None, Modes::default(), 1024), (None, modes, 512), (Some([16, 4, 1]), Modes::default(), 16)]
+        {
+            let text = module(&[kernel(most)], 22, modes);
+            assert!(text.contains(&format!("!1 = !{{ptr @\"k\", !\"maxntidx\", i32 {first}}}")), "{text}");
+            assert_eq!(text.contains("nvvm-reflect-ftz"), modes.flush_denormals);
+        }
     }
 
     #[test]

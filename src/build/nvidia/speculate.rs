@@ -284,7 +284,14 @@ fn rewrite(index: &Index<'_>, moved: &[Conditional]) -> Result<Vec<u8>> {
         }
         if at == first_function {
             for zeros in &zeros {
-                out.put(NULL, &[zeros.pointee, zeros.null]);
+                // llvm-spirv 15 takes no null of a number.
+                match types::resolve(index, zeros.pointee) {
+                    Some(Type::Int { width, .. } | Type::Float { width, .. }) => {
+                        let words: &[u32] = if width > 32 { &[0, 0] } else { &[0] };
+                        out.put(op::CONSTANT, &[&[zeros.pointee, zeros.null], words].concat());
+                    }
+                    _ => out.put(NULL, &[zeros.pointee, zeros.null]),
+                }
                 out.put(op::VARIABLE, &[zeros.pointer_type, zeros.variable, CROSS_WORKGROUP, zeros.null]);
             }
         }

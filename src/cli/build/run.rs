@@ -24,6 +24,7 @@ use sycl_bundle::build::wanted::{self, Asked, Wanted};
 use sycl_bundle::build::{Engine, Job, Open, RETRIES, Settings, Unit};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::{Examined, examine};
+use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Problem, Result};
@@ -89,6 +90,7 @@ impl Args {
             emit::check_place(form, output)?;
         }
         self.spare_all(output)?;
+        let arena = Arena::default();
         let mut sources = Vec::new();
         for group in &groups {
             sources.push(group.open(global)?);
@@ -139,6 +141,9 @@ impl Args {
         let (mut all_plans, mut problems, mut works) = (Vec::new(), Vec::new(), Vec::new());
         for ((images, bundle), numbers) in images.iter().zip(&bundles).zip(&numbers) {
             let mut plans = plans(global, &wanted, images, Goal::Executables(Some(bundle)), (&recipes, numbers))?;
+            if wanted.iter().any(|wanted| wanted.target.is_nvidia()) {
+                plans.metadata = plans::metadata(&arena, images)?;
+            }
             let mut own = bundle.problems.clone();
             own.append(&mut plans.problems);
             self.tell_problems(global, numbers, &mut own);

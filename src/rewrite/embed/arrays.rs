@@ -192,6 +192,10 @@ pub(super) fn images<'i>(
         if addition.linked {
             image.property_sets.retain(|known| known.name != set::IMPORTED);
         }
+        if let Some(metadata) = addition.metadata {
+            image.property_sets.retain(|known| known.name != metadata.name);
+            image.property_sets.push(metadata.clone());
+        }
         own.iter().for_each(|own| set_property(&mut image.property_sets, own));
         Ok(image)
     };

@@ -23,7 +23,7 @@ use super::specialize::RecordedValues;
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
 use crate::bundle::image::{Image, Origin};
-use crate::bundle::property::Value;
+use crate::bundle::property::{PropertySet, Value};
 use crate::bundle::property_sets::{key, set};
 use crate::bytes::draft::Draft;
 use crate::container::Host;
@@ -50,6 +50,8 @@ pub struct Addition<'a> {
     pub constants: RecordedValues<'a>,
     /// Whether the imports of its source are linked in, so that it imports nothing.
     pub linked: bool,
+    /// "SYCL/program metadata" of its own; none where it shares that of its source.
+    pub metadata: Option<&'a PropertySet<'a>>,
     /// `sycl_device_binary_type` of the payload.
     pub format: u8,
     /// Payload as it is stored.
@@ -59,7 +61,10 @@ pub struct Addition<'a> {
 impl Addition<'_> {
     /// Whether its property sets differ from those of its source.
     fn has_own_sets(&self) -> bool {
-        self.compile_target.is_some() || self.constants != RecordedValues::Nothing || self.linked
+        self.compile_target.is_some()
+            || self.constants != RecordedValues::Nothing
+            || self.linked
+            || self.metadata.is_some()
     }
 }
 
@@ -207,6 +212,7 @@ pub fn earlier_additions<'a>(embedded: &'a Bundle<'_>, restored: &Bundle<'_>) ->
                 compile_target: image.compile_target().filter(|_| own),
                 constants: if own { RecordedValues::read(&image.properties) } else { RecordedValues::Nothing },
                 linked: own && !imports(image) && of_source.is_some_and(imports),
+                metadata: image.properties.sets.iter().find(|known| own && known.name == set::PROGRAM_METADATA),
                 format: image.declared.number(),
                 payload: image.stored,
             })
@@ -250,7 +256,7 @@ impl<'a> BySharedFacts<'a> {
 fn shared_facts<'a>(image: &'a Image<'_>) -> SharedFacts<'a> {
     let sets = image.properties.sets.iter().filter_map(|known| {
         // Additions replace these sets.
-        if known.name == set::SPEC_VALUES || known.name == set::IMPORTED {
+        if [set::SPEC_VALUES, set::IMPORTED, set::PROGRAM_METADATA].contains(&known.name) {
             return None;
         }
         let stated = [key::COMPILE_TARGET, key::SPEC_REPLACED];

@@ -33,6 +33,7 @@ fn borrowed<'a>(all: &'a [Native]) -> Vec<Addition<'a>> {
         compile_target: *device,
         constants: RecordedValues::Nothing,
         linked: false,
+        metadata: None,
         format: FORMAT_NATIVE,
         payload,
     };
