@@ -239,7 +239,9 @@ impl Selector {
         }));
         parts.extend(self.kernels.iter().map(|pattern| format!("--kernel '{}'", pattern.text)));
         parts.extend(self.states.iter().map(|state| format!("--state {}", state.name())));
-        parts.extend(self.targets.iter().map(|pattern| format!("--target '{}'", pattern.text)));
+        // What the user wrote comes first; behind it stand other names of the same targets.
+        let more = if self.targets.len() > 1 { ", ..." } else { "" };
+        parts.extend(self.targets.first().map(|pattern| format!("--target '{}'{more}", pattern.text)));
         parts.extend(self.aspects.iter().map(|aspect| format!("--aspect {aspect}")));
         parts.extend(self.conditions.iter().map(|condition| format!("--where '{}'", condition.text())));
         parts.extend(self.digests.iter().map(|_| "--profile".to_owned()));

@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(required_unless_present_any = ["example_policy", "schema", "report_schema"])]
     files: Vec<PathBuf>,
     /// The targets to compile for; by default those of `targets` under [build] of sycl-bundle.toml
-    #[arg(short = 't', long = "for", value_name = "TARGET", value_delimiter = ',')]
+    #[arg(short = 't', long = "target", visible_alias = "for", value_name = "TARGET", value_delimiter = ',')]
     targets: Vec<String>,
     /// A live OpenCL device to compile for by its own driver: its number, kind (cpu, gpu) or a part of its name, as
     /// `devices` lists them

@@ -68,7 +68,8 @@ pub struct Args {
     /// The targets to compile for: spir64_x86_64 and Intel GPUs
     #[arg(
         short = 't',
-        long = "for",
+        long = "target",
+        visible_alias = "for",
         value_name = "TARGET",
         value_delimiter = ',',
         required_unless_present = "example_policy"

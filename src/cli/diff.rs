@@ -2,7 +2,7 @@
 
 use super::global::Global;
 use super::output;
-use super::selection::Selection;
+use super::selection::TargetSelection;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::diff::budget::{Budgets, Forbidden, Growth};
 use sycl_bundle::compat::diff::compare::What;
@@ -73,7 +73,7 @@ pub struct Args {
     schema: bool,
     // Last, for the heading it opens.
     #[command(flatten)]
-    selection: Selection,
+    selection: TargetSelection,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -3,7 +3,7 @@
 use super::edited::TargetArgs;
 use super::global::Global;
 use super::output;
-use super::selection::Selection;
+use super::selection::TargetSelection;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ Examples:
   sycl-bundle embed libfoo.so kernels.table -o out/libfoo.so
   sycl-bundle embed libfoo.so gemm.spv --replace -o out/libfoo.so
   sycl-bundle embed libfoo.so relinked.table --replace -o out/libfoo.so
-  sycl-bundle embed foo.pyd native.syclbin --target spir64_x86_64 --drop-signature -o out/foo.pyd
+  sycl-bundle embed foo.pyd native.syclbin -t spir64_x86_64 --drop-signature -o out/foo.pyd
 
 Exit status:
   0  done
@@ -71,7 +71,7 @@ pub struct Args {
     target: TargetArgs,
     // Last, for the heading it opens. It is about the images to add.
     #[command(flatten)]
-    selection: Selection,
+    selection: TargetSelection,
 }
 
 /// An open input, with the files beside it that belong to it.

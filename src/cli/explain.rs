@@ -56,7 +56,7 @@ pub struct Args {
     #[arg(long, value_name = "GLOB", requires = "files")]
     kernel: Vec<String>,
     /// The targets that the kernels are to run on, in any spelling that `targets` takes
-    #[arg(short = 't', long = "for", value_name = "TARGET,...", value_delimiter = ',')]
+    #[arg(short = 't', long = "target", visible_alias = "for", value_name = "TARGET,...", value_delimiter = ',')]
     targets: Vec<String>,
     /// Tell for which devices a program compiled each image just in time, by this profile of `record`; without -t on the
     /// targets that it ran on (repeatable)

@@ -3,7 +3,7 @@
 use super::emit::EmitArgs;
 use super::global::Global;
 use super::output;
-use super::selection::Selection;
+use super::selection::TargetSelection;
 use super::wrap::Inputs;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ pub struct Args {
     form: EmitArgs,
     // Last, for the heading it opens.
     #[command(flatten)]
-    selection: Selection,
+    selection: TargetSelection,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

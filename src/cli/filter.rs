@@ -64,7 +64,7 @@ pub struct Args {
     files: Vec<PathBuf>,
     /// The targets of the file that -o names, as `targets` lists them, in any spelling; an image stays where one of them may
     /// run it
-    #[arg(short = 't', long = "for", value_name = "TARGET", value_delimiter = ',')]
+    #[arg(short = 't', long = "target", visible_alias = "for", value_name = "TARGET", value_delimiter = ',')]
     targets: Vec<String>,
     /// A target and the table to write for it (repeatable); or a file for the targets of -t, without those with all images
     /// as they are. Of one linked file that is a copy of it, by default; else the name tells the form, or --emit

@@ -53,7 +53,7 @@ pub struct Args {
     /// The devices: targets, as `targets` lists them, in any spelling (repeatable)
     #[arg(
         short = 't',
-        long = "for",
+        long = "target", visible_alias = "for",
         value_name = "TARGET,...",
         value_delimiter = ',',
         required_unless_present_any = ["schema", "devices"]

@@ -3,7 +3,7 @@
 use super::global::Global;
 use super::output;
 use super::page::{Draft, PageArgs};
-use super::selection::Selection;
+use super::selection::{Selection, target_patterns};
 use std::path::PathBuf;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
@@ -11,6 +11,7 @@ use sycl_bundle::files::{ReadOptions, each_file, each_file_with, report_problems
 use sycl_bundle::report::inspect::{self as page, Totals, View, json};
 use sycl_bundle::report::text::Shown;
 use sycl_bundle::report::{FileFacts, clones, image, sizes};
+use sycl_bundle::select::Selector;
 
 const AFTER_HELP: &str = "\
 Images that differ in their kernels only share a row; `--all` gives each its own, `--image N`
@@ -89,7 +90,7 @@ impl Args {
             }
             return self.clones(global);
         }
-        let selector = self.selection.selector()?;
+        let selector = self.selector()?;
         let rules = self.page.rules(global, &self.files)?;
         let mut draft = self.page.begin(global, rules.as_ref(), &selector, &self.files)?;
         let add = |draft: &mut Option<Draft<'_>>, facts: &mut FileFacts<'_>| {
@@ -163,9 +164,15 @@ impl Args {
         Ok(exit)
     }
 
+    /// The selector: with a page, targets are those of its matrix.
+    fn selector(&self) -> Result<Selector> {
+        let targets = if self.page.asked() { Vec::new() } else { target_patterns(self.page.targets())? };
+        Ok(Selector { targets, ..self.selection.selector()? })
+    }
+
     /// Shows images that are the same code, as a table for each file or as one document.
     fn clones(&self, global: &Global) -> Result<Exit> {
-        let selector = self.selection.selector()?;
+        let selector = self.selector()?;
         let mut out = output::Stdout::open();
         let view = global.view();
         let mut all = Vec::new();

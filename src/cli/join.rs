@@ -2,7 +2,7 @@
 
 use super::emit::EmitArgs;
 use super::global::Global;
-use super::selection::Selection;
+use super::selection::TargetSelection;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::arena::Arena;
@@ -54,7 +54,7 @@ pub struct Args {
     form: EmitArgs,
     // Last, for the heading it opens.
     #[command(flatten)]
-    selection: Selection,
+    selection: TargetSelection,
 }
 
 impl Args {

@@ -3,7 +3,7 @@
 use super::global::Global;
 use super::live::Live;
 use super::output;
-use super::selection::Selection;
+use super::selection::TargetSelection;
 use crate::cli::live::Asker;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ pub struct Args {
     schema: bool,
     // Last, for the heading it opens.
     #[command(flatten)]
-    selection: Selection,
+    selection: TargetSelection,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

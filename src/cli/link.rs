@@ -77,7 +77,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "each")]
     internalize: bool,
     /// Link objects, as `compile` makes them, to executables of these targets: spir64_x86_64 and Intel GPUs
-    #[arg(short = 't', long = "for", value_name = "TARGET", value_delimiter = ',', conflicts_with_all = ["partial", "internalize"])]
+    #[arg(short = 't', long = "target", visible_alias = "for", value_name = "TARGET", value_delimiter = ',', conflicts_with_all = ["partial", "internalize"])]
     targets: Vec<String>,
     /// Options of the device's linker, after those that the objects have
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, requires = "targets")]

@@ -27,9 +27,9 @@ pub struct PageArgs {
     /// Write also a page for a browser: a map of the bytes, kernels by targets, tables to filter and sort
     #[arg(long, value_name = "FILE", conflicts_with_all = ["clones", "schema"])]
     html: Option<PathBuf>,
-    /// The targets of the page, as `check` takes them (repeatable); by default those of the policy, else those in the files, a
-    /// CPU and some GPUs
-    #[arg(short = 't', long = "for", value_name = "TARGET,...", value_delimiter = ',', requires = "html")]
+    /// Only images for these targets, in any spelling of `targets` (repeatable). With --html all images, and these are the
+    /// targets that kernels are judged for; by default those of the policy, else those in the files, a CPU and some GPUs
+    #[arg(short = 't', long = "target", visible_alias = "for", value_name = "TARGET,...", value_delimiter = ',')]
     targets: Vec<String>,
     #[command(flatten)]
     policy: PolicyArgs,
@@ -41,6 +41,11 @@ pub struct PageArgs {
 }
 
 impl PageArgs {
+    /// The targets that are named.
+    pub fn targets(&self) -> &[String] {
+        &self.targets
+    }
+
     /// Whether a page is asked for.
     pub fn asked(&self) -> bool {
         self.html.is_some()

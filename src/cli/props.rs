@@ -2,7 +2,7 @@
 
 use super::global::Global;
 use super::output;
-use super::selection::Selection;
+use super::selection::TargetSelection;
 use std::path::PathBuf;
 use sycl_bundle::bundle::property::Properties;
 use sycl_bundle::bundle::property_text;
@@ -60,7 +60,7 @@ pub struct Args {
     schema: bool,
     // Last, for the heading it opens.
     #[command(flatten)]
-    selection: Selection,
+    selection: TargetSelection,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

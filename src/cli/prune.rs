@@ -3,7 +3,7 @@
 use super::edited::TargetArgs;
 use super::global::Global;
 use super::output;
-use super::selection::Selection;
+use super::selection::TargetSelection;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
@@ -70,7 +70,7 @@ pub struct Args {
     target: TargetArgs,
     // Last, for the heading it opens.
     #[command(flatten)]
-    selection: Selection,
+    selection: TargetSelection,
 }
 
 impl Args {

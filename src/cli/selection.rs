@@ -3,13 +3,53 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use sycl_bundle::bundle::image::State;
+use sycl_bundle::device;
 use sycl_bundle::error::{Context as _, Result};
 use sycl_bundle::files::input::Input;
 use sycl_bundle::report::profile::Profile;
 use sycl_bundle::select::predicate::Predicate;
 use sycl_bundle::select::{Pattern, Selector, aspect, range};
 
-/// The selectors, the same for every verb.
+/// The selectors of verbs that read: of those that judge or compile, `-t` says for which targets they do.
+#[derive(Debug, Default, clap::Args)]
+pub struct TargetSelection {
+    #[command(flatten)]
+    others: Selection,
+    /// Only images for these targets, in any spelling of `targets`, or whose target's name matches (repeatable)
+    #[arg(short = 't', long, value_name = "TARGET,...", value_delimiter = ',')]
+    target: Vec<String>,
+}
+
+impl TargetSelection {
+    /// The selector.
+    ///
+    /// # Errors
+    /// `Usage` where a number or glob is malformed.
+    pub fn selector(&self) -> Result<Selector> {
+        Ok(Selector { targets: target_patterns(&self.target)?, ..self.others.selector()? })
+    }
+}
+
+/// Patterns for the targets of images: texts as they are, and all names of the targets that they spell.
+///
+/// # Errors
+/// `Usage` where a glob is malformed.
+pub fn target_patterns(texts: &[String]) -> Result<Vec<Pattern>> {
+    let mut patterns = Vec::new();
+    for text in texts {
+        patterns.push(Pattern::new(text)?);
+        // What is no spelling is the name of a target in files: a triple, or a device that nobody knows.
+        for target in device::table().resolve(text).map(|found| found.targets).unwrap_or_default() {
+            let names = std::iter::once(&*target.name).chain(target.aliases.iter().map(String::as_str));
+            for name in names.chain(target.ocloc_device()) {
+                patterns.push(Pattern::new(name)?);
+            }
+        }
+    }
+    Ok(patterns)
+}
+
+/// The selectors that are the same for every verb.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Selectors")]
 pub struct Selection {
@@ -22,9 +62,6 @@ pub struct Selection {
     /// Only images of this state (repeatable)
     #[arg(long, value_name = "STATE", value_delimiter = ',')]
     state: Vec<StateName>,
-    /// Only images for a target whose name matches (repeatable)
-    #[arg(long, value_name = "GLOB")]
-    target: Vec<String>,
     /// Only images that need this aspect of a device, such as fp64 (repeatable)
     #[arg(long, value_name = "ASPECT", value_delimiter = ',')]
     aspect: Vec<String>,
@@ -76,7 +113,7 @@ impl Selection {
             images: self.image.iter().map(|text| range(text)).collect::<Result<Vec<_>>>()?,
             kernels: globs(&self.kernel)?,
             states: self.state.iter().map(|name| name.state()).collect(),
-            targets: globs(&self.target)?,
+            targets: Vec::new(),
             aspects: self.aspect.iter().map(|name| aspect(name)).collect::<Result<Vec<_>>>()?,
             conditions: self.condition.iter().map(|text| Predicate::new(text)).collect::<Result<Vec<_>>>()?,
             digests: self.digests()?,

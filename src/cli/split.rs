@@ -5,7 +5,7 @@ use super::edited;
 use super::emit::EmitArgs;
 use super::global::{Global, Summary};
 use super::output;
-use super::selection::Selection;
+use super::selection::TargetSelection;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fs::File;
@@ -91,7 +91,7 @@ pub struct Args {
     form: EmitArgs,
     // Last, for the heading it opens.
     #[command(flatten)]
-    selection: Selection,
+    selection: TargetSelection,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -2,7 +2,7 @@
 
 use super::emit::EmitArgs;
 use super::global::Global;
-use super::selection::Selection;
+use super::selection::TargetSelection;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::image::Image;
@@ -69,7 +69,7 @@ pub struct Args {
     form: EmitArgs,
     // Last, for the heading it opens.
     #[command(flatten)]
-    selection: Selection,
+    selection: TargetSelection,
 }
 
 impl Args {
@@ -94,7 +94,7 @@ pub struct Inputs<'w> {
     /// The inputs.
     pub files: &'w [PathBuf],
     /// The selection among their images.
-    pub selection: &'w Selection,
+    pub selection: &'w TargetSelection,
     /// The files that belong to a bare module.
     pub beside: Option<&'w Beside>,
 }

@@ -29,7 +29,7 @@ use sycl_bundle::select::{Pattern, Selector};
 pub struct GateArgs {
     /// The targets that each kernel must run on, as `targets` lists them, in any spelling (repeatable); by default
     /// those of the policy
-    #[arg(short = 't', long = "for", value_name = "TARGET,...", value_delimiter = ',',
+    #[arg(short = 't', long = "target", visible_alias = "for", value_name = "TARGET,...", value_delimiter = ',',
           conflicts_with_all = ["declared", "external"])]
     pub targets: Vec<String>,
     /// The image that the runtime chooses must be compiled for the target already

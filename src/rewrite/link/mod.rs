@@ -193,7 +193,7 @@ pub fn agree(inputs: &[Input<'_, '_>], wanted: State) -> Result<(), Vec<Error>> 
         ] {
             if mine != theirs {
                 let message = format!("{what} `{mine}`, where {} has `{theirs}` (SYCL: errc::invalid)", first.label);
-                errors.push(usage(message, "select images that agree, with --target or --image"));
+                errors.push(usage(message, "select images that agree, with --image or --where 'target = NAME'"));
             }
         }
     }
