@@ -51,7 +51,7 @@ pub struct Program {
     pub constant_bytes: usize,
     /// The images that it was made of: several where one imports from the others.
     pub images: Vec<RecordedImage>,
-    /// Seconds that compiling took, where it was measured.
+    /// Seconds that compiling took, where it was measured; the persistent cache of libsycl does not tell, so null with it.
     pub seconds: Option<f64>,
     /// The driver's code; null where it was not kept.
     pub native: Option<Native>,
