@@ -102,6 +102,7 @@ impl<'a> Functions<'a> {
 /// Takes in the attributes of one kernel; false where they are damaged.
 fn attributes(kernel: &mut Kernel, data: &[u8]) -> bool {
     let (attributes, whole) = nv_info::read(data);
+    let mut arguments = kernel.arguments.to_vec();
     for attribute in attributes {
         let three = || {
             let words = [attribute.word(0)?, attribute.word(1)?, attribute.word(2)?];
@@ -115,10 +116,11 @@ fn attributes(kernel: &mut Kernel, data: &[u8]) -> bool {
             }
             kind::PARAMETERS_SIZE => kernel.argument_bytes = Some(u64::from(attribute.number)),
             kind::BARRIERS => kernel.barriers = Some(u64::from(attribute.number & 0xff)),
-            kind::PARAMETER => kernel.arguments.extend(nv_info::parameter(&attribute)),
+            kind::PARAMETER => arguments.extend(nv_info::parameter(&attribute)),
             _ => {}
         }
     }
-    kernel.arguments.sort_by_key(|argument| argument.index);
+    arguments.sort_by_key(|argument| argument.index);
+    kernel.arguments = arguments.into();
     whole
 }

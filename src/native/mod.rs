@@ -32,11 +32,11 @@ use crate::limits;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// One argument of a kernel.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[schemars(rename = "NativeArgument")]
 pub struct Argument {
     /// The position among the arguments of the compiled kernel.
@@ -92,8 +92,10 @@ pub struct Kernel {
     pub max_work_group_size: Option<u64>,
     /// Bytes of all arguments.
     pub argument_bytes: Option<u64>,
-    /// The arguments, by index.
-    pub arguments: Vec<Argument>,
+    /// The arguments, by index. Kernels of one payload share equal lists: many are instances of one template.
+    #[serde(serialize_with = "each_argument")]
+    #[schemars(with = "Vec<Argument>")]
+    pub arguments: Arc<[Argument]>,
 }
 
 /// Code for one kind of device.
@@ -127,6 +129,11 @@ pub struct Part {
     #[serde(serialize_with = "each_kernel")]
     #[schemars(with = "Vec<Kernel>")]
     pub kernels: Vec<Arc<Kernel>>,
+}
+
+/// Serializes arguments as the list that they are.
+fn each_argument<S: serde::Serializer>(arguments: &[Argument], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_seq(arguments)
 }
 
 /// Serializes kernels as the list that they are.
@@ -210,13 +217,15 @@ struct Reader<'a> {
     budget: u64,
     /// Kernels and arguments that there may yet be.
     items: usize,
+    /// Lists of arguments that kernels share.
+    arguments: HashSet<Arc<[Argument]>>,
 }
 
 impl<'a> Reader<'a> {
     fn new(arena: &'a Arena, size: usize) -> Self {
         let items = limits::MAX_NATIVE_ITEMS;
         let (data, code) = (&[][..], Vec::new());
-        let mut reader = Reader { arena, native: Native::default(), data, code, budget: 1 << 20, items };
+        let mut reader = Reader { arena, native: Native::default(), data, code, budget: 1 << 20, items, arguments: HashSet::new() };
         reader.grant(size);
         reader
     }
@@ -275,6 +284,16 @@ impl<'a> Reader<'a> {
         match self.items.checked_sub(items) {
             Some(items) => self.items = items,
             None => return self.problem(place.error("more kernels and arguments than a payload has")),
+        }
+        for kernel in &mut read.part.kernels {
+            match self.arguments.get(&*kernel.arguments) {
+                Some(known) => {
+                    if let Some(kernel) = Arc::get_mut(kernel) {
+                        kernel.arguments = known.clone();
+                    }
+                }
+                None => _ = self.arguments.insert(kernel.arguments.clone()),
+            }
         }
         read.part.name = name.to_owned();
         self.native.parts.push(read.part);

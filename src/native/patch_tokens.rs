@@ -92,7 +92,7 @@ fn kernel(data: &[u8]) -> Option<(Kernel, usize)> {
         take(&mut kernel, &mut arguments, bytes::u32_at(rest, 0)?, token);
         rest = rest.get(len..)?;
     }
-    kernel.arguments = arguments.into_values().collect();
+    kernel.arguments = arguments.into_values().collect::<Vec<_>>().into();
     // The token of private memory may come before the one that tells how many work-items a thread has.
     if let Some(size) = private_per_item {
         kernel.private = Some(size.saturating_mul(kernel.simd.unwrap_or(1)));

@@ -45,19 +45,21 @@ fn entry(lexer: &mut Lexer<'_>) -> Option<Kernel> {
     let mut kernel = Kernel { name: lexer.word()?.to_owned(), simd: Some(32), ..Kernel::default() };
     let mut word = lexer.word()?;
     if word == "(" {
+        let mut arguments = Vec::new();
         let mut argument: Option<Argument> = None;
         loop {
             word = lexer.word()?;
             match word {
                 ")" | "," => {
-                    kernel.arguments.extend(argument.take());
+                    arguments.extend(argument.take());
                     if word == ")" {
+                        kernel.arguments = arguments.into();
                         word = lexer.word()?;
                         break;
                     }
                 }
                 ".param" => {
-                    let index = u32::try_from(kernel.arguments.len()).unwrap_or(u32::MAX);
+                    let index = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
                     argument = Some(Argument { index, ..Argument::default() });
                 }
                 _ => {

@@ -8,13 +8,14 @@ use super::yaml::{self, Node};
 use super::{Argument, Kernel, bounded};
 use crate::error::Result;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// Contents of the section.
 pub struct ZeInfo {
     /// The version of the section's form.
     pub version: Option<String>,
     /// The kernels.
-    pub kernels: Vec<Kernel>,
+    pub kernels: Vec<Arc<Kernel>>,
 }
 
 /// Reads the text of the section.
@@ -30,7 +31,7 @@ pub fn read(text: &str) -> Result<ZeInfo> {
     let kernels = list("kernels").iter().filter_map(|node| {
         let name = node.text_of("name")?;
         // Functions that kernels may call stand here too, under the name of the symbol table's own section.
-        (name != "Intel_Symbol_Table_Void_Program").then(|| kernel(name, node, misc.get(name).copied()))
+        (name != "Intel_Symbol_Table_Void_Program").then(|| Arc::new(kernel(name, node, misc.get(name).copied())))
     });
     Ok(ZeInfo { version: root.text_of("version").map(str::to_owned), kernels: kernels.collect() })
 }
@@ -68,7 +69,7 @@ fn kernel(name: &str, node: &Node<'_>, misc: Option<&Node<'_>>) -> Kernel {
         reqd_work_group_size: size.and_then(three),
         reqd_sub_group_size: number("required_sub_group_size")
             .or_else(|| attributes.number_of("intel_reqd_sub_group_size")),
-        arguments: arguments(node, misc),
+        arguments: arguments(node, misc).into(),
         ..Kernel::default()
     }
 }

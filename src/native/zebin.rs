@@ -92,7 +92,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
             match described {
                 Ok(info) => {
                     part.version = info.version.or(part.version.take());
-                    part.kernels = info.kernels.into_iter().map(Into::into).collect();
+                    part.kernels = info.kernels;
                 }
                 Err(error) => read.problems.push(error.context("section .ze_info")),
             }

@@ -193,7 +193,7 @@ impl Page<'_> {
                 if !resources.is_empty() {
                     self.line(8, &resources);
                 }
-                for argument in &kernel.arguments {
+                for argument in &*kernel.arguments {
                     self.line(8, &native_argument(argument));
                 }
             }

@@ -22,14 +22,18 @@ struct Package {
 }
 
 #[rustfmt::skip]
-const PACKAGES: [Package; 9] = [
+const PACKAGES: [Package; 13] = [
+    Package { name: "auto_round_lib", platform: "manylinux_2_28_x86_64", files: 1, kernels: 622, images: &[("spirv", 263)] },
     Package { name: "bigdl_core_cpp", platform: "manylinux2010_x86_64", files: 2, kernels: 763, images: &[("spirv", 75)] },
+    Package { name: "bigdl_core_xe_all", platform: "manylinux2010_x86_64", files: 3, kernels: 1012, images: &[("spirv", 61)] },
     Package { name: "bitsandbytes", platform: "manylinux_2_24_x86_64", files: 2, kernels: 56, images: &[("ar", 6), ("spirv", 8)] },
     Package { name: "bitsandbytes", platform: "win_amd64", files: 2, kernels: 56, images: &[("ar", 6), ("spirv", 8)] },
     Package { name: "bpy", platform: "manylinux_2_28_x86_64", files: 54, kernels: 3644, images: &[("ar", 76), ("cubin", 9), ("hsaco", 36), ("ptx", 6), ("spirv", 102)] },
     Package { name: "bpy", platform: "win_amd64", files: 54, kernels: 3641, images: &[("ar", 76), ("cubin", 9), ("hsaco", 36), ("ptx", 6), ("spirv", 99)] },
+    Package { name: "dpnp", platform: "win_amd64", files: 12, kernels: 1265, images: &[("spirv", 1272)] },
     Package { name: "intel_extension_for_tensorflow_lib", platform: "manylinux2014_x86_64", files: 6, kernels: 44_318, images: &[("ar", 722), ("spirv", 736)] },
     Package { name: "oneccl", platform: "manylinux_2_28_x86_64", files: 5, kernels: 31_921, images: &[("spirv", 30_464)] },
+    Package { name: "onemkl_sycl_stats", platform: "win_amd64", files: 1, kernels: 816, images: &[("spirv", 816)] },
     Package { name: "onemkl_sycl_vm", platform: "manylinux_2_28_x86_64", files: 1, kernels: 4635, images: &[("spirv", 5573)] },
     Package { name: "open3d_xpu", platform: "manylinux_2_35_x86_64", files: 8, kernels: 2205, images: &[("spirv", 88)] },
 ];

@@ -213,7 +213,7 @@ fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: &OfImage<'_>)
 }
 
 fn arguments(facts: &KernelFacts) -> Vec<String> {
-    let native = facts.native.first().map(|(_, kernel)| kernel.arguments.as_slice()).unwrap_or_default();
+    let native = facts.native.first().map(|(_, kernel)| &*kernel.arguments).unwrap_or_default();
     if facts.module.is_none() {
         let one = |argument: &crate::native::Argument| {
             let kind = argument.type_name.as_deref().or(argument.kind.as_deref()).unwrap_or("?");
