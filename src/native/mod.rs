@@ -225,7 +225,8 @@ impl<'a> Reader<'a> {
     fn new(arena: &'a Arena, size: usize) -> Self {
         let items = limits::MAX_NATIVE_ITEMS;
         let (data, code) = (&[][..], Vec::new());
-        let mut reader = Reader { arena, native: Native::default(), data, code, budget: 1 << 20, items, arguments: HashSet::new() };
+        let mut reader =
+            Reader { arena, native: Native::default(), data, code, budget: 1 << 20, items, arguments: HashSet::new() };
         reader.grant(size);
         reader
     }
