@@ -20,7 +20,7 @@ fn the_note_is_read_whole() {
     assert_eq!((first.reqd_work_group_size, first.argument_bytes), (Some([64, 2, 1]), Some(40)));
     assert_eq!((first.spill, first.barriers, first.scratch), (None, None, None), "not told");
     // The hidden one is not an argument of the source.
-    let [out, vector, dynamic] = first.arguments.as_slice() else { panic!("{:?}", first.arguments) };
+    let [out, vector, dynamic] = &*first.arguments else { panic!("{:?}", first.arguments) };
     assert_eq!((out.name.as_deref(), out.type_name.as_deref()), (Some("out"), Some("float*")));
     assert_eq!(
         (out.address_space, out.access, out.size, out.offset),
