@@ -329,11 +329,8 @@ impl Args {
         };
         self.tell(global, &built)?;
         if idle {
-            let error = Error::new(ErrorKind::Build, "no image was compiled");
-            return Err(match built.staying.iter().find_map(|staying| staying.remedy) {
-                Some(remedy) => error.with_remedy(remedy),
-                None => error,
-            });
+            let remedy = built.staying.iter().find_map(|staying| staying.remedy).unwrap_or_default();
+            return Err(Error::new(ErrorKind::Build, "no image was compiled").with_remedy(remedy));
         }
         Ok(exit)
     }
