@@ -8,8 +8,8 @@ pub use run::{engine, settings};
 use super::device_config::DeviceConfigs;
 use super::driver::InstallArgs;
 use super::emit::EmitArgs;
-use super::global::{Global, Summary};
-use super::output;
+use super::global::Global;
+use super::output::{self, Output, SUMMARY, forms};
 use super::policy_file::PolicyFile;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
@@ -29,6 +29,7 @@ use sycl_bundle::files::write::write_atomically;
 use sycl_bundle::policy::rules::{Rule, RuleSettings, Rules};
 use sycl_bundle::report::batch::Batch;
 use sycl_bundle::report::costs::{self, Temps, Trace, Watch};
+use sycl_bundle::report::document::Form;
 
 /// Compile images ahead of time and put the native code where the SYCL runtime finds it
 #[derive(Debug, clap::Args)]
@@ -85,8 +86,8 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
     timeout: Duration,
     /// The form of the summary
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    format: Summary,
+    #[arg(long, value_name = "FORM", default_value = "text", value_parser = forms(SUMMARY))]
+    format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -413,8 +414,8 @@ impl RecordArgs {
     ///
     /// # Errors
     /// `Io` where standard output is closed.
-    pub fn print_schema() -> Result<Exit> {
-        output::schema(&costs::schema())
+    pub fn print_schema(out: &mut Output) -> Result<Exit> {
+        out.schema(&costs::schema())
     }
 
     /// Looks on as far as these ask for it.

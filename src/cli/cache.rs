@@ -3,14 +3,14 @@
 //! Also: where is it?
 
 use super::global::Global;
-use super::output;
+use super::output::{self, Output, forms};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::build::cache::Cache;
 use sycl_bundle::bytes;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::report::cache::{self as page, Cached, Size};
+use sycl_bundle::report::document::Form;
 
 /// The folder of the cache; empty for none.
 const VARIABLE: &str = "SYCL_BUNDLE_CACHE_DIR";
@@ -51,8 +51,8 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     limit: Option<u64>,
     /// The form of the output
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    format: Format,
+    #[arg(long, value_name = "FORM", default_value = "text", value_parser = forms(FORMS))]
+    format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -70,13 +70,8 @@ enum Action {
     Verify,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// Lines for a person
-    Text,
-    /// A document
-    Json,
-}
+/// The forms of the output.
+const FORMS: [(Form, &str); 2] = [(Form::Text, "Lines for a person"), (Form::Json, "A document")];
 
 /// A number of bytes for clap.
 pub fn size(text: &str) -> Result<u64, String> {
@@ -128,9 +123,9 @@ fn folder() -> Option<PathBuf> {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, _global: &Global) -> Result<Exit> {
+    pub fn run(self, _: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
-            return output::schema(&page::schema());
+            return out.schema(&page::schema());
         }
         if self.limit.is_some() && self.action != Action::Gc {
             return Err(Error::new(ErrorKind::Usage, "`--limit` is for `cache gc`"));
@@ -165,10 +160,7 @@ impl Args {
         cached.held = Size { entries: left.entries, bytes: left.bytes };
         cached.oldest_seconds = left.oldest_seconds;
         cached.limit = limit()?;
-        match self.format {
-            Format::Text => output::show(&cached.text())?,
-            Format::Json => output::document(&cached.to_json())?,
-        }
+        out.put(self.format, &cached)?;
         Ok(exit)
     }
 }

@@ -10,7 +10,7 @@ pub use gate::{linked_elsewhere, resolve_targets, spelled_targets};
 
 use super::device_config::{Named, named_targets as named_by};
 use super::global::Global;
-use super::output;
+use super::output::{Output, forms};
 use super::selection::Selection;
 use std::path::PathBuf;
 use sycl_bundle::bundle::aspect;
@@ -18,13 +18,12 @@ use sycl_bundle::compat::aspects::Aspect;
 use sycl_bundle::device::near;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::Target;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::each_file;
 use sycl_bundle::report::check as report;
+use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::check::aspects::{AspectCheck, Questions};
-use sycl_bundle::report::check::{Answer, Verdict};
-use sycl_bundle::report::evidence::Names;
+use sycl_bundle::report::document::Form;
 use sycl_bundle::report::json::FileProblem;
 
 const AFTER_HELP: &str = "\
@@ -83,8 +82,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["declared", "fixed_targets", "external", "targets"])]
     link: bool,
     /// The form of the output
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    format: Format,
+    #[arg(long, value_name = "FORM", default_value = "table", value_parser = forms(FORMS))]
+    format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -95,42 +94,34 @@ pub struct Args {
     selection: Selection,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// Kernels by targets, a sign each; with -t
-    Matrix,
-    /// One document
-    Json,
-    /// One line per finding
-    Jsonl,
-    /// SARIF 2.1.0, for code scanning; with -t or --link
-    Sarif,
-    /// JUnit's XML, a test case for each kernel; with -t or --link
-    Junit,
-    /// Annotations of a GitHub workflow; with -t or --link
-    Github,
-    /// A summary for a pull request; with -t or --link
-    Markdown,
-}
+/// The forms of the output.
+const FORMS: [(Form, &str); 8] = [
+    (Form::Table, "For people"),
+    (Form::Matrix, "Kernels by targets, a sign each; with -t"),
+    (Form::Json, "One document"),
+    (Form::Jsonl, "One line per finding"),
+    (Form::Sarif, "SARIF 2.1.0, for code scanning; with -t or --link"),
+    (Form::Junit, "JUnit's XML, a test case for each kernel; with -t or --link"),
+    (Form::Github, "Annotations of a GitHub workflow; with -t or --link"),
+    (Form::Markdown, "A summary for a pull request; with -t or --link"),
+];
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
-            return output::schema(&report::schema());
+            return out.schema(&report::schema());
         }
         if self.gate.example_policy {
-            return output::schema(sycl_bundle::policy::EXAMPLE);
+            return out.schema(sycl_bundle::policy::EXAMPLE);
         }
         if self.link {
-            return link::run(global, &self.files, &self.selection.selector()?, self.format, self.gate.strict);
+            return link::run(global, (&self.files, &self.selection.selector()?), self.format, self.gate.strict, out);
         }
         if self.declared.is_none() && self.fixed_targets.is_empty() && !self.external {
-            return self.gate.run(global, &self.files, self.selection.selector()?, self.format);
+            return self.gate.run(global, &self.files, self.selection.selector()?, self.format, out);
         }
-        if !matches!(self.format, Format::Table | Format::Json | Format::Jsonl) {
+        if !matches!(self.format, Form::Table | Form::Json | Form::Jsonl) {
             let error = Error::new(ErrorKind::Usage, "warnings are told as table or JSON only");
             return Err(error.with_remedy("`-t TARGET` judges targets in every form"));
         }
@@ -153,27 +144,13 @@ impl Args {
         let questions = Questions { declared: declared.as_deref(), external: self.external, targets: &targets };
         let warnings = check.warnings(&questions, exit != Exit::Input, &|kernel| selector.takes_kernel(kernel));
         let answers = warnings.answers();
-        self.print(global, &answers, &problems)?;
+        out.put(self.format, &report::Answers { answers: &answers, problems: &problems })?;
         let fails = match report::verdict(&answers) {
             Verdict::Incompatible => true,
             Verdict::Unknown => self.gate.strict,
             Verdict::Compatible => false,
         };
         Ok(if exit == Exit::Done && fails { Exit::No } else { exit })
-    }
-
-    fn print(&self, global: &Global, answers: &[Answer<'_>], problems: &[FileProblem]) -> Result<()> {
-        let mut out = output::Documents::open();
-        match self.format {
-            Format::Table => {
-                let mut text = report::text(answers, Names { demangle: global.demangle });
-                text.append(&report::summary(answers));
-                return output::show(&text);
-            }
-            Format::Jsonl => report::jsonl(&mut out, answers)?,
-            _ => report::json(&mut out, answers, problems)?,
-        }
-        out.finish()
     }
 
     /// The fixed targets that are named, each once; with `-t` those of both lists, which are what is compiled for.

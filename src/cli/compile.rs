@@ -5,7 +5,7 @@ use super::device_config::DeviceConfigs;
 use super::driver::InstallArgs;
 use super::emit::EmitArgs;
 use super::global::Global;
-use super::output;
+use super::output::Output;
 use super::progress::Watched;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
@@ -93,9 +93,9 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.recipe.example_policy {
-            return output::schema(sycl_bundle::policy::rules::EXAMPLE);
+            return out.schema(sycl_bundle::policy::rules::EXAMPLE);
         }
         let output = self.output.as_deref().unwrap_or(Path::new("-"));
         let wanted = self.compiler.targets(global, &self.configs, &self.targets)?;

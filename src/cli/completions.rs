@@ -3,8 +3,9 @@
 //! The script of a shell only asks the program, with [`VARIABLE`] set, so that targets, aspects, and the kernels and images of
 //! the file on the command line complete as well as verbs and options do.
 
+use super::Cli;
 use super::global::Global;
-use super::{Cli, output};
+use super::output::Output;
 use clap::CommandFactory as _;
 use clap_complete::CompleteEnv;
 use clap_complete::Shell;
@@ -16,8 +17,7 @@ use sycl_bundle::bundle::{Bundle, aspect};
 use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::Host;
 use sycl_bundle::device;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, Result};
+use sycl_bundle::error::{Error, Exit, Result};
 use sycl_bundle::files::input::Input;
 
 const AFTER_HELP: &str = "\
@@ -41,8 +41,8 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, _: &Global) -> Result<Exit> {
-        output::plain(&script(self.shell)?)?;
+    pub fn run(self, _: &Global, out: &mut Output) -> Result<Exit> {
+        out.plain(&script(self.shell)?)?;
         Ok(Exit::Done)
     }
 }

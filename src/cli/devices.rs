@@ -2,8 +2,7 @@
 
 use super::global::Global;
 use super::live::{Live, settings};
-use super::output;
-use crate::cli::global::Answer;
+use super::output::{ANSWER, Output, forms};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sycl_bundle::build::Settings;
@@ -11,12 +10,11 @@ use sycl_bundle::build::probe::{Probes, probe, subjects};
 use sycl_bundle::build::query::sycl::answers;
 use sycl_bundle::build::query::{Query, Question, ask};
 use sycl_bundle::device::selector::VARIABLE;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::write::write_atomically;
-use sycl_bundle::report::devices as page;
+use sycl_bundle::report::devices::{self as page, DeviceList};
 use sycl_bundle::report::devices::{BuiltIn, Listed};
-use sycl_bundle::report::text::Shown;
+use sycl_bundle::report::document::Form;
 
 const HELP: &str = "\
 A device is meant by its number, its kind (cpu, gpu, accelerator, custom: the first that takes
@@ -73,8 +71,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["devices", "named"])]
     all: bool,
     /// The form of the output
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    format: Answer,
+    #[arg(long, value_name = "FORM", default_value = "table", value_parser = forms(ANSWER))]
+    format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -82,9 +80,9 @@ pub struct Args {
 
 impl Args {
     /// Looks around and reports.
-    pub fn run(mut self, global: &Global) -> Result<Exit> {
+    pub fn run(mut self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
-            return output::schema(&page::schema());
+            return out.schema(&page::schema());
         }
         self.devices.append(&mut self.named);
         let live = Live::find_for(global, &self.devices)?;
@@ -107,7 +105,7 @@ impl Args {
         }
         if let Some(path) = &self.save {
             let probes = if self.no_probe { Vec::new() } else { probed(global, &live, &listed)? };
-            return save(global, path, &listed, &probes);
+            return save(global, path, &listed, &probes, out);
         }
         let probes = if self.probe { probed(global, &live, &listed)? } else { Vec::new() };
         if self.probe && probes.is_empty() {
@@ -116,31 +114,18 @@ impl Args {
         }
         let mut exit = Exit::Done;
         let kernels = self.kernels.then(|| built_in(global, &live, &listed, &mut exit)).transpose()?;
-        let view = global.view();
-        let text = match (self.format, &kernels) {
-            (Answer::Json, kernels) => {
-                output::document(&page::json(&live.inventory, &listed, kernels.as_deref(), &probes))?;
-                Shown::default()
-            }
-            (_, None) if self.probe => {
-                let name = |place: usize| listed.iter().find(|(own, _)| *own == place).map(|(_, device)| &device.name);
-                let one = |(place, probes): &(usize, Probes)| {
-                    let name = name(*place).map(String::as_str).unwrap_or_default();
-                    let mut text = view.heading(&format!("Device {place}: {name}"));
-                    text.append(&page::probe_table(probes, &view));
-                    text
-                };
-                Shown::sections(&probes.iter().map(one).collect::<Vec<_>>())
-            }
-            (_, Some(kernels)) if kernels.is_empty() => {
-                global.note("no device has built-in kernels");
-                Shown::default()
-            }
-            (_, Some(kernels)) => page::kernels(kernels, &view),
-            (_, None) if self.devices.is_empty() => page::list(&listed, &view),
-            _ => Shown::sections(&listed.iter().map(|device| page::page(*device, &view)).collect::<Vec<_>>()),
+        if kernels.as_ref().is_some_and(Vec::is_empty) && self.format == Form::Table {
+            global.note("no device has built-in kernels");
+            return Ok(exit);
+        }
+        let shown = DeviceList {
+            inventory: &live.inventory,
+            devices: &listed,
+            named: !self.devices.is_empty(),
+            kernels: kernels.as_deref(),
+            probes: self.probe.then_some(&probes[..]),
         };
-        output::show(&text)?;
+        out.put(self.format, &shown)?;
         Ok(exit)
     }
 }
@@ -165,7 +150,13 @@ pub fn probed(global: &Global, live: &Live, listed: &[Listed<'_>]) -> Result<Vec
 }
 
 /// Writes the configuration of one device.
-fn save(global: &Global, path: &Path, listed: &[Listed<'_>], probes: &[(usize, Probes)]) -> Result<Exit> {
+fn save(
+    global: &Global,
+    path: &Path,
+    listed: &[Listed<'_>],
+    probes: &[(usize, Probes)],
+    out: &mut Output,
+) -> Result<Exit> {
     let [(place, device)] = listed else {
         let names: Vec<&str> = listed.iter().map(|(_, device)| device.name.as_str()).collect();
         let message = format!("`--save` is of one device, and these are {}: {}", listed.len(), names.join(", "));
@@ -175,7 +166,7 @@ fn save(global: &Global, path: &Path, listed: &[Listed<'_>], probes: &[(usize, P
     let own = probes.iter().find(|(own, _)| own == place).map(|(_, probes)| probes);
     let text = page::profile::profile(device, &name, own);
     if path.as_os_str() == "-" {
-        output::data(&text)?;
+        out.data(&text)?;
     } else {
         write_atomically(path, text.as_bytes(), None)?;
         global.note(&format!("{}: target {name}, of {}", path.display(), device.name));

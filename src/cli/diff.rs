@@ -1,15 +1,15 @@
 //! `diff`: what changed between two builds of device code?
 
 use super::global::Global;
-use super::output;
+use super::output::{Output, forms};
 use super::selection::TargetSelection;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::diff::budget::{Budgets, Forbidden, Growth};
 use sycl_bundle::compat::diff::compare::What;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};
 use sycl_bundle::report::diff::{self as report, Build, Report};
+use sycl_bundle::report::document::Form;
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::page;
 use sycl_bundle::select::Selector;
@@ -66,8 +66,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "schema")]
     html: Option<PathBuf>,
     /// The form of the output
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    format: Format,
+    #[arg(long, value_name = "FORM", default_value = "table", value_parser = forms(FORMS))]
+    format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -76,15 +76,9 @@ pub struct Args {
     selection: TargetSelection,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// One document
-    Json,
-    /// For a pull request
-    Markdown,
-}
+/// The forms of the output.
+const FORMS: [(Form, &str); 3] =
+    [(Form::Table, "For people"), (Form::Json, "One document"), (Form::Markdown, "For a pull request")];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum WhatName {
@@ -126,9 +120,9 @@ enum ForbiddenName {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
-            return output::schema(&report::schema());
+            return out.schema(&report::schema());
         }
         let (Some(old), Some(new)) = (&self.old, &self.new) else {
             return Err(Error::new(ErrorKind::Usage, "two builds are compared"));
@@ -151,7 +145,7 @@ impl Args {
             return Err(Error::new(ErrorKind::NoDeviceCode, "neither build holds device code"));
         }
         let all = Report::new(old, new, &ignored, &budgets);
-        self.print(global, &all)?;
+        out.put(self.format, &report::Comparison { report: &all, all: self.all })?;
         if let Some(path) = &self.html {
             super::page::write(global, path, &page::builds(&all, Names { demangle: global.demangle })?)?;
         }
@@ -171,22 +165,6 @@ impl Args {
             spill: growth(&self.max_spill_growth)?,
             forbidden: self.forbid.iter().map(|name| forbidden(*name)).collect(),
         })
-    }
-
-    fn print(&self, global: &Global, all: &Report) -> Result<()> {
-        let text = match self.format {
-            Format::Json => {
-                let mut out = output::Documents::open();
-                report::json(&mut out, all)?;
-                return out.finish();
-            }
-            Format::Markdown => report::markdown(all, Names { demangle: global.demangle }),
-            Format::Table => {
-                let view = global.view();
-                report::table(all, self.all, &view)
-            }
-        };
-        output::show(&text)
     }
 }
 

@@ -9,10 +9,10 @@
 
 use super::driver::{self, InstallArgs, Installed};
 use super::global::Global;
+use super::output::{ANSWER, Output, forms};
 use super::worker::OfflineArgs;
-use super::{cache, output, worker};
+use super::{cache, worker};
 use crate::cli::driver::Pip;
-use crate::cli::global::Answer;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,6 +25,7 @@ use sycl_bundle::error::Exit;
 use sycl_bundle::error::Result;
 use sycl_bundle::report::doctor as page;
 use sycl_bundle::report::doctor::{BuildCache, Caches, Device, Doctor, Driver, Ocloc, Runtime, RuntimeCache, Trouble};
+use sycl_bundle::report::document::Form;
 use sycl_bundle::report::json::SchemaVersion;
 
 /// The longest that looking around may take; a driver can hang.
@@ -66,8 +67,8 @@ pub struct Args {
     #[command(flatten)]
     compilers: OfflineArgs,
     /// The form of the output
-    #[arg(long, value_enum, default_value_t = Answer::Table)]
-    format: Answer,
+    #[arg(long, default_value = "table", value_parser = forms(ANSWER))]
+    format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -86,18 +87,15 @@ struct Findings {
 
 impl Args {
     /// Looks around and reports.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, _global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
-            return output::schema(&page::schema());
+            return out.schema(&page::schema());
         }
         if self.install.install_driver {
             self.install.install()?;
         }
         let found = Findings::gather(&self.compilers).told();
-        match self.format {
-            Answer::Table => output::show(&found.table(global.width()))?,
-            Answer::Json => output::document(&found.to_json())?,
-        }
+        out.put(self.format, &found)?;
         Ok(if found.ready { Exit::Done } else { Exit::Environment })
     }
 }

@@ -1,12 +1,13 @@
 //! What do `embed` and `prune` share: a linked file goes in, a changed copy comes out?
 
-use super::global::{Global, Summary};
-use super::output;
+use super::global::Global;
+use super::output::{Output, SUMMARY, forms};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::linked::{Linked, Target};
 use sycl_bundle::files::package::LinkedFile;
+use sycl_bundle::report::document::Form;
 use sycl_bundle::report::edited::Edited;
 use sycl_bundle::rewrite::image_data::OutImage;
 
@@ -26,8 +27,8 @@ pub struct TargetArgs {
     #[arg(long)]
     keep_layout: bool,
     /// The form of the summary
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    format: Summary,
+    #[arg(long, value_name = "FORM", default_value = "text", value_parser = forms(SUMMARY))]
+    format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     pub schema: bool,
@@ -55,7 +56,7 @@ impl TargetArgs {
     /// # Errors
     /// `Usage` where they do.
     pub fn check(&self) -> Result<()> {
-        if self.format == Summary::Json && self.output.as_deref() == Some(Path::new("-")) {
+        if self.format == Form::Json && self.output.as_deref() == Some(Path::new("-")) {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
         Ok(())
@@ -71,9 +72,10 @@ impl TargetArgs {
         (linked, target): (&Linked, &Target),
         drop: &HashSet<usize>,
         add: &[OutImage<'_>],
+        out: &mut Output,
     ) -> Result<Exit> {
         let (result, exit) = linked.edit(global, target, drop, add, true)?;
-        tell(global, self.format, &result)?;
+        self.tell(&result, out)?;
         Ok(exit)
     }
 
@@ -81,8 +83,8 @@ impl TargetArgs {
     ///
     /// # Errors
     /// `Io` where standard output cannot be written to.
-    pub fn tell(&self, global: &Global, result: &Edited) -> Result<()> {
-        tell(global, self.format, result)
+    pub fn tell(&self, result: &Edited, out: &mut Output) -> Result<()> {
+        out.put(self.format, result)
     }
 
     /// The file to write and how; none where only the schema is printed.
@@ -95,21 +97,4 @@ impl TargetArgs {
             keep_layout: self.keep_layout,
         })
     }
-}
-
-/// Says what was done to a linked file.
-///
-/// # Errors
-/// `Io` where standard output cannot be written to.
-pub fn tell(global: &Global, format: Summary, result: &Edited) -> Result<()> {
-    if format == Summary::Json {
-        return output::document(&result.to_json());
-    }
-    if !global.quiet {
-        let shown = |name: &str| {
-            if global.demangle { sycl_bundle::report::name::display(name) } else { name.to_owned() }
-        };
-        output::tell(&result.summary(global.verbose > 0, &shown, global.stderr_width()));
-    }
-    Ok(())
 }

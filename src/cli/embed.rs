@@ -2,7 +2,7 @@
 
 use super::edited::TargetArgs;
 use super::global::Global;
-use super::output;
+use super::output::Output;
 use super::selection::TargetSelection;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,8 +16,7 @@ use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind, package};
 use sycl_bundle::device::cpu::CpuArch;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::emit;
 use sycl_bundle::files::input::Input;
 use sycl_bundle::files::linked::Linked;
@@ -122,10 +121,10 @@ impl Opened {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         let target = self.host.as_deref().and_then(|host| self.target.target(host));
         let (Some(host), Some(target), false) = (&self.host, target, self.target.schema) else {
-            return output::schema(&edited::schema());
+            return out.schema(&edited::schema());
         };
         self.target.check()?;
         let selector = self.selection.selector()?;
@@ -191,7 +190,7 @@ impl Args {
             settled.context(|| format!("image {}", image.image.index))
         };
         let settled = images.iter().map(of_target).collect::<Result<Vec<Image<'_>>>>()?;
-        let new: Vec<OutImage<'_>> = images.iter().zip(&settled).map(|(image, new)| out(image, new)).collect();
+        let new: Vec<OutImage<'_>> = images.iter().zip(&settled).map(|(image, new)| out_image(image, new)).collect();
         for (image, new) in images.iter().zip(&new) {
             if new.entries.is_empty() && image.image.properties.set(set::DEVICELIB).is_empty() {
                 global.note(&format!("image {} lists no kernel, so the runtime will ignore it", image.image.index));
@@ -206,7 +205,7 @@ impl Args {
             ));
         }
         let drop = if self.replace { same } else { HashSet::new() };
-        self.target.change(global, (&linked, &target), &drop, &new)
+        self.target.change(global, (&linked, &target), &drop, &new, out)
     }
 }
 
@@ -236,7 +235,7 @@ fn settle<'k>(
 }
 
 /// The image as it is to be written.
-fn out<'i>(examined: &'i Examined<'_, '_>, image: &'i Image<'i>) -> OutImage<'i> {
+fn out_image<'i>(examined: &'i Examined<'_, '_>, image: &'i Image<'i>) -> OutImage<'i> {
     let native = examined.march.is_some() || matches!(examined.format, Format::Zebin | Format::PatchTokens);
     let declared = match image.declared.number() {
         0 if native => 1,

@@ -1,9 +1,9 @@
 //! `explain`: what does an error message mean, and how does the runtime choose an image for a kernel?
 
 use super::device_config::{DeviceConfigs, named_targets};
-use super::global::{Answer, Global};
+use super::global::Global;
 use super::live::{Asker, Live};
-use super::output;
+use super::output::{ANSWER, Output, forms};
 use super::selection::read_profiles;
 use std::collections::HashMap;
 use std::io::Read as _;
@@ -12,11 +12,11 @@ use sycl_bundle::compat::explain::said::{self, Message};
 use sycl_bundle::compat::fit::Subject;
 use sycl_bundle::compat::kernels::{Depth, kernels};
 use sycl_bundle::compat::offers::{Lent, are_open};
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::{each_file, each_linked, report_problems};
+use sycl_bundle::report::document::Form;
+use sycl_bundle::report::explain::Built;
 use sycl_bundle::report::explain::request::Request;
-use sycl_bundle::report::explain::{Built, Explanation};
 use sycl_bundle::report::kernels::OnDevice;
 use sycl_bundle::report::profile::Profile;
 use sycl_bundle::report::{FileFacts, explain as report};
@@ -66,8 +66,8 @@ pub struct Args {
     #[arg(long, value_name = "DEVICE", requires = "files")]
     device: Vec<String>,
     /// The form of the output
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    format: Answer,
+    #[arg(long, value_name = "FORM", default_value = "table", value_parser = forms(ANSWER))]
+    format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -80,9 +80,9 @@ const LONGEST: u64 = 16 << 20;
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
-            return output::schema(&report::schema());
+            return out.schema(&report::schema());
         }
         let table = self.configs.table(global)?;
         let profiles = read_profiles(&self.profile)?;
@@ -138,7 +138,10 @@ impl Args {
         }
         let file = self.files.first().map(|file| file.display().to_string());
         request.add_remedies(file.as_deref(), asked.first().map(|one| one.target), &mut explanation);
-        self.print(global, &explanation)?;
+        out.put(self.format, &explanation)?;
+        if self.message.is_some() && explanation.lines.is_empty() {
+            global.note("nothing in the message is known; the lines that count name an error code or a reason");
+        }
         let fails = match &request.message {
             Some(message) => message.sayings.is_empty(),
             None => {
@@ -170,24 +173,6 @@ impl Args {
             );
         }
         Ok(Some(said::read(&text)))
-    }
-
-    fn print(&self, global: &Global, explanation: &Explanation) -> Result<()> {
-        match self.format {
-            Answer::Json => {
-                let mut out = output::Documents::open();
-                report::json(&mut out, explanation)?;
-                out.finish()?;
-            }
-            Answer::Table => {
-                let view = global.view();
-                output::show(&report::text(explanation, &view))?;
-            }
-        }
-        if self.message.is_some() && explanation.lines.is_empty() {
-            global.note("nothing in the message is known; the lines that count name an error code or a reason");
-        }
-        Ok(())
     }
 }
 

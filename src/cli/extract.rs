@@ -2,22 +2,22 @@
 
 use super::emit::EmitArgs;
 use super::global::Global;
-use super::output;
+use super::output::{Output, forms};
 use super::selection::TargetSelection;
 use super::wrap::Inputs;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::container::arena::Arena;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Reporter as _, Result};
 use sycl_bundle::files::earlier::{self, Earlier};
 use sycl_bundle::files::emit::Emit;
 use sycl_bundle::files::sources::same_file;
 use sycl_bundle::files::write::Folder;
 use sycl_bundle::files::{each_file, report_problems};
 use sycl_bundle::report::FileFacts;
-use sycl_bundle::report::extracted::{self, Written};
+use sycl_bundle::report::document::Form;
+use sycl_bundle::report::extracted::{self, Extracted, Written};
 use sycl_bundle::report::units::counted;
 use sycl_bundle::rewrite::extract::{self, Member, Names, Stems};
 use sycl_bundle::select::Pattern;
@@ -69,8 +69,8 @@ pub struct Args {
     #[arg(long, value_name = "GLOB", conflicts_with_all = ["emit", "stored"])]
     member: Vec<String>,
     /// The form of the list of what was written
-    #[arg(long, value_name = "FORM", default_value = "none")]
-    format: Format,
+    #[arg(long, value_name = "FORM", default_value = "none", value_parser = forms(FORMS))]
+    format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -81,23 +81,19 @@ pub struct Args {
     selection: TargetSelection,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// A note on standard error
-    None,
-    /// A document on standard output
-    Json,
-}
+/// The forms of the output.
+const FORMS: [(Form, &str); 2] =
+    [(Form::None, "A note on standard error"), (Form::Json, "A document on standard output")];
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
-            return output::schema(&extracted::schema());
+            return out.schema(&extracted::schema());
         }
         // As for the other verbs, a name may tell the form; a folder of that name stays one.
         let whole = !self.stored && self.member.is_empty();
-        let plain = self.form.emit.is_none() && whole && self.format == Format::None && !self.output().is_dir();
+        let plain = self.form.emit.is_none() && whole && self.format == Form::None && !self.output().is_dir();
         if let Some(emit) = Emit::by_extension(self.output()).filter(|_| plain) {
             return self.emit(global, emit);
         }
@@ -110,7 +106,7 @@ impl Args {
         self.form.form(Emit::Table, self.output())?;
         let selector = self.selection.selector()?;
         let to_stdout = self.output() == Path::new("-");
-        if to_stdout && self.format == Format::Json {
+        if to_stdout && self.format == Form::Json {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
         let members = self.member.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>()?;
@@ -129,10 +125,10 @@ impl Args {
         })?;
         set.check_members(exit, streamed.is_some() || !set.written.is_empty())?;
         if let Some(code) = streamed {
-            output::binary_to_stdout(&code)?;
+            global.binary(&code)?;
         }
         let damaged = set.damaged;
-        self.finish(global, set)?;
+        self.finish(global, set, out)?;
         Ok(if damaged && exit == Exit::Done { Exit::Input } else { exit })
     }
 
@@ -148,7 +144,7 @@ impl Args {
 
     /// Writes one file, in the form asked for.
     fn emit(&self, global: &Global, emit: Emit) -> Result<Exit> {
-        if self.format == Format::Json {
+        if self.format == Form::Json {
             return Err(Error::new(
                 ErrorKind::Usage,
                 "`--format json` lists the files in a folder, and --emit makes none",
@@ -195,7 +191,7 @@ impl Args {
     }
 
     /// Writes the table, lets all appear, and says what was written.
-    fn finish(&self, global: &Global, set: Set) -> Result<()> {
+    fn finish(&self, global: &Global, set: Set, out: &mut Output) -> Result<()> {
         let Some(mut folder) = set.folder else { return Ok(()) };
         let written = set.written;
         // The table last: where it is, so is everything it names.
@@ -215,10 +211,9 @@ impl Args {
             };
             global.note(&format!("the `{}` that `{target}` held was replaced{files}", extract::TABLE));
         }
-        if self.format == Format::Json {
-            let mut out = output::Documents::open();
-            extracted::json(&mut out, &self.file().display().to_string(), &target, &written)?;
-            return out.finish();
+        if self.format == Form::Json {
+            let path = self.file().display().to_string();
+            return out.put(self.format, &Extracted { path: &path, folder: &target, images: &written });
         }
         global.note(&extracted::summary(&target, &written));
         Ok(())

@@ -1,12 +1,10 @@
 //! `filter`: which modules does the compiler of one device get?
 
 use super::device_config::DeviceConfigs;
-use super::edited;
 use super::emit::EmitArgs;
 use super::global::Global;
-use super::output;
+use super::output::{Output, SUMMARY, forms};
 use super::selection::Selection;
-use crate::cli::global::Summary;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
@@ -21,17 +19,16 @@ use sycl_bundle::compat::gate::codes;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::device::table::TargetTable;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::earlier::{self, Earlier};
 use sycl_bundle::files::emit::{self, Emit, Form};
 use sycl_bundle::files::gather::{Gathered, gather};
 use sycl_bundle::files::input::Input;
 use sycl_bundle::files::linked::{Linked, Target};
 use sycl_bundle::files::sources::same_file;
-use sycl_bundle::report::filtered::{self, Emptied, Filtered, Output, Reason};
+use sycl_bundle::report::document;
+use sycl_bundle::report::filtered::{self, Emptied, Filtered, Reason};
 use sycl_bundle::report::json::SchemaVersion;
-use sycl_bundle::report::name;
 use sycl_bundle::rewrite::empty::empty;
 use sycl_bundle::rewrite::extract::{self, Names};
 use sycl_bundle::rewrite::image_data::out_image;
@@ -74,8 +71,8 @@ pub struct Args {
     #[arg(long)]
     drop_signature: bool,
     /// The form of the summary
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    format: Summary,
+    #[arg(long, value_name = "FORM", default_value = "text", value_parser = forms(SUMMARY))]
+    format: document::Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -98,9 +95,9 @@ struct Wanted<'t> {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
-            return output::schema(&filtered::schema());
+            return out.schema(&filtered::schema());
         }
         let table = self.configs.table(global)?;
         let wanted = self.wanted(global, &table)?;
@@ -115,10 +112,10 @@ impl Args {
             exit = self.write(global, &others, &mut filtered)?;
         }
         for copy in copies {
-            let of_copy = self.copy(global, copy, &mut filtered)?;
+            let of_copy = self.copy(global, copy, &mut filtered, out)?;
             exit = if exit == Exit::Done { of_copy } else { exit };
         }
-        self.tell(global, &filtered)?;
+        out.put(self.format, &filtered)?;
         Ok(exit)
     }
 
@@ -246,7 +243,7 @@ impl Args {
     }
 
     /// Writes a copy of a linked file.
-    fn copy(&self, global: &Global, wanted: &Wanted<'_>, filtered: &mut Filtered) -> Result<Exit> {
+    fn copy(&self, global: &Global, wanted: &Wanted<'_>, filtered: &mut Filtered, out: &mut Output) -> Result<Exit> {
         let [file] = self.files.as_slice() else {
             let error = Error::new(ErrorKind::Usage, "a linked file makes an output of its own");
             return Err(error.with_remedy("filter linked files one by one, or choose another form with --emit"));
@@ -278,24 +275,10 @@ impl Args {
         };
         let add: Vec<_> = made.iter().map(out_image).collect();
         let (done, exit) = linked.edit(global, &target, &drop, &add, false)?;
-        edited::tell(global, Summary::Text, &done)?;
+        out.put(document::Form::Text, &done)?;
         let bytes = std::fs::metadata(&wanted.path).map_or(0, |metadata| metadata.len());
-        filtered.outputs.push(Output { bytes, ..output });
+        filtered.outputs.push(filtered::Output { bytes, ..output });
         Ok(exit)
-    }
-
-    fn tell(&self, global: &Global, filtered: &Filtered) -> Result<()> {
-        if self.format == Summary::Json {
-            return output::document(&filtered.to_json());
-        }
-        let shown = |mangled: &str| {
-            let shown = if global.demangle { name::display(mangled) } else { mangled.to_owned() };
-            name::shorten(&shown, 80).into_owned()
-        };
-        for one in filtered.outputs.iter().filter(|_| !global.quiet) {
-            output::tell(&one.summary(global.verbose > 0, &shown, global.stderr_width()));
-        }
-        Ok(())
     }
 }
 
@@ -330,7 +313,7 @@ fn emptied<'k>(arena: &'k Arena, image: &Image<'k>) -> Result<Image<'k>> {
     Ok(Image { stored, declared, ..image.clone() })
 }
 
-fn result(wanted: &Wanted<'_>, images: &[Examined<'_, '_>], findings: &[Vec<Finding>], bytes: u64) -> Output {
+fn result(wanted: &Wanted<'_>, images: &[Examined<'_, '_>], findings: &[Vec<Finding>], bytes: u64) -> filtered::Output {
     let with_code = images.iter().zip(findings).filter(|(_, found)| found.is_empty());
     let have: HashSet<&str> = with_code.flat_map(|(image, _)| &image.kernels).map(String::as_str).collect();
     let emptied: Vec<Emptied> = images
@@ -347,7 +330,7 @@ fn result(wanted: &Wanted<'_>, images: &[Examined<'_, '_>], findings: &[Vec<Find
     let lost = emptied.iter().flat_map(|one| &one.kernels).map(String::as_str);
     let lost: Vec<String> =
         lost.filter(|kernel| !have.contains(kernel) && seen.insert(*kernel)).map(str::to_owned).collect();
-    Output {
+    filtered::Output {
         output: wanted.path.display().to_string(),
         emit: wanted.form.emit.name(),
         targets: wanted.subjects.iter().map(|subject| subject.target.name.clone()).collect(),

@@ -6,6 +6,7 @@ use super::output;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use sycl_bundle::error::{Error, Exit, Reporter, Result};
+use sycl_bundle::report::document::Look;
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::table::Drawing;
@@ -110,9 +111,20 @@ fn unicode() -> bool {
 }
 
 impl Global {
-    /// Columns to write in.
-    pub fn width(&self) -> usize {
-        self.width
+    /// The reader's terminal and wishes.
+    pub fn look(&self) -> Look {
+        Look {
+            view: self.view(),
+            drawing: (self.stdout_terminal || self.stdout_color).then(|| self.letters()),
+            letters: self.letters(),
+            verbose: self.verbose > 0,
+            stderr_width: self.stderr_width,
+        }
+    }
+
+    /// Columns, names and colours on standard output.
+    pub fn view(&self) -> View {
+        View { width: self.width, demangle: self.demangle, color: self.stdout_color }
     }
 
     /// The form in which kernels are named.
@@ -120,24 +132,9 @@ impl Global {
         Names { demangle: self.demangle }
     }
 
-    /// The way in which documents are shown on stdout.
-    pub fn view(&self) -> View {
-        View { width: self.width, demangle: self.demangle, color: self.stdout_color }
-    }
-
-    /// Columns to write in on stderr.
-    pub fn stderr_width(&self) -> usize {
-        self.stderr_width
-    }
-
     /// The letters that stdout takes.
     pub fn letters(&self) -> Drawing {
         if self.unicode { Drawing::Unicode } else { Drawing::Ascii }
-    }
-
-    /// The letters for drawings beside words and numbers; none where nobody looks: scripts read what they always did.
-    pub fn drawing(&self) -> Option<Drawing> {
-        (self.stdout_terminal || self.stdout_color).then(|| self.letters())
     }
 
     /// Says something on stderr, unless asked to be quiet.
@@ -193,24 +190,6 @@ fn text(error: &Error, color: bool) -> Shown {
         out.append(&Shown::labelled("help:", color.then_some("1;36"), remedy));
     }
     out
-}
-
-/// The form of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Answer {
-    /// For people
-    Table,
-    /// One document
-    Json,
-}
-
-/// The form of a summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Summary {
-    /// A summary on standard error
-    Text,
-    /// A document on standard output
-    Json,
 }
 
 #[cfg(test)]

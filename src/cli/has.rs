@@ -3,9 +3,8 @@
 use super::check::spelled_targets;
 use super::device_config::{DeviceConfigs, LiveTargets};
 use super::global::Global;
-use super::output;
+use super::output::{ANSWER, Output, forms};
 use super::selection::StateName;
-use crate::cli::global::Answer;
 use std::path::PathBuf;
 use sycl_bundle::compat::finding::Verdict;
 use sycl_bundle::compat::fit::Subject;
@@ -13,11 +12,10 @@ use sycl_bundle::compat::has::{Asked, Bundles};
 use sycl_bundle::compat::offers::are_open;
 use sycl_bundle::demangle::demangle;
 use sycl_bundle::device::near::did_you_mean;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::each_linked;
 use sycl_bundle::files::{each_file, report_problems};
-use sycl_bundle::report::evidence::Names;
+use sycl_bundle::report::document::Form;
 use sycl_bundle::report::has as page;
 use sycl_bundle::report::json::FileProblem;
 use sycl_bundle::report::name::display;
@@ -70,8 +68,8 @@ pub struct Args {
     #[command(flatten)]
     live: LiveTargets,
     /// The form of the output; with --quiet there is none
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    format: Answer,
+    #[arg(long, value_name = "FORM", default_value = "table", value_parser = forms(ANSWER))]
+    format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -79,9 +77,9 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
-            return output::schema(&page::schema());
+            return out.schema(&page::schema());
         }
         let mut table = self.configs.table(global)?;
         let mut spellings = self.targets.clone();
@@ -131,13 +129,11 @@ impl Args {
         let by_id = !patterns.is_empty();
         let conclusion = bundles.conclude(by_id);
         if !global.quiet {
-            match self.format {
-                Answer::Table => {
-                    let names = Names { demangle: global.demangle };
-                    output::show(&page::text(&conclusion, state, &targets, by_id, names))?;
-                }
-                Answer::Json => output::document(&page::json(&conclusion, state, &targets, &problems))?,
-            }
+            let problems = &problems;
+            out.put(
+                self.format,
+                &page::Answered { conclusion: &conclusion, state, targets: &targets, by_id, problems },
+            )?;
         }
         let answer = if conclusion.verdict == Verdict::Compatible { Exit::Done } else { Exit::No };
         Ok(if exit == Exit::Done { answer } else { exit })

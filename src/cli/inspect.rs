@@ -1,16 +1,16 @@
 //! `inspect`: what device code is in these files?
 
 use super::global::Global;
-use super::output;
-use super::page::{Draft, PageArgs};
+use super::output::{NameList, Output, forms};
+use super::page::PageArgs;
 use super::selection::{Selection, target_patterns};
 use std::path::PathBuf;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::{ReadOptions, each_file, each_file_with, report_problems};
-use sycl_bundle::report::inspect::{self as page, Totals, View, json};
-use sycl_bundle::report::text::Shown;
-use sycl_bundle::report::{FileFacts, clones, image, sizes};
+use sycl_bundle::report::clones;
+use sycl_bundle::report::document::Form;
+use sycl_bundle::report::inspect::json;
+use sycl_bundle::report::inspect::listing::{Depth, Listing};
 use sycl_bundle::select::Selector;
 
 const AFTER_HELP: &str = "\
@@ -55,8 +55,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["all", "sizes", "clones", "format", "html"])]
     names: bool,
     /// The form of the output
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    format: Format,
+    #[arg(long, value_name = "FORM", default_value = "table", value_parser = forms(FORMS))]
+    format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -67,99 +67,45 @@ pub struct Args {
     selection: Selection,
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// One document
-    Json,
-    /// One line per image
-    Jsonl,
-}
+/// The forms of the output.
+const FORMS: [(Form, &str); 3] =
+    [(Form::Table, "For people"), (Form::Json, "One document"), (Form::Jsonl, "One line per image")];
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
-            return output::schema(&if self.clones { clones::schema() } else { json::schema() });
+            return out.schema(&if self.clones { clones::schema() } else { json::schema() });
         }
-        if self.clones {
-            if matches!(self.format, Format::Jsonl) {
-                let error = Error::new(ErrorKind::Usage, "clones are groups of images, and a line is an image");
-                return Err(error.with_remedy("use --format json"));
-            }
-            return self.clones(global);
+        if self.clones && self.format == Form::Jsonl {
+            let error = Error::new(ErrorKind::Usage, "clones are groups of images, and a line is an image");
+            return Err(error.with_remedy("use --format json"));
         }
         let selector = self.selector()?;
         let rules = self.page.rules(global, &self.files)?;
         let mut draft = self.page.begin(global, rules.as_ref(), &selector, &self.files)?;
-        let add = |draft: &mut Option<Draft<'_>>, facts: &mut FileFacts<'_>| {
-            draft.iter_mut().for_each(|draft| draft.file(facts));
-        };
         // Images are examined while they are written, by the same threads; those of a page before.
-        let options = ReadOptions { lazy: !self.page.asked(), ..ReadOptions::default() };
-        let exit = match self.format {
-            Format::Table if self.names => {
-                let mut out = output::NameList::open(global.names());
-                let exit = each_file(global, &self.files, &selector, |facts| {
-                    report_problems(global, facts);
-                    facts.images.iter().flat_map(|image| &image.kernels).try_for_each(|kernel| out.put(kernel))
-                })?;
-                out.finish()?;
-                exit
+        let lazy = !self.page.asked() && matches!(self.format, Form::Json | Form::Jsonl) && !self.clones;
+        if self.names {
+            let mut names = NameList::new(global.names());
+            return each_file(global, &self.files, &selector, |facts| {
+                report_problems(global, facts);
+                facts.images.iter().flat_map(|image| &image.kernels).try_for_each(|kernel| names.put(kernel, out))
+            });
+        }
+        let mut listing = Listing::open(self.format, self.depth(), out)?;
+        let options = ReadOptions { lazy, ..ReadOptions::default() };
+        let exit = each_file_with(global, &self.files, &selector, options, |facts| {
+            listing.file(facts)?;
+            draft.iter_mut().for_each(|draft| draft.file(facts));
+            // A line is an image, and a group images: what is wrong with the file has no place among them.
+            if self.clones || self.format == Form::Jsonl {
+                report_problems(global, facts);
             }
-            Format::Table => {
-                let view = global.view();
-                let mut out = output::Stdout::open();
-                let mut totals = Totals::default();
-                let mut all = sizes::Sizes::default();
-                let mut first = true;
-                let exit = each_file(global, &self.files, &selector, |facts| {
-                    if facts.images.is_empty() && facts.problems.is_empty() || facts.bundle.is_none() {
-                        add(&mut draft, facts);
-                        return Ok(());
-                    }
-                    let counted = totals.add(facts);
-                    if self.sizes && counted {
-                        all.add(facts, &view);
-                    }
-                    if !std::mem::take(&mut first) {
-                        out.show(&Shown::gap())?;
-                    }
-                    out.show(&self.text(global, facts, &view))?;
-                    add(&mut draft, facts);
-                    Ok(())
-                })?;
-                out.show(&totals.line(&view))?;
-                out.show(&all.all(&view, global.drawing()))?;
-                out.finish()?;
-                exit
-            }
-            Format::Json => {
-                let mut out = output::Documents::open();
-                let mut document = json::Document::open(&mut out)?;
-                let exit = each_file_with(global, &self.files, &selector, options, |facts| {
-                    document.file(facts)?;
-                    add(&mut draft, facts);
-                    Ok(())
-                })?;
-                document.close()?;
-                out.finish()?;
-                exit
-            }
-            Format::Jsonl => {
-                let mut out = output::Documents::open();
-                let exit = each_file_with(global, &self.files, &selector, options, |facts| {
-                    json::lines(&mut out, facts)?;
-                    add(&mut draft, facts);
-                    // A line is an image: what is wrong with the file has no place among them.
-                    report_problems(global, facts);
-                    Ok(())
-                })?;
-                out.finish()?;
-                exit
-            }
-        };
+            Ok(())
+        })?;
+        listing.end()?;
+        out.finish()?;
         self.page.end(global, draft, &self.files, exit == Exit::Done)?;
         Ok(exit)
     }
@@ -170,48 +116,14 @@ impl Args {
         Ok(Selector { targets, ..self.selection.selector()? })
     }
 
-    /// Shows images that are the same code, as a table for each file or as one document.
-    fn clones(&self, global: &Global) -> Result<Exit> {
-        let selector = self.selector()?;
-        let mut out = output::Stdout::open();
-        let view = global.view();
-        let mut all = Vec::new();
-        let mut first = true;
-        let exit = each_file(global, &self.files, &selector, |facts| {
-            report_problems(global, facts);
-            if facts.images.is_empty() {
-                return Ok(());
-            }
-            let found = clones::find(facts);
-            if matches!(self.format, Format::Table) {
-                if !std::mem::take(&mut first) {
-                    out.show(&Shown::gap())?;
-                }
-                out.show(&Shown::sections(&[page::header(facts, &view), clones::table(&found, facts, &view)]))?;
-            } else {
-                all.push(found);
-            }
-            Ok(())
-        })?;
-        if !matches!(self.format, Format::Table) {
-            output::document(&clones::json(&all))?;
+    /// The facts that are told of each file.
+    fn depth(&self) -> Depth {
+        match self {
+            Args { clones: true, .. } => Depth::Clones,
+            Args { sizes: true, .. } => Depth::Sizes,
+            Args { all: true, .. } => Depth::Images,
+            _ if self.selection.names_images() => Depth::Pages,
+            _ => Depth::Groups,
         }
-        out.finish()?;
-        Ok(exit)
-    }
-
-    fn text(&self, global: &Global, facts: &FileFacts<'_>, view: &View) -> Shown {
-        if self.selection.names_images() && !self.all && !self.sizes {
-            let pages: Vec<Shown> = facts.images.iter().map(|one| image::image(facts, one, view)).collect();
-            return Shown::sections(&pages);
-        }
-        let body = match (self.all, self.sizes) {
-            (true, _) => page::all(facts, view),
-            (_, true) => sizes::sizes(facts, view, global.drawing()),
-            _ => page::groups(facts, view),
-        };
-        let mut out = Shown::sections(&[page::header(facts, view), body]);
-        out.append(&page::problems(facts, view));
-        out
     }
 }

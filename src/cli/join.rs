@@ -2,6 +2,7 @@
 
 use super::emit::EmitArgs;
 use super::global::Global;
+use super::output::Output;
 use super::selection::TargetSelection;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::image::Image;
@@ -59,7 +60,7 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, _out: &mut Output) -> Result<Exit> {
         let form = self.form.form_for(&self.files, &self.output)?;
         let arena = Arena::with_limit(u64::MAX);
         let gathered = gather(global, &self.files, &self.selection.selector()?, None, &arena)?;

@@ -2,7 +2,7 @@
 
 use super::global::Global;
 use super::live::Live;
-use super::output;
+use super::output::{NameList, Output, forms};
 use super::selection::TargetSelection;
 use crate::cli::live::Asker;
 use std::num::NonZeroUsize;
@@ -10,18 +10,13 @@ use std::path::{Path, PathBuf};
 use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
 use sycl_bundle::compat::offers::Offers;
 use sycl_bundle::container::arena::Arena;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::collect_offers;
 use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};
 use sycl_bundle::report::FileFacts;
-use sycl_bundle::report::inspect::View;
-use sycl_bundle::report::kernels::{FileKernels, json, page, table};
-use sycl_bundle::report::text::Shown;
+use sycl_bundle::report::document::Form;
+use sycl_bundle::report::kernels::{FileKernels, Listing, json};
 use sycl_bundle::select::{Selector, keep_needing};
-
-/// Kernels of which each has a page where they are asked for by name.
-const PAGES: usize = 16;
 
 const AFTER_HELP: &str = "\
 Of more than 40 kernels those that differ in their names only share a row; `--all` gives each its
@@ -60,8 +55,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["all", "device", "format"])]
     names: bool,
     /// The form of the output
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    format: Format,
+    #[arg(long, value_name = "FORM", default_value = "table", value_parser = forms(FORMS))]
+    format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -70,21 +65,15 @@ pub struct Args {
     selection: TargetSelection,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// One document
-    Json,
-    /// One line per kernel
-    Jsonl,
-}
+/// The forms of the output.
+const FORMS: [(Form, &str); 3] =
+    [(Form::Table, "For people"), (Form::Json, "One document"), (Form::Jsonl, "One line per kernel")];
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
-            return output::schema(&json::schema());
+            return out.schema(&json::schema());
         }
         let mut selector = self.selection.selector()?;
         // Of images that hold several kernels, those are meant whose code it is; and what that calls may stand in others.
@@ -113,70 +102,30 @@ impl Args {
             Ok(FileKernels { path: "", ..file })
         };
         let options = ReadOptions { skip_hash: true, ..ReadOptions::default() };
-        let exit = match self.format {
-            Format::Table if self.names => {
-                let mut out = output::NameList::open(global.names());
-                let exit = each_file_with(global, &self.files, &selector, options, |facts| {
-                    report_problems(global, facts);
-                    find(facts, false)?.kernels.iter().try_for_each(|kernel| out.put(&kernel.name))
-                })?;
-                out.finish()?;
-                exit
+        let named = !selector.kernels.is_empty();
+        let full = named || self.format != Form::Table;
+        if self.names {
+            let mut names = NameList::new(global.names());
+            return each_file_with(global, &self.files, &selector, options, |facts| {
+                report_problems(global, facts);
+                find(facts, false)?.kernels.iter().try_for_each(|kernel| names.put(&kernel.name, out))
+            });
+        }
+        let mut listing = Listing::open(self.format, named, self.all, out)?;
+        let exit = each_file_with(global, &self.files, &selector, options, |facts| {
+            if self.format != Form::Json {
+                report_problems(global, facts);
             }
-            Format::Table => {
-                let view = global.view();
-                let mut out = output::Stdout::open();
-                let mut first = true;
-                let exit = each_file_with(global, &self.files, &selector, options, |facts| {
-                    report_problems(global, facts);
-                    let file = FileKernels { path: facts.path, ..find(facts, !selector.kernels.is_empty())? };
-                    if file.kernels.is_empty() {
-                        return Ok(());
-                    }
-                    if !std::mem::take(&mut first) {
-                        out.show(&Shown::gap())?;
-                    }
-                    out.show(&self.text(&file, &selector, &view))
-                })?;
-                out.finish()?;
-                exit
-            }
-            Format::Json => {
-                let mut out = output::Documents::open();
-                let mut document = json::Document::open(&mut out)?;
-                let exit = each_file_with(global, &self.files, &selector, options, |facts| {
-                    let file = find(facts, true)?;
-                    document.file(&FileKernels { path: facts.path, ..file })
-                })?;
-                document.close()?;
-                out.finish()?;
-                exit
-            }
-            Format::Jsonl => {
-                let mut out = output::Documents::open();
-                let exit = each_file_with(global, &self.files, &selector, options, |facts| {
-                    report_problems(global, facts);
-                    let file = find(facts, true)?;
-                    json::lines(&mut out, &FileKernels { path: facts.path, ..file })
-                })?;
-                out.finish()?;
-                exit
-            }
-        };
+            let file = find(facts, full)?;
+            listing.file(&FileKernels { path: facts.path, ..file })
+        })?;
+        listing.end()?;
+        out.finish()?;
         if exit == Exit::Done && !any && !aspects.is_empty() {
             let message = format!("no kernel needs {}", aspects.join(" or "));
             return Err(Error::new(ErrorKind::NoMatch, message));
         }
         Ok(if exit == Exit::Done && !whole { Exit::Build } else { exit })
-    }
-
-    fn text(&self, file: &FileKernels<'_>, selector: &Selector, view: &View) -> Shown {
-        let asked = !selector.kernels.is_empty() && !self.all;
-        if asked && file.kernels.len() <= PAGES {
-            let pages: Vec<Shown> = file.kernels.iter().map(|kernel| page::page(file, kernel, view)).collect();
-            return Shown::sections(&pages);
-        }
-        table(file, self.all, view)
     }
 }
 

@@ -5,6 +5,7 @@ use super::compile::{CompilerArgs, tell_refused};
 use super::device_config::DeviceConfigs;
 use super::emit::EmitArgs;
 use super::global::Global;
+use super::output::Output;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
 use std::collections::{BTreeMap, HashMap};
@@ -17,8 +18,7 @@ use sycl_bundle::bundle::format::{Declared, Format};
 use sycl_bundle::bundle::image::{Image, State};
 use sycl_bundle::compat::fit::spec;
 use sycl_bundle::container::arena::Arena;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::emit;
 use sycl_bundle::files::gather::{Gathered, gather_code};
 use sycl_bundle::native::opencl_elf::spirv_of_object;
@@ -101,7 +101,7 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, _out: &mut Output) -> Result<Exit> {
         let form = self.form.form_for(&self.files, &self.output)?;
         if self.targets.is_empty() {
             self.compiler.refuse()?;

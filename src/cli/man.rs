@@ -5,13 +5,12 @@
 //! `src/guides` whose first line is `# NAME: SUMMARY`. What it shows as a command is run by the tests.
 
 use super::global::Global;
-use super::output;
+use super::output::{self, Output};
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use std::fmt::Write as _;
 use std::io::Write as _;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -29,7 +28,7 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, _: &Global) -> Result<Exit> {
+    pub fn run(self, _: &Global, out: &mut Output) -> Result<Exit> {
         let wanted = match &self.page {
             Some(guide) if GUIDES.iter().any(|(name, _)| name == guide) => format!("sycl-bundle-{guide}.7"),
             Some(verb) => format!("sycl-bundle-{verb}.1"),
@@ -45,7 +44,7 @@ impl Args {
                 Error::new(ErrorKind::Usage, format!("there is no verb and no guide `{page}`")).with_remedy(remedy)
             );
         };
-        output::plain(&page)?;
+        out.plain(&page)?;
         Ok(Exit::Done)
     }
 }

@@ -1,7 +1,8 @@
 //! What did the user ask for?
 //!
 //! The clap tree, one line and one file per verb. A verb's file holds `Args` with its flags, help and examples, and
-//! `Args::run`. The verbs print; everything they say comes from the library.
+//! `Args::run`, which reads the command line, calls the library, and gives documents to [`Output`]. No verb prints; only
+//! [`Cli::run`] opens standard output.
 
 mod build;
 mod cache;
@@ -46,6 +47,7 @@ mod worker;
 mod wrap;
 
 use global::{Global, GlobalArgs};
+use output::Output;
 use process::Pages;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -158,7 +160,9 @@ impl Cli {
         }
         // The file that `explain` reads may be a log that grows meanwhile.
         let growing = matches!(self.verb, Verb::Explain(_));
-        let exit = self.verb.run(global)?;
+        let mut out = Output::open(global);
+        let exit = self.verb.run(global, &mut out)?;
+        out.finish()?;
         if !growing {
             input::unchanged()?;
         }
@@ -175,9 +179,9 @@ macro_rules! verbs {
         }
 
         impl Verb {
-            fn run(self, global: &Global) -> Result<Exit> {
+            fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
                 match self {
-                    $(Verb::$name(args) => args.run(global),)*
+                    $(Verb::$name(args) => args.run(global, out),)*
                 }
             }
         }

@@ -1,8 +1,11 @@
 //! How does text get to standard output and standard error?
 
+use super::global::Global;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::collections::HashSet;
-use std::io::{BufWriter, IsTerminal as _, Write};
+use std::io::{BufWriter, IsTerminal as _, Stdout, Write};
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
+use sycl_bundle::report::document::{Document, Form, Look, Sink};
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::text::{Shown, shows, visible};
 
@@ -16,37 +19,10 @@ pub fn tell(text: &Shown) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Standard output for people: it takes nothing but what is [`Shown`].
-pub struct Stdout(BufWriter<std::io::StdoutLock<'static>>);
-
-impl Stdout {
-    /// Opens it, buffered.
-    pub fn open() -> Stdout {
-        // Texts of thousands of bytes pass by a buffer that is smaller than they are, without being copied.
-        Stdout(BufWriter::with_capacity(1 << 13, std::io::stdout().lock()))
-    }
-
-    /// Prints a text, which counts as printed after [`Stdout::finish`].
-    ///
-    /// # Errors
-    /// `Io` where standard output cannot be written to.
-    pub fn show(&mut self, text: &Shown) -> Result<()> {
-        self.0.write_all(text.as_bytes()).map_err(|error| lost(&error))
-    }
-
-    /// Prints what is in the buffer.
-    ///
-    /// # Errors
-    /// `Io` where standard output cannot be written to.
-    pub fn finish(mut self) -> Result<()> {
-        self.0.flush().map_err(|error| lost(&error))
-    }
-}
-
 /// Standard output for programs that read JSON or XML, which may be shown by a terminal or a CI all the same: what does not
 /// show stands as `\u202e`, which is the same text in JSON.
-pub struct Documents {
-    out: std::io::StdoutLock<'static>,
+struct Documents {
+    out: BufWriter<Stdout>,
     /// Bytes that were not looked at yet.
     held: Vec<u8>,
 }
@@ -55,19 +31,6 @@ pub struct Documents {
 const HELD: usize = 1 << 13;
 
 impl Documents {
-    /// Opens it, buffered.
-    pub fn open() -> Documents {
-        Documents { out: std::io::stdout().lock(), held: Vec::with_capacity(HELD) }
-    }
-
-    /// Prints what is in the buffer.
-    ///
-    /// # Errors
-    /// `Io` where standard output cannot be written to, or what was written is no UTF-8.
-    pub fn finish(mut self) -> Result<()> {
-        self.flush().map_err(|error| lost(&error))
-    }
-
     /// Prints so many of the bytes that are held.
     fn pass(&mut self, length: usize) -> std::io::Result<()> {
         let bytes = self.held.get(..length).unwrap_or_default();
@@ -81,6 +44,11 @@ impl Documents {
         }
         self.held.drain(..length);
         Ok(())
+    }
+
+    /// Prints bytes as they are, after what is held.
+    fn plain(&mut self, bytes: &[u8]) -> Result<()> {
+        self.pass(self.held.len()).and_then(|()| self.out.write_all(bytes)).map_err(|error| lost(&error))
     }
 }
 
@@ -121,87 +89,128 @@ pub fn documented(text: &str) -> String {
     out.replace("##", "\\u0023#")
 }
 
-/// Prints a text to standard output.
-///
-/// # Errors
-/// `Io` where standard output cannot be written to.
-pub fn show(text: &Shown) -> Result<()> {
-    let mut out = Stdout::open();
-    out.show(text)?;
-    out.finish()
+/// Standard output: what the verbs found goes through here alone. People get what is [`Shown`].
+pub struct Output {
+    documents: Documents,
+    look: Look,
+    quiet: bool,
 }
 
-/// Names of kernels, one a line, each once, as `--names` prints them.
-pub struct NameList {
-    names: Names,
-    known: HashSet<String>,
-    out: Stdout,
-}
-
-impl NameList {
-    /// Opens standard output.
-    pub fn open(names: Names) -> NameList {
-        NameList { names, known: HashSet::new(), out: Stdout::open() }
+impl Output {
+    /// Opens it, buffered, as the command line and the terminal will have it.
+    pub fn open(global: &Global) -> Output {
+        // Texts of thousands of bytes pass by a buffer that is smaller than they are, without being copied.
+        let out = BufWriter::with_capacity(1 << 13, std::io::stdout());
+        let documents = Documents { out, held: Vec::with_capacity(HELD) };
+        Output { documents, look: global.look(), quiet: global.quiet }
     }
 
-    /// Prints a kernel's name, unless that has been printed.
+    /// Prints a document in one of its forms.
     ///
     /// # Errors
-    /// `Io` where standard output cannot be written to.
-    pub fn put(&mut self, mangled: &str) -> Result<()> {
-        if !self.known.insert(mangled.to_owned()) {
-            return Ok(());
-        }
-        let mut line = Shown::default();
-        writeln!(line, "{}", self.names.show(mangled));
-        self.out.show(&line)
+    /// `Io` where standard output cannot be written to, `Usage` where the document has no such form.
+    pub fn put(&mut self, form: Form, document: &dyn Document) -> Result<()> {
+        document.write(form, self)?;
+        self.finish()
     }
 
     /// Prints what is in the buffer.
     ///
     /// # Errors
     /// `Io` where standard output cannot be written to.
-    pub fn finish(self) -> Result<()> {
-        self.out.finish()
+    pub fn finish(&mut self) -> Result<()> {
+        self.documents.flush().map_err(|error| lost(&error))
+    }
+
+    /// Prints a text in a form of its own, such as a makefile, byte by byte.
+    ///
+    /// # Errors
+    /// `Input` where something in it does not show, `Io` where standard output cannot be written to.
+    pub fn data(&mut self, text: &str) -> Result<()> {
+        if let Some(line) = text.lines().find(|line| line.chars().any(|letter| letter != '\t' && !shows(letter))) {
+            let error = Error::input(format!("names of control characters are not printed: {}", visible(line)));
+            return Err(error.with_remedy("write it to a file"));
+        }
+        self.plain(text.as_bytes())
+    }
+
+    /// Prints what this program itself says: a manual page, a script.
+    ///
+    /// # Errors
+    /// `Io` where standard output cannot be written to.
+    pub fn plain(&mut self, bytes: &[u8]) -> Result<()> {
+        self.documents.plain(bytes)?;
+        self.finish()
+    }
+
+    /// Prints a published schema or an example.
+    ///
+    /// # Errors
+    /// `Io` where standard output cannot be written to.
+    pub fn schema(&mut self, text: &str) -> Result<Exit> {
+        self.plain(text.as_bytes())?;
+        Ok(Exit::Done)
     }
 }
 
-/// Prints a document, which ends its last line.
-///
-/// # Errors
-/// `Io` where standard output cannot be written to.
-pub fn document(text: &str) -> Result<()> {
-    let mut out = Documents::open();
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes())).map_err(|error| lost(&error))?;
-    out.finish()
-}
-
-/// Prints a text in a form of its own, such as a makefile, byte by byte.
-///
-/// # Errors
-/// `Input` where something in it does not show, `Io` where standard output cannot be written to.
-pub fn data(text: &str) -> Result<()> {
-    if let Some(line) = text.lines().find(|line| line.chars().any(|letter| letter != '\t' && !shows(letter))) {
-        let error = Error::input(format!("names of control characters are not printed: {}", visible(line)));
-        return Err(error.with_remedy("write it to a file"));
+impl Sink for Output {
+    fn look(&self) -> Look {
+        self.look
     }
-    plain(text.as_bytes())
+
+    fn show(&mut self, text: &Shown) -> Result<()> {
+        self.documents.plain(text.as_bytes())
+    }
+
+    fn documents(&mut self) -> &mut dyn Write {
+        &mut self.documents
+    }
+
+    fn say(&mut self, text: &Shown) {
+        if !self.quiet {
+            tell(text);
+        }
+    }
 }
 
-/// Prints what this program itself says: a manual page, a script, a schema.
-///
-/// # Errors
-/// `Io` where standard output cannot be written to.
-pub fn plain(bytes: &[u8]) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| lost(&error))
+/// Names of kernels, one a line, each once, as `--names` prints them.
+pub struct NameList {
+    names: Names,
+    known: HashSet<String>,
 }
 
-/// Prints a published schema.
-pub fn schema(text: &str) -> Result<Exit> {
-    plain(text.as_bytes())?;
-    Ok(Exit::Done)
+impl NameList {
+    /// Begins a list.
+    pub fn new(names: Names) -> NameList {
+        NameList { names, known: HashSet::new() }
+    }
+
+    /// Shows a kernel's name, unless that has been shown.
+    ///
+    /// # Errors
+    /// `Io` where standard output cannot be written to.
+    pub fn put(&mut self, mangled: &str, out: &mut Output) -> Result<()> {
+        if !self.known.insert(mangled.to_owned()) {
+            return Ok(());
+        }
+        let mut line = Shown::default();
+        writeln!(line, "{}", self.names.show(mangled));
+        out.show(&line)
+    }
+}
+
+/// The forms of an answer.
+pub const ANSWER: [(Form, &str); 2] = [(Form::Table, "For people"), (Form::Json, "One document")];
+
+/// The forms of a summary of what was written.
+pub const SUMMARY: [(Form, &str); 2] =
+    [(Form::Text, "A summary on standard error"), (Form::Json, "A document on standard output")];
+
+/// Takes the forms that a verb offers, each with what the help says of it.
+pub fn forms<const N: usize>(offered: [(Form, &'static str); N]) -> impl TypedValueParser<Value = Form> {
+    let values = offered.map(|(form, help)| PossibleValue::new(form.name()).help(help));
+    let named = move |name: String| offered.into_iter().find(|(form, _)| form.name() == name);
+    PossibleValuesParser::new(values).map(move |name| named(name).map_or(Form::Table, |(form, _)| form))
 }
 
 /// Writes bytes that are no text to standard output.

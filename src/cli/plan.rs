@@ -2,12 +2,12 @@
 
 use super::build;
 use super::global::Global;
+use super::output::Output;
 use clap::{FromArgMatches as _, ValueEnum as _};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use sycl_bundle::build::commands::{CommandEngine, Draft};
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 
 const AFTER_HELP: &str = "\
 The arguments are those of `build`, as they are: what is written has for each image and target one
@@ -54,7 +54,7 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(mut self, global: &Global) -> Result<Exit> {
+    pub fn run(mut self, global: &Global, out: &mut Output) -> Result<Exit> {
         self.own()?;
         let command =
             <build::Args as clap::Args>::augment_args(clap::Command::new("sycl-bundle plan")).no_binary_name(true);
@@ -68,7 +68,7 @@ impl Args {
             Engine::Make => CommandEngine::Make,
         };
         build.plan(Draft { engine, program, arguments: self.arguments }, self.to)?;
-        build.run(global)
+        build.run(global, out)
     }
 
     /// Takes what is for this verb from among what is for `build`, wherever it stands.

@@ -1,17 +1,14 @@
 //! `props`: what do the property sets of images say?
 
 use super::global::Global;
-use super::output;
+use super::output::{Output, forms};
 use super::selection::TargetSelection;
 use std::path::PathBuf;
-use sycl_bundle::bundle::property::Properties;
-use sycl_bundle::bundle::property_text;
 use sycl_bundle::demangle::demangle;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};
-use sycl_bundle::report::props::{self as page, FileProps, Shape, json};
-use sycl_bundle::report::text::Shown;
+use sycl_bundle::report::document::Form;
+use sycl_bundle::report::props::{self as page, Shape, json};
 use sycl_bundle::select::Pattern;
 
 const AFTER_HELP: &str = "\
@@ -53,8 +50,8 @@ pub struct Args {
     #[arg(long)]
     raw: bool,
     /// The form of the output
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    format: Format,
+    #[arg(long, value_name = "FORM", default_value = "table", value_parser = forms(FORMS))]
+    format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -63,26 +60,22 @@ pub struct Args {
     selection: TargetSelection,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// One document
-    Json,
-    /// One line per property of an image
-    Jsonl,
-    /// The sets of one image, as DPC++'s tools write them
-    Text,
-}
+/// The forms of the output.
+const FORMS: [(Form, &str); 4] = [
+    (Form::Table, "For people"),
+    (Form::Json, "One document"),
+    (Form::Jsonl, "One line per property of an image"),
+    (Form::Text, "The sets of one image, as DPC++'s tools write them"),
+];
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
-            return output::schema(&json::schema());
+            return out.schema(&json::schema());
         }
         for (given, flag) in [(self.all, "--all"), (self.raw, "--raw")] {
-            if given && self.format != Format::Table {
+            if given && self.format != Form::Table {
                 let error = Error::new(ErrorKind::Usage, format!("{flag} means something with --format table only"));
                 return Err(error.with_remedy("the other forms have every property of every image, with its bytes"));
             }
@@ -99,64 +92,40 @@ impl Args {
         let filtered = !(sets.is_empty() && names.is_empty());
         let selector = self.selection.selector()?;
         let options = ReadOptions { skip_hash: true, ..ReadOptions::default() };
-        let view = global.view();
-        let (mut out, mut lines) = (output::Stdout::open(), output::Documents::open());
-        let mut document = match self.format {
-            Format::Json => Some(json::Document::open(output::Documents::open())?),
-            _ => None,
-        };
+        let shape = Shape { all: self.all, raw: self.raw, every: !self.name.is_empty() };
         let mut texts: Vec<String> = Vec::new();
-        let (mut any, mut first) = (false, true);
+        let mut any = false;
+        let mut listing = page::Listing::open(self.format, shape, out)?;
         let exit = each_file_with(global, &self.files, &selector, options, |facts| {
             let file = page::collect(facts, wanted);
             any |= !file.is_empty();
-            if let Some(document) = &mut document {
-                return document.file(&file, &facts.problems);
+            if self.format != Form::Json {
+                report_problems(global, facts);
             }
-            report_problems(global, facts);
             match self.format {
-                Format::Text => texts.extend(of_images(&file)?),
-                Format::Jsonl => json::lines(&mut lines, &file)?,
-                _ if file.is_empty() && filtered => {}
-                _ if file.images.is_empty() => {}
-                _ => {
-                    if !std::mem::take(&mut first) {
-                        out.show(&Shown::gap())?;
-                    }
-                    let shape = Shape { all: self.all, raw: self.raw, every: !self.name.is_empty() };
-                    out.show(&view.heading(facts.path))?;
-                    out.show(&file.table(&view, shape))?;
-                }
+                Form::Text => texts.extend(page::texts(&file)?),
+                Form::Table if file.is_empty() && filtered => {}
+                _ => listing.file(&file, &facts.problems)?,
             }
             Ok(())
         })?;
-        if let Some(document) = document {
-            document.close()?.finish()?;
-        }
+        listing.end()?;
+        out.finish()?;
         match texts.as_slice() {
-            [] if self.format == Format::Text && exit == Exit::Done && !filtered => {
+            [] if self.format == Form::Text && exit == Exit::Done && !filtered => {
                 global.note("the image has no property sets, of which the text is nothing");
             }
             [] => {}
-            [text] => output::data(text)?,
+            [text] => out.data(text)?,
             _ => {
                 let message = format!("the text is of one image, and {} are selected", texts.len());
                 return Err(Error::new(ErrorKind::Usage, message).with_remedy("choose one with --image"));
             }
         }
-        out.finish()?;
-        lines.finish()?;
         if filtered && !any && exit == Exit::Done {
             let error = Error::new(ErrorKind::NoMatch, "no property matches what is selected");
             return Err(error.with_remedy("`sycl-bundle props FILE` lists them all"));
         }
         Ok(exit)
     }
-}
-
-/// The text of each image that has something to show.
-fn of_images(file: &FileProps<'_>) -> Result<Vec<String>> {
-    let shown = file.images.iter().filter(|one| !one.sets.is_empty());
-    let text = |sets: &[_]| property_text::write(&Properties { sets: sets.to_vec() });
-    shown.map(|one| text(&one.sets).map_err(|error| error.context(file.path))).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::edited::TargetArgs;
 use super::global::Global;
-use super::output;
+use super::output::Output;
 use super::selection::TargetSelection;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,7 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::Host;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::linked::{Linked, Target};
 use sycl_bundle::files::package::Package;
 use sycl_bundle::report::edited::{self, Edited};
@@ -75,9 +74,9 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.target.schema {
-            return output::schema(&edited::schema());
+            return out.schema(&edited::schema());
         }
         self.target.check()?;
         let selector = self.selection.selector()?;
@@ -95,9 +94,9 @@ impl Args {
                 let error = Error::new(ErrorKind::Usage, "several files have several outputs");
                 return Err(error.with_remedy("name a folder with `-o out/`, or say --in-place"));
             };
-            let Some(target) = self.target.target(file) else { return output::schema(&edited::schema()) };
+            let Some(target) = self.target.target(file) else { return out.schema(&edited::schema()) };
             let (edited, exit) = self.prune(global, &Linked::open(file, &target)?, &target, &selector)?;
-            self.target.tell(global, &edited)?;
+            self.target.tell(&edited, out)?;
             return Ok(exit);
         };
         let (mut all, mut exit, mut nothing) = (Edited::default(), package.exit, None);
@@ -128,7 +127,7 @@ impl Args {
             [one] => shown(one),
             _ => self.target.output().map_or_else(|| all.input.clone(), shown),
         };
-        self.target.tell(global, &all)?;
+        self.target.tell(&all, out)?;
         Ok(exit)
     }
 

@@ -4,7 +4,7 @@
 //! files that its processes have mapped as code are looked up from time to time meanwhile, to tell which of them hold it.
 
 use super::global::Global;
-use super::output;
+use super::output::{self, Output};
 use super::process::Forwarding;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
@@ -23,6 +23,7 @@ use sycl_bundle::files::input::Input;
 use sycl_bundle::files::mapped_code;
 use sycl_bundle::files::write::{Scratch, write_atomically};
 use sycl_bundle::files::{ReadOptions, each_file_with};
+use sycl_bundle::report::document::Form;
 use sycl_bundle::report::json::SchemaVersion;
 use sycl_bundle::report::profile::{self, Device, Native, Place, Profile, Program, RecordedImage, digest_text};
 use sycl_bundle::select::Selector;
@@ -96,9 +97,9 @@ const CACHE_SETTINGS: [&str; 6] = [
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         let Some(output) = self.output.as_ref().filter(|_| !self.schema) else {
-            return output::schema(&profile::schema());
+            return out.schema(&profile::schema());
         };
         let temporary = Scratch::temporary()?;
         let begun = Instant::now();
@@ -115,15 +116,13 @@ impl Args {
         let files = self.within.iter().cloned().chain(mapped).collect::<Vec<_>>();
         find_files(global, &files, &mut profile)?;
         if output.as_os_str() == "-" {
-            output::document(&profile.to_json())?;
+            out.put(Form::Json, &profile)?;
         } else {
             write_atomically(output, output::documented(&profile.to_json()).as_bytes(), None)?;
         }
-        if !global.quiet {
-            output::say(&profile.summary(global.stderr_width()));
-            if profile.programs.is_empty() {
-                global.note("all of it was native, the program launched nothing, or its runtime is older than 2023");
-            }
+        out.put(Form::Text, &profile)?;
+        if profile.programs.is_empty() {
+            global.note("all of it was native, the program launched nothing, or its runtime is older than 2023");
         }
         Ok(Exit::Program(status))
     }

@@ -1,10 +1,9 @@
 //! `split`: which images do the kernels of a module make?
 
 use super::device_config::DeviceConfigs;
-use super::edited;
 use super::emit::EmitArgs;
-use super::global::{Global, Summary};
-use super::output;
+use super::global::Global;
+use super::output::{self, Output};
 use super::selection::TargetSelection;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -16,13 +15,13 @@ use sycl_bundle::bundle::format::Format;
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::arena::{Arena, Owner};
 use sycl_bundle::demangle::demangle;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Reporter as _, Result};
 use sycl_bundle::files::emit::{self, Emit};
 use sycl_bundle::files::gather::gather_code;
 use sycl_bundle::files::input::{Input, Spooled};
 use sycl_bundle::files::linked::{Linked, Target};
 use sycl_bundle::files::write::{cannot_write, folder_of, mode_of, write_atomically};
+use sycl_bundle::report::document::Form;
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::image_data::{OutImage, out_image};
 use sycl_bundle::rewrite::split::spool::Spool;
@@ -119,7 +118,7 @@ enum Abi {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         let emit = self.emit();
         let form = self.form.form(emit, &self.output)?;
         emit::check_output(&form, &self.files, &self.output)?;
@@ -204,7 +203,7 @@ impl Args {
             return self.copy(global);
         }
         if emit == Emit::Embed {
-            return self.embed(global, &made, &replaced, exit);
+            return self.embed(global, (&made, &replaced), exit, out);
         }
         for (number, image) in made.iter_mut().enumerate() {
             image.index = number;
@@ -233,7 +232,7 @@ impl Args {
         let Some(file) = self.files.first() else { return Ok(Exit::Done) };
         let input = Input::open(file).context(|| file.display().to_string())?;
         match self.output == Path::new("-") {
-            true => output::binary_to_stdout(input.bytes())?,
+            true => global.binary(input.bytes())?,
             false => _ = write_atomically(&self.output, input.bytes(), mode_of(file))?,
         }
         global.note("each image has one kernel already: the output is the file as it is");
@@ -241,7 +240,13 @@ impl Args {
     }
 
     /// Puts the new images in the place of the old ones.
-    fn embed(&self, global: &Global, made: &[Image<'_>], replaced: &HashSet<usize>, exit: Exit) -> Result<Exit> {
+    fn embed(
+        &self,
+        global: &Global,
+        (made, replaced): (&[Image<'_>], &HashSet<usize>),
+        exit: Exit,
+        out: &mut Output,
+    ) -> Result<Exit> {
         let [file] = self.files.as_slice() else {
             let error = Error::new(ErrorKind::Usage, "images go back into one linked file, and there are several");
             return Err(error.with_remedy("split one file at a time, or choose another --emit"));
@@ -251,7 +256,7 @@ impl Args {
         let new: Vec<OutImage<'_>> =
             made.iter().filter(|image| image.format() == Format::SpirV).map(out_image).collect();
         let (edited, done) = linked.edit(global, &target, replaced, &new, true)?;
-        edited::tell(global, Summary::Text, &edited)?;
+        out.put(Form::Text, &edited)?;
         Ok(if done == Exit::Done { exit } else { done })
     }
 }

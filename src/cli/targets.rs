@@ -2,17 +2,16 @@
 
 use super::device_config::{self, DeviceConfigs};
 use super::global::Global;
-use super::output;
-use serde_json::json;
+use super::output::{Output, forms};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use sycl_bundle::device;
 use sycl_bundle::device::table::TargetTable;
-use sycl_bundle::device::target::{Family, Target};
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::device::target::Target;
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::{each_file, report_problems};
-use sycl_bundle::report::targets as page;
+use sycl_bundle::report::document::{Form, Sink as _};
+use sycl_bundle::report::targets::{NamedTargets, TargetList, schema};
 use sycl_bundle::report::text::Shown;
 use sycl_bundle::select::Selector;
 
@@ -61,95 +60,54 @@ pub struct Args {
     #[command(flatten)]
     configs: DeviceConfigs,
     /// The form of the output
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    format: Format,
+    #[arg(long, value_name = "FORM", default_value = "table", value_parser = forms(FORMS))]
+    format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// One document
-    Json,
-    /// One line per target
-    Jsonl,
-}
-
-/// Targets and families that spellings stand for.
-#[derive(Default)]
-struct Named<'t> {
-    targets: Vec<&'t Target>,
-    families: Vec<&'t Family>,
-    /// Targets of these families that are not named themselves.
-    members: Vec<&'t Target>,
-    notes: Vec<String>,
-}
+/// The forms of the output.
+const FORMS: [(Form, &str); 3] =
+    [(Form::Table, "For people"), (Form::Json, "One document"), (Form::Jsonl, "One line per target")];
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
-            return output::schema(&page::schema());
+            return out.schema(&schema());
         }
         if !self.of.is_empty() {
-            return self.of_files(global, &self.of);
+            return self.of_files(global, &self.of, out);
         }
         if !self.validate.is_empty() {
-            return self.validate(global);
+            return self.validate(global, out);
         }
         let table = self.configs.table(global)?;
-        let view = global.view();
         if let [first, second] = self.diff.as_slice() {
-            let (first, second) = (one(&table, first)?, one(&table, second)?);
-            match self.format {
-                Format::Table => output::show(&page::difference(first, second, &view))?,
-                _ => output::document(&self.json(&[first, second], &[]))?,
-            }
+            out.put(self.format, &TargetList::Difference([one(&table, first)?, one(&table, second)?]))?;
             return Ok(Exit::Done);
         }
         if self.names.is_empty() {
-            match self.format {
-                Format::Table => output::show(&page::table(&table, &view))?,
-                _ => {
-                    output::document(&self.json(
-                        &table.targets().iter().collect::<Vec<_>>(),
-                        &table.families().iter().collect::<Vec<_>>(),
-                    ))?
-                }
-            }
+            out.put(self.format, &TargetList::All(&table))?;
             return Ok(Exit::Done);
         }
-        let named = match named(&table, &self.names) {
+        let named = match NamedTargets::find(&table, &self.names) {
             Ok(named) => named,
             // A name that is no target may be a file.
             Err(_) if self.names.iter().all(|name| Path::new(name).exists()) => {
                 let paths: Vec<PathBuf> = self.names.iter().map(PathBuf::from).collect();
-                return self.of_files(global, &paths);
+                return self.of_files(global, &paths, out);
             }
             Err(error) => return Err(error),
         };
         named.notes.iter().for_each(|note| global.note(note));
-        match self.format {
-            Format::Table => {
-                let families = named.families.iter().map(|one| page::family(one, &view, global.verbose > 0));
-                let targets = named.targets.iter().map(|one| page::page(one, &view, global.verbose > 0));
-                output::show(&Shown::sections(&families.chain(targets).collect::<Vec<_>>()))?;
-            }
-            _ => output::document(&self.json(&[named.targets, named.members].concat(), &named.families))?,
-        }
+        out.put(self.format, &TargetList::Named(&named))?;
         Ok(Exit::Done)
     }
 
-    /// The targets, as a document or a line each.
-    fn json(&self, targets: &[&Target], families: &[&Family]) -> String {
-        if self.format == Format::Jsonl { page::lines(targets) } else { page::json(targets, families) }
-    }
-
     /// The targets of the images in files: what each was compiled for where it says so, else its spec.
-    fn of_files(&self, global: &Global, paths: &[PathBuf]) -> Result<Exit> {
+    fn of_files(&self, global: &Global, paths: &[PathBuf], out: &mut Output) -> Result<Exit> {
         let mut found = BTreeSet::new();
         let exit = each_file(global, paths, &Selector::default(), |facts| {
             report_problems(global, facts);
@@ -161,20 +119,12 @@ impl Args {
             }
             Ok(())
         })?;
-        match self.format {
-            Format::Table => {
-                let mut text = Shown::default();
-                found.iter().for_each(|one| writeln!(text, "{one}"));
-                output::show(&text)?;
-            }
-            Format::Json => output::document(&page::names_json(found.iter().map(String::as_str)))?,
-            Format::Jsonl => found.iter().try_for_each(|one| output::document(&json!(one).to_string()))?,
-        }
+        out.put(self.format, &TargetList::OfFiles(&found))?;
         Ok(exit)
     }
 
     /// Reads each file over the built-in targets, and tells all that is wrong.
-    fn validate(&self, global: &Global) -> Result<Exit> {
+    fn validate(&self, global: &Global, out: &mut Output) -> Result<Exit> {
         let mut exit = Exit::Done;
         let mut text = Shown::default();
         for path in &self.validate {
@@ -192,32 +142,13 @@ impl Args {
                 Err(error) => exit = global.error(&error),
             }
         }
-        output::show(&text)?;
+        out.show(&text)?;
         Ok(exit)
     }
 }
 
 fn or_nothing(names: &[String]) -> String {
     if names.is_empty() { "defines nothing".to_owned() } else { format!("defines {}", names.join(", ")) }
-}
-
-fn named<'t>(table: &'t TargetTable, names: &[String]) -> Result<Named<'t>> {
-    let mut found = Named::default();
-    for name in names {
-        let own = table.resolve(name)?;
-        found.notes.extend(own.note);
-        let family = own.family.and_then(|family| table.family(&family));
-        found.families.extend(family);
-        let list = if family.is_some() { &mut found.members } else { &mut found.targets };
-        for target in own.targets {
-            if !list.iter().any(|other| other.name == target.name) {
-                list.push(target);
-            }
-        }
-    }
-    let targets = &found.targets;
-    found.members.retain(|member| !targets.iter().any(|other| other.name == member.name));
-    Ok(found)
 }
 
 /// The one target that a name means.

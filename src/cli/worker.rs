@@ -2,6 +2,7 @@
 //!
 //! It makes itself ready to be killed by what it loads, then answers requests on its standard input.
 
+use super::output::Output;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -49,7 +50,7 @@ pub struct Args {
 
 impl Args {
     /// Serves until the parent closes standard input or dies.
-    pub fn run(self, _global: &Global) -> Result<Exit> {
+    pub fn run(self, _: &Global, _: &mut Output) -> Result<Exit> {
         let failed = |error: io::Error| Error::io("preparing the worker process", &error);
         // A driver that hangs would outlive a parent that was killed. Where the parent is gone already, standard
         // input is closed too.

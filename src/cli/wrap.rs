@@ -2,13 +2,13 @@
 
 use super::emit::EmitArgs;
 use super::global::Global;
+use super::output::Output;
 use super::selection::TargetSelection;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::arena::Arena;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::earlier::{self, Earlier};
 use sycl_bundle::files::emit::{self, Emit, Form};
 use sycl_bundle::files::gather::gather;
@@ -74,7 +74,7 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, _out: &mut Output) -> Result<Exit> {
         let form = self.form.form_of(&self.output)?;
         if (self.properties.is_some() || self.symbols.is_some()) && self.files.len() > 1 {
             let error =

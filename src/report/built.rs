@@ -1,5 +1,7 @@
 //! What came of a build?
 
+use super::document::{Document, Form, Sink};
+use super::evidence::Names;
 use super::json::{ImageProblem, SchemaVersion};
 use super::table::{Column, render};
 use super::text::Shown;
@@ -8,6 +10,7 @@ use super::{name, units};
 use crate::build::Failure;
 use crate::compat::finding::RuleId;
 use crate::compat::native::Stay;
+use crate::error::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -584,6 +587,18 @@ fn newer_compiler(all: &[&Failed]) -> String {
         if all.len() == 1 { "this module" } else { "these modules" },
         module.unwrap_or_default()
     )
+}
+
+impl Document for Built {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        let look = out.look();
+        if form == Form::Json {
+            return out.made(&self.to_json());
+        }
+        let names = Names { demangle: look.view.demangle };
+        out.say(&self.summary(look.verbose, &|name| names.show(name), look.stderr_width));
+        Ok(())
+    }
 }
 
 #[cfg(test)]

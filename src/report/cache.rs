@@ -1,8 +1,10 @@
 //! What does the cache of compiled modules hold, and what was done to it?
 
-use super::json::SchemaVersion;
+use super::document::{Document, Form, Sink};
+use super::json::{SchemaVersion, pretty};
 use super::text::Shown;
 use super::units::{bytes, count};
+use crate::error::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -66,13 +68,8 @@ fn age(seconds: u64) -> String {
 }
 
 impl Cached {
-    /// The document as JSON.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default()
-    }
-
     /// Shows the document to a person.
-    pub fn text(&self) -> Shown {
+    fn text(&self) -> Shown {
         let mut out = Shown::default();
         writeln!(out, "{}", self.folder);
         if let Some(removed) = self.removed {
@@ -88,6 +85,12 @@ impl Cached {
         }
         writeln!(out, "  a build leaves {} at most", bytes(self.limit));
         out
+    }
+}
+
+impl Document for Cached {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        if form == Form::Json { out.made(&pretty(self)) } else { out.show(&self.text()) }
     }
 }
 

@@ -5,6 +5,7 @@ pub(super) mod json;
 
 pub use json::schema;
 
+use super::document::{Document, Form, Sink};
 use super::evidence::{self, Names};
 use super::json::{FileProblem, SchemaVersion, put_line};
 use super::text::Shown;
@@ -115,7 +116,7 @@ fn finding<'f>(one: &Finding<'f>) -> json::Finding<'f> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn jsonl(out: &mut impl Write, answers: &[Answer<'_>]) -> Result<()> {
+fn jsonl(out: &mut impl Write, answers: &[Answer<'_>]) -> Result<()> {
     for answer in answers {
         for one in &answer.findings {
             let (question, target) = (Some(answer.question.name()), Some(answer.question.target()));
@@ -129,7 +130,7 @@ pub fn jsonl(out: &mut impl Write, answers: &[Answer<'_>]) -> Result<()> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn json(out: &mut impl Write, answers: &[Answer<'_>], problems: &[FileProblem]) -> Result<()> {
+fn json(out: &mut impl Write, answers: &[Answer<'_>], problems: &[FileProblem]) -> Result<()> {
     let targets = answers.iter().map(|answer| json::Answer {
         question: answer.question.name(),
         target: answer.question.target(),
@@ -150,7 +151,7 @@ pub fn json(out: &mut impl Write, answers: &[Answer<'_>], problems: &[FileProble
 }
 
 /// The warnings as the compiler prints them, with the images they are of.
-pub fn text(answers: &[Answer<'_>], names: Names) -> Shown {
+fn text(answers: &[Answer<'_>], names: Names) -> Shown {
     let mut out = Shown::default();
     for finding in answers.iter().flat_map(|answer| &answer.findings) {
         out.append(&Shown::of_lines(&finding.warning.text(|name| names.show(name))));
@@ -167,7 +168,7 @@ pub fn text(answers: &[Answer<'_>], names: Names) -> Shown {
 }
 
 /// The verdict in a line for each question.
-pub fn summary(answers: &[Answer<'_>]) -> Shown {
+fn summary(answers: &[Answer<'_>]) -> Shown {
     let mut out = Shown::default();
     for answer in answers {
         let about = match answer.question {
@@ -185,6 +186,28 @@ pub fn summary(answers: &[Answer<'_>]) -> Shown {
         writeln!(out, "{about}: {verdict}, {count}{why}");
     }
     out
+}
+
+/// Answers to all questions about aspects and fixed targets.
+pub struct Answers<'a> {
+    /// The answers.
+    pub answers: &'a [Answer<'a>],
+    /// Parts of files that could not be read.
+    pub problems: &'a [FileProblem],
+}
+
+impl Document for Answers<'_> {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        match form {
+            Form::Json => json(&mut out.documents(), self.answers, self.problems),
+            Form::Jsonl => jsonl(&mut out.documents(), self.answers),
+            _ => {
+                let mut text = text(self.answers, Names { demangle: out.look().view.demangle });
+                text.append(&summary(self.answers));
+                out.show(&text)
+            }
+        }
+    }
 }
 
 #[cfg(test)]

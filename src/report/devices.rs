@@ -2,6 +2,7 @@
 
 pub mod profile;
 
+use super::document::{self, Form, Sink};
 use super::inspect::View;
 use super::json::{Members, SchemaVersion, pretty};
 use super::table::{Column, render};
@@ -10,6 +11,7 @@ use super::units::bytes;
 use crate::build::probe::{self, Probes, Subject};
 use crate::build::query::sycl::{Answer, SyclError, Value};
 use crate::build::{Device, Inventory};
+use crate::error::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -23,7 +25,7 @@ pub type Listed<'i> = (usize, &'i Device);
 pub type BuiltIn = (usize, String, Option<Vec<Answer>>);
 
 /// One row per device.
-pub fn list(devices: &[Listed<'_>], view: &View) -> Shown {
+fn list(devices: &[Listed<'_>], view: &View) -> Shown {
     let columns = [
         ("N", Column::Number),
         ("Kind", Column::Text),
@@ -49,7 +51,7 @@ pub fn list(devices: &[Listed<'_>], view: &View) -> Shown {
 }
 
 /// All about one device.
-pub fn page((place, device): Listed<'_>, view: &View) -> Shown {
+fn page((place, device): Listed<'_>, view: &View) -> Shown {
     let mut out = view.heading(&format!("Device {place}: {}", device.name));
     let mut line = |label: &str, text: &str| {
         let text = if text.is_empty() { "-" } else { text };
@@ -77,7 +79,7 @@ pub fn page((place, device): Listed<'_>, view: &View) -> Shown {
 }
 
 /// One row per built-in kernel.
-pub fn kernels(kernels: &[BuiltIn], view: &View) -> Shown {
+fn kernels(kernels: &[BuiltIn], view: &View) -> Shown {
     let columns = [
         ("N", Column::Number),
         ("Arguments", Column::Number),
@@ -188,7 +190,7 @@ pub fn schema() -> String {
 }
 
 /// The document of `devices --format json`; `probes` by the places of devices.
-pub fn json(
+fn json(
     inventory: &Inventory,
     devices: &[Listed<'_>],
     kernels: Option<&[BuiltIn]>,
@@ -231,7 +233,7 @@ fn joined(numbers: &[u64], separator: &str) -> String {
 }
 
 /// One row for each that was asked about.
-pub fn probe_table(probes: &Probes, view: &View) -> Shown {
+fn probe_table(probes: &Probes, view: &View) -> Shown {
     let columns =
         [("Kind", Column::Text), ("Name", Column::Name), ("Taken", Column::Text), ("Why", Column::Wrapped(48))];
     let row = |one: &probe::Probed| {
@@ -312,6 +314,47 @@ fn kind(subject: &Subject) -> &'static str {
         Subject::Version(..) => "version",
         Subject::Capability(..) => "capability",
         Subject::Extension(_) => "extension",
+    }
+}
+
+/// Live devices that are asked for.
+pub struct DeviceList<'d> {
+    /// All that was found.
+    pub inventory: &'d Inventory,
+    /// The devices to show.
+    pub devices: &'d [Listed<'d>],
+    /// Whether they were named, so that all is told of each.
+    pub named: bool,
+    /// Built-in kernels of the devices, where these are asked for.
+    pub kernels: Option<&'d [BuiltIn]>,
+    /// Results of probing the drivers, where that is asked for.
+    pub probes: Option<&'d [(usize, Probes)]>,
+}
+
+impl document::Document for DeviceList<'_> {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        if form == Form::Json {
+            return out.made(&json(self.inventory, self.devices, self.kernels, self.probes.unwrap_or_default()));
+        }
+        let view = out.look().view;
+        let text = match (self.kernels, self.probes) {
+            (Some(built_in), _) => kernels(built_in, &view),
+            (None, Some(probes)) => {
+                let name = |place: usize| self.devices.iter().find(|(own, _)| *own == place).map(|(_, one)| &one.name);
+                let one = |(place, probes): &(usize, Probes)| {
+                    let name = name(*place).map(String::as_str).unwrap_or_default();
+                    let mut text = view.heading(&format!("Device {place}: {name}"));
+                    text.append(&probe_table(probes, &view));
+                    text
+                };
+                Shown::sections(&probes.iter().map(one).collect::<Vec<_>>())
+            }
+            (None, None) if self.named => {
+                Shown::sections(&self.devices.iter().map(|device| page(*device, &view)).collect::<Vec<_>>())
+            }
+            (None, None) => list(self.devices, &view),
+        };
+        out.show(&text)
     }
 }
 

@@ -3,15 +3,18 @@
 mod json;
 mod table;
 
-pub use json::{json, schema};
-pub use table::{markdown, table};
+use json::json;
+pub use json::schema;
+use table::{markdown, table};
 
 use crate::compat::diff::budget::{Breach, Budgets, breaches};
 use crate::compat::diff::compare::{Change, Fate, FileDiff, ImageChange, KernelDiff, What, compare};
 use crate::compat::diff::pair::{below, stem};
 use crate::compat::diff::snapshot::{Snapshot, Total, snapshot};
-use crate::report::FileFacts;
-use crate::report::units;
+use crate::error::Result;
+use crate::report::document::{Document, Form, Sink};
+use crate::report::evidence::Names;
+use crate::report::{FileFacts, units};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -334,6 +337,25 @@ pub(super) fn line(change: &Change, kernel: &KernelDiff) -> String {
         }
     };
     format!("{text}{target}")
+}
+
+/// A comparison as it is shown: each kernel that changed, or the first few.
+pub struct Comparison<'r> {
+    /// The comparison.
+    pub report: &'r Report,
+    /// Whether each kernel is named.
+    pub all: bool,
+}
+
+impl Document for Comparison<'_> {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        let view = out.look().view;
+        match form {
+            Form::Json => json(&mut out.documents(), self.report),
+            Form::Markdown => out.show(&markdown(self.report, Names { demangle: view.demangle })),
+            _ => out.show(&table(self.report, self.all, &view)),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! What does a machine have for building and running device code, and what is to be done about the rest?
 
-use super::json::SchemaVersion;
+use super::document::{Document, Form, Sink};
+use super::json::{SchemaVersion, pretty};
 use super::text::{Shown, field};
 use super::units::{bytes, count};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -190,13 +191,8 @@ impl From<&Error> for Trouble {
 }
 
 impl Doctor {
-    /// The document as JSON.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
-    }
-
     /// Shows the document to a person, in lines of at most `width` columns where words allow.
-    pub fn table(&self, width: usize) -> Shown {
+    pub(super) fn table(&self, width: usize) -> Shown {
         let mut out = Shown::default();
         let mut line = |label: &str, text: &str| field(&mut out, 0, label, COLUMN, text, width);
         match (self.opencl, &self.loader) {
@@ -274,5 +270,12 @@ impl Doctor {
             line("Remedy", problem.remedy.as_deref().unwrap_or("none known"));
         }
         out
+    }
+}
+
+impl Document for Doctor {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        let width = out.look().view.width;
+        if form == Form::Json { out.made(&pretty(self)) } else { out.show(&self.table(width)) }
     }
 }

@@ -1,8 +1,10 @@
 //! What came of adding images to a file, or removing some?
 
+use super::document::{Document, Form, Sink};
 use super::json::SchemaVersion;
 use super::text::Shown;
 use super::units::{bytes, counted};
+use crate::error::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -128,6 +130,17 @@ impl Edited {
         let (before, after) = (bytes(self.bytes_before), bytes(self.bytes_after));
         lines.push(format!("{}: {}, {before} before, {after} after", self.output, counted(self.images_after, "image")));
         Shown::folded(&lines, width)
+    }
+}
+
+impl Document for Edited {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        let look = out.look();
+        if form == Form::Json {
+            return out.made(&self.to_json());
+        }
+        out.say(&self.summary(look.verbose, &|name| look.view.kernel(name), look.stderr_width));
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@ mod json;
 pub mod request;
 
 use super::check::Verdict;
+use super::document::{Document, Form, Sink};
 use super::evidence::{self, Names};
 use super::inspect::View;
 use super::name::{shorten, shorten_path};
@@ -17,10 +18,12 @@ use crate::compat::explain::trace::{Concern, Thrown, devices};
 use crate::compat::finding::Finding;
 use crate::compat::fit::Subject;
 use crate::device::target::{Backend, DeviceType};
+use crate::error::Result;
 use crate::native::coverage::Coverage;
 use std::sync::Arc;
 
-pub use json::{json, schema};
+use json::json;
+pub use json::schema;
 
 /// All that is told.
 #[derive(Debug, Default)]
@@ -256,7 +259,7 @@ const EXAMPLES: usize = 5;
 const CHOICES: usize = 16;
 
 /// The explanation as text.
-pub fn text(all: &Explanation, view: &View) -> Shown {
+fn text(all: &Explanation, view: &View) -> Shown {
     let mut sections: Vec<Shown> = all.lines.iter().map(|line| line_text(line, view)).collect();
     sections.extend(all.choices.iter().take(CHOICES).map(|one| choice_text(one, view)));
     let more = all.choices.len().saturating_sub(CHOICES);
@@ -382,6 +385,18 @@ fn built_text(built: &Built, view: &View) -> Shown {
     let image = format!("image {} of {}", built.image, built.file);
     lines(&mut out, "", "  ", &format!("{kernel} on {} ({image}): {answer}", built.device), view);
     out
+}
+
+impl Document for Explanation {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        match form {
+            Form::Json => json(&mut out.documents(), self),
+            _ => {
+                let view = out.look().view;
+                out.show(&text(self, &view))
+            }
+        }
+    }
 }
 
 #[cfg(test)]

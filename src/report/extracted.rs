@@ -1,5 +1,6 @@
 //! What did `extract` write?
 
+use super::document::{self, Form, Sink};
 use super::json::{SchemaVersion, put, writer::text};
 use super::units::{bytes, counted};
 use crate::error::Result;
@@ -52,7 +53,7 @@ struct Document<'a> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn json(out: &mut impl Write, path: &str, folder: &str, images: &[Written]) -> Result<()> {
+pub(super) fn json(out: &mut impl Write, path: &str, folder: &str, images: &[Written]) -> Result<()> {
     put(out, &(text(&Document { schema_version: SchemaVersion, path, folder, table: TABLE, images }) + "\n"))
 }
 
@@ -62,4 +63,24 @@ pub fn summary(folder: &str, written: &[Written]) -> String {
     let members = written.iter().any(|entry| entry.member.is_some());
     let images = counted(written.len(), if members { "member" } else { "image" });
     format!("{images}, {}, written to {folder}", bytes(total))
+}
+
+/// Images that were written to a folder.
+pub struct Extracted<'a> {
+    /// The file that was read.
+    pub path: &'a str,
+    /// The folder.
+    pub folder: &'a str,
+    /// The images.
+    pub images: &'a [Written],
+}
+
+impl document::Document for Extracted<'_> {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        if form == Form::Json {
+            let Extracted { path, folder, images } = *self;
+            return json(&mut out.documents(), path, folder, images);
+        }
+        Ok(())
+    }
 }

@@ -1,9 +1,12 @@
 //! What came of filtering images for targets?
 
+use super::document::{Document, Form, Sink};
 use super::json::SchemaVersion;
+use super::name::shorten;
 use super::text::Shown;
 use super::units::counted;
 use crate::compat::finding::{Finding, RuleId};
+use crate::error::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -104,5 +107,19 @@ impl Output {
             lines.push(format!("  image {}{name}: {}", emptied.image, why.join(" ")));
         }
         Shown::folded(&lines, width)
+    }
+}
+
+impl Document for Filtered {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        let look = out.look();
+        if form == Form::Json {
+            return out.made(&self.to_json());
+        }
+        let shown = |mangled: &str| shorten(&look.view.kernel(mangled), 80).into_owned();
+        for one in &self.outputs {
+            out.say(&one.summary(look.verbose, &shown, look.stderr_width));
+        }
+        Ok(())
     }
 }

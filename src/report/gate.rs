@@ -15,6 +15,9 @@ mod stream;
 mod table;
 
 use super::check::Verdict;
+use super::document::{Document, Form, Sink};
+use super::evidence::Names;
+use super::json::FileProblem;
 use super::text::Shown;
 use super::units::counted;
 use crate::compat::aspects::Evidence;
@@ -22,6 +25,8 @@ use crate::compat::finding::{self, Judge};
 use crate::compat::gate::fingerprint;
 use crate::compat::gate::judgement::{Found, Grouping, Item, Judgement, Kernels};
 use crate::compat::gate::proof::Proofs;
+use crate::compat::offers::Provider;
+use crate::error::Result;
 use crate::native::coverage::Coverage;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -428,3 +433,40 @@ fn rows_of_file<'r>(files: impl Iterator<Item = Option<&'r FileFindings>>) -> Op
 
 #[cfg(test)]
 mod tests;
+
+/// Kernels judged for targets, with all that is told beside.
+pub struct Judged<'j> {
+    /// The targets with their findings.
+    pub targets: &'j [TargetFindings],
+    /// Parts of files that could not be read.
+    pub problems: &'j [FileProblem],
+    /// The comparison with a baseline.
+    pub compared: Option<&'j baseline::Compared>,
+    /// Images of other files that define what kernels import.
+    pub providers: &'j [Provider],
+    /// Whether the unknown fails.
+    pub strict: bool,
+}
+
+impl Document for Judged<'_> {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        let Judged { targets, problems, compared, providers: others, strict } = *self;
+        let look = out.look();
+        let names = Names { demangle: look.view.demangle };
+        match form {
+            Form::Json => json(&mut out.documents(), targets, problems, compared, others),
+            Form::Jsonl => jsonl(&mut out.documents(), targets, compared),
+            Form::Sarif => sarif(&mut out.documents(), targets, compared),
+            Form::Junit => junit(&mut out.documents(), targets, names, strict),
+            Form::Matrix => out.show(&matrix(targets, &look.view, look.letters, usize::MAX)),
+            Form::Github => out.show(&github(targets, names)),
+            Form::Markdown | Form::Table | Form::Text | Form::None => {
+                out.show(&match form {
+                    Form::Markdown => markdown(targets, names),
+                    _ => table(targets, &look.view, look.drawing),
+                })?;
+                out.show(&providers(others, names))
+            }
+        }
+    }
+}

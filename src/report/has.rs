@@ -1,5 +1,6 @@
 //! Is there such a kernel bundle, for people and as JSON?
 
+use super::document::{self, Form, Sink};
 use super::evidence::Names;
 use super::json::{FileProblem, SchemaVersion, writer::text as text_of};
 use super::text::Shown;
@@ -8,6 +9,7 @@ use crate::bundle::image::State;
 use crate::compat::finding::Verdict;
 use crate::compat::has::Conclusion;
 use crate::demangle::demangle;
+use crate::error::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -28,7 +30,7 @@ fn word(verdict: Verdict) -> &'static str {
 }
 
 /// The answer, then what it comes from: each kernel with the targets that have it, or how many there are for each target.
-pub fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool, names: Names) -> Shown {
+fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool, names: Names) -> Shown {
     let mut out = Shown::default();
     writeln!(out, "{} bundle: {}", state.name(), word(conclusion.verdict));
     for lack in &conclusion.lacks {
@@ -186,7 +188,7 @@ pub fn schema() -> String {
 }
 
 /// The document as JSON.
-pub fn json(conclusion: &Conclusion, state: State, targets: &[&str], problems: &[FileProblem]) -> String {
+fn json(conclusion: &Conclusion, state: State, targets: &[&str], problems: &[FileProblem]) -> String {
     let kernels = conclusion.kernels.iter().map(|(name, verdict, outcomes)| Kernel {
         name,
         demangled: demangle(name),
@@ -212,4 +214,29 @@ pub fn json(conclusion: &Conclusion, state: State, targets: &[&str], problems: &
         problems,
     };
     text_of(&document) + "\n"
+}
+
+/// The answer to a question about a kernel bundle, with what was asked.
+pub struct Answered<'a> {
+    /// The answer.
+    pub conclusion: &'a Conclusion,
+    /// The state of the bundle.
+    pub state: State,
+    /// The targets.
+    pub targets: &'a [&'a str],
+    /// Whether kernels were named.
+    pub by_id: bool,
+    /// Parts of files that could not be read.
+    pub problems: &'a [FileProblem],
+}
+
+impl document::Document for Answered<'_> {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        let Answered { conclusion, state, targets, by_id, problems } = *self;
+        if form == Form::Json {
+            return out.made(&json(conclusion, state, targets, problems));
+        }
+        let names = Names { demangle: out.look().view.demangle };
+        out.show(&text(conclusion, state, targets, by_id, names))
+    }
 }

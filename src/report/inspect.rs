@@ -3,6 +3,7 @@
 //! One header per file, then one row per group of images that differ in their kernels only, or one row per image.
 
 pub mod json;
+pub mod listing;
 
 use super::FileFacts;
 use super::name;
@@ -120,7 +121,7 @@ impl Totals {
 }
 
 /// The header of a file: its name, what it is, and how much of it is device code.
-pub fn header(facts: &FileFacts<'_>, view: &View) -> Shown {
+fn header(facts: &FileFacts<'_>, view: &View) -> Shown {
     let mut out = view.heading(facts.path);
     let Some(host) = facts.host else { return out };
     let mut origin = vec![host.kind.name().to_owned()];
@@ -179,7 +180,7 @@ fn options(image: &Examined<'_, '_>) -> String {
 }
 
 /// One row per group of images that differ in their kernels only.
-pub fn groups(facts: &FileFacts<'_>, view: &View) -> Shown {
+fn groups(facts: &FileFacts<'_>, view: &View) -> Shown {
     let mut places = HashMap::new();
     let mut groups: Vec<Vec<&Examined<'_, '_>>> = Vec::new();
     for image in &facts.images {
@@ -248,7 +249,7 @@ fn mark(index: usize) -> String {
 }
 
 /// One row per image.
-pub fn all(facts: &FileFacts<'_>, view: &View) -> Shown {
+fn all(facts: &FileFacts<'_>, view: &View) -> Shown {
     let columns = [
         ("Image", Column::Number),
         ("State", Column::Text),
@@ -281,7 +282,7 @@ pub fn all(facts: &FileFacts<'_>, view: &View) -> Shown {
 }
 
 /// Lists the parts of the file that could not be read.
-pub fn problems(facts: &FileFacts<'_>, view: &View) -> Shown {
+fn problems(facts: &FileFacts<'_>, view: &View) -> Shown {
     const SHOWN: usize = 20;
     if facts.problems.is_empty() || facts.bundle.is_none() {
         return Shown::default();

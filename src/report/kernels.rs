@@ -6,6 +6,7 @@ pub mod json;
 pub mod page;
 pub mod queries;
 
+use super::document::{Form, Parts, Sink};
 use super::inspect::View;
 use super::table::{Column, render};
 use super::text::Shown;
@@ -13,13 +14,16 @@ use super::units::{bytes, count, counted};
 use crate::build::Device;
 use crate::build::query::sycl::{Answer, Value};
 use crate::compat::kernels::KernelFacts;
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 use crate::native::Kernel;
 use crate::spirv::kernel::attributes::SubGroup;
 use std::collections::{HashMap, HashSet};
+use std::io::Write;
 
 /// Kernels that have a row each unless all are asked for.
 const ROWS: usize = 40;
+/// Kernels of which each has a page where they are asked for by name.
+const PAGES: usize = 16;
 /// Kernels of a group among which the example is chosen.
 const EXAMPLES: usize = 64;
 
@@ -72,7 +76,7 @@ impl Answers<'_> {
 }
 
 /// The kernels of a file as a table: rows, or groups where there are many and not `all` are asked for.
-pub fn table(file: &FileKernels<'_>, all: bool, view: &View) -> Shown {
+fn table(file: &FileKernels<'_>, all: bool, view: &View) -> Shown {
     let kernels = &file.kernels;
     let names: HashSet<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
     let images: HashSet<usize> = kernels.iter().map(|kernel| kernel.image).collect();
@@ -381,4 +385,59 @@ fn number(answers: &[Answer], query: &str) -> Option<u64> {
         Ok(Value::Number(number)) => Some(*number),
         _ => None,
     })
+}
+
+/// The kernels of files, written as the files are read.
+pub struct Listing<'o>(Kind<'o>);
+
+enum Kind<'o> {
+    Text { pages: bool, all: bool, parts: Parts, out: &'o mut dyn Sink },
+    Json(json::Document<&'o mut dyn Write>),
+    Jsonl(&'o mut dyn Write),
+}
+
+impl<'o> Listing<'o> {
+    /// Begins the list. As text, kernels that were asked for by name have a page each, and with `all` each has a row.
+    ///
+    /// # Errors
+    /// `Io` where it cannot be written.
+    pub fn open(form: Form, named: bool, all: bool, out: &'o mut dyn Sink) -> Result<Listing<'o>> {
+        Ok(Listing(match form {
+            Form::Json => Kind::Json(json::Document::open(out.documents())?),
+            Form::Jsonl => Kind::Jsonl(out.documents()),
+            _ => Kind::Text { pages: named && !all, all, parts: Parts::default(), out },
+        }))
+    }
+
+    /// Adds the kernels of a file.
+    ///
+    /// # Errors
+    /// `Io` where it cannot be written.
+    pub fn file(&mut self, file: &FileKernels<'_>) -> Result<()> {
+        match &mut self.0 {
+            Kind::Json(document) => document.file(file),
+            Kind::Jsonl(out) => json::lines(out, file),
+            Kind::Text { .. } if file.kernels.is_empty() => Ok(()),
+            Kind::Text { pages, all, parts, out } => {
+                let view = out.look().view;
+                let text = if *pages && file.kernels.len() <= PAGES {
+                    Shown::sections(&file.kernels.iter().map(|one| page::page(file, one, &view)).collect::<Vec<_>>())
+                } else {
+                    table(file, *all, &view)
+                };
+                parts.show(&text, *out)
+            }
+        }
+    }
+
+    /// Ends the list.
+    ///
+    /// # Errors
+    /// `Io` where it cannot be written.
+    pub fn end(self) -> Result<()> {
+        match self.0 {
+            Kind::Json(document) => document.close().map(|_| ()),
+            _ => Ok(()),
+        }
+    }
 }

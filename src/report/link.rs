@@ -2,16 +2,18 @@
 
 use super::check::Verdict;
 use super::check::json as form;
+use super::document::{Document, Form, Sink};
 use super::evidence::Names;
+use super::gate::links;
 use super::inspect::View;
 use super::json::{FileProblem, SchemaVersion, put_line};
 use super::name::shorten;
 use super::text::{Shown, lines};
 use super::units::{count, counted};
 use crate::compat::finding::RuleId;
-use crate::compat::link::{Import, LinkFinding, Linked, Place};
+use crate::compat::link::{Import, LinkFinding, LinkUnit, Linked, Place};
 use crate::demangle::demangle;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use std::io::Write;
 
 /// Places and names that are shown of each thing; `--format json` has all.
@@ -27,7 +29,7 @@ pub fn verdict(linked: &Linked, partial: bool) -> Verdict {
 }
 
 /// The findings, which files take symbols from which, and the verdict in a line.
-pub fn table(linked: &Linked, partial: bool, view: &View) -> Shown {
+fn table(linked: &Linked, partial: bool, view: &View) -> Shown {
     let names = Names { demangle: view.demangle };
     let mut out = Shown::default();
     for finding in &linked.findings {
@@ -124,7 +126,7 @@ fn finding(finding: &LinkFinding) -> form::LinkFinding<'_> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn json(out: &mut impl Write, linked: &Linked, partial: bool, problems: &[FileProblem]) -> Result<()> {
+fn json(out: &mut impl Write, linked: &Linked, partial: bool, problems: &[FileProblem]) -> Result<()> {
     let links = linked.links.iter().map(|link| form::Link { from: &link.from, to: &link.to, symbols: &link.symbols });
     let link = form::Linking {
         imports: linked.imports,
@@ -149,8 +151,44 @@ pub fn json(out: &mut impl Write, linked: &Linked, partial: bool, problems: &[Fi
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn jsonl(out: &mut impl Write, linked: &Linked) -> Result<()> {
+fn jsonl(out: &mut impl Write, linked: &Linked) -> Result<()> {
     linked.findings.iter().try_for_each(|one| put_line(out, &finding(one)))
+}
+
+/// Device symbols of files, linked.
+pub struct CheckedLink<'l> {
+    /// The symbols, with their definitions.
+    pub linked: &'l Linked,
+    /// The images.
+    pub units: &'l [LinkUnit],
+    /// Whether some image could not be read.
+    pub partial: bool,
+    /// Parts of files that could not be read.
+    pub problems: &'l [FileProblem],
+    /// Whether the unknown fails.
+    pub strict: bool,
+}
+
+impl Document for CheckedLink<'_> {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        let CheckedLink { linked, units, partial, problems, strict } = *self;
+        let view = out.look().view;
+        let names = Names { demangle: view.demangle };
+        match form {
+            Form::Json => json(&mut out.documents(), linked, partial, problems),
+            Form::Jsonl => jsonl(&mut out.documents(), linked),
+            Form::Sarif => out.made(&links::sarif(linked)),
+            Form::Junit => out.made(&links::junit(linked, units, names, strict)),
+            Form::Github => out.show(&links::github(linked, names)),
+            Form::Markdown => out.show(&links::markdown(linked, names)),
+            Form::Matrix => {
+                let message = "a matrix is of kernels and targets, which --link asks nothing about";
+                let error = Error::new(ErrorKind::Usage, message);
+                Err(error.with_remedy("use another --format, or -t in place of --link"))
+            }
+            _ => out.show(&table(linked, partial, &view)),
+        }
+    }
 }
 
 #[cfg(test)]

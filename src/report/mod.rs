@@ -18,6 +18,7 @@ pub mod costs;
 pub mod devices;
 pub mod diff;
 pub mod doctor;
+pub mod document;
 pub mod edited;
 pub mod evidence;
 pub mod explain;

@@ -3,8 +3,10 @@
 //! The document of `record`, which `build --profile` and other verbs read again. Programs are the runtime's: one or more
 //! modules, compiled together for one device with one set of options.
 
+use super::document::{Document, Form, Sink};
 use super::json::{SCHEMA_VERSION, SchemaVersion};
 use super::name::shorten_path;
+use super::text::Shown;
 use super::units::{bytes, counted};
 use crate::build::record::{Recorded, RecordedTarget};
 use crate::build::target::CPU_SPEC;
@@ -224,7 +226,7 @@ impl Profile {
     }
 
     /// Shows the document to a person in lines of this width.
-    pub fn summary(&self, width: usize) -> String {
+    fn summary(&self, width: usize) -> String {
         let images = self.images();
         let mut lines = Vec::new();
         for device in self.devices() {
@@ -290,6 +292,17 @@ fn digest(text: &str) -> Result<[u8; 32]> {
 /// Writes a digest in hexadecimal.
 pub fn digest_text(digest: &[u8; 32]) -> String {
     hex(digest)
+}
+
+impl Document for Profile {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        if form == Form::Json {
+            return out.made(&self.to_json());
+        }
+        let width = out.look().stderr_width;
+        out.say(&Shown::of_lines(&self.summary(width)));
+        Ok(())
+    }
 }
 
 #[cfg(test)]

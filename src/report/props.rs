@@ -6,6 +6,7 @@
 pub mod json;
 
 use super::FileFacts;
+use super::document::{Form, Parts, Sink};
 use super::inspect::View;
 use super::name::family;
 use super::table::{Column, render};
@@ -15,8 +16,11 @@ use crate::bundle::aspect::Epoch;
 use crate::bundle::image::Image;
 use crate::bundle::property::{Properties, Property, PropertySet};
 use crate::bundle::property_sets::{About, Decoded, KnownSet, decode, describe, describe_stored};
+use crate::bundle::property_text;
+use crate::error::{Problem, Result};
 use json::first_of_each;
 use std::collections::{BTreeSet, HashMap};
+use std::io::Write;
 
 /// Ranges of images that a row tells; more are counted.
 const SHOWN: usize = 4;
@@ -125,7 +129,7 @@ impl<'a> FileProps<'a> {
     }
 
     /// A table for each set.
-    pub fn table(&self, view: &View, shape: Shape) -> Shown {
+    fn table(&self, view: &View, shape: Shape) -> Shown {
         let mut out = Shown::default();
         let targets: BTreeSet<&str> = self.images.iter().map(|one| target(one.image)).collect();
         for (set, section) in self.sections() {
@@ -242,6 +246,68 @@ fn ranges(numbers: &BTreeSet<usize>, most: usize) -> String {
     let rest: usize = runs.iter().skip(most).map(|(first, last)| last.saturating_sub(*first).saturating_add(1)).sum();
     let more = if rest > 0 { format!(", and {} more", count(rest)) } else { String::new() };
     format!("{}{more}", shown.join(", "))
+}
+
+/// The properties of files, written as the files are read.
+pub struct Listing<'o>(Kind<'o>);
+
+enum Kind<'o> {
+    Table { shape: Shape, parts: Parts, out: &'o mut dyn Sink },
+    Json(json::Document<&'o mut dyn Write>),
+    Jsonl(&'o mut dyn Write),
+}
+
+impl<'o> Listing<'o> {
+    /// Begins the list.
+    ///
+    /// # Errors
+    /// `Io` where it cannot be written.
+    pub fn open(form: Form, shape: Shape, out: &'o mut dyn Sink) -> Result<Listing<'o>> {
+        Ok(Listing(match form {
+            Form::Json => Kind::Json(json::Document::open(out.documents())?),
+            Form::Jsonl => Kind::Jsonl(out.documents()),
+            _ => Kind::Table { shape, parts: Parts::default(), out },
+        }))
+    }
+
+    /// Adds the properties of a file, and what is wrong with it. A file without images has no table.
+    ///
+    /// # Errors
+    /// `Io` where it cannot be written.
+    pub fn file(&mut self, file: &FileProps<'_>, problems: &[Problem]) -> Result<()> {
+        match &mut self.0 {
+            Kind::Json(document) => document.file(file, problems),
+            Kind::Jsonl(out) => json::lines(out, file),
+            Kind::Table { .. } if file.images.is_empty() => Ok(()),
+            Kind::Table { shape, parts, out } => {
+                let view = out.look().view;
+                let mut text = view.heading(file.path);
+                text.append(&file.table(&view, *shape));
+                parts.show(&text, *out)
+            }
+        }
+    }
+
+    /// Ends the list.
+    ///
+    /// # Errors
+    /// `Io` where it cannot be written.
+    pub fn end(self) -> Result<()> {
+        match self.0 {
+            Kind::Json(document) => document.close().map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The sets of each image that has something to show, as DPC++'s tools write them.
+///
+/// # Errors
+/// `Input` where a value has no such text.
+pub fn texts(file: &FileProps<'_>) -> Result<Vec<String>> {
+    let shown = file.images.iter().filter(|one| !one.sets.is_empty());
+    let text = |sets: &[_]| property_text::write(&Properties { sets: sets.to_vec() });
+    shown.map(|one| text(&one.sets).map_err(|error| error.context(file.path))).collect()
 }
 
 #[cfg(test)]

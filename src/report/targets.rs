@@ -1,15 +1,18 @@
 //! What is known of targets, as a table, a page, a difference and JSON?
 
+use super::document::{self, Form, Sink};
 use super::inspect::View;
-use super::json::{SchemaVersion, pretty, writer::push};
+use super::json::{SchemaVersion, pretty, put_line};
 use super::table::{Column, render};
 use super::text::{Shown, field};
 use super::units::bytes;
 use crate::device::cpu::CpuArch;
 use crate::device::table::TargetTable;
 use crate::device::target::{Family, Has, Source, Target};
+use crate::error::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// The column in which the values of fields begin.
 const TEXTS: usize = 22;
@@ -36,7 +39,7 @@ fn identity(target: &Target) -> String {
 }
 
 /// One row per target, then the families.
-pub fn table(all: &TargetTable, view: &View) -> Shown {
+fn table(all: &TargetTable, view: &View) -> Shown {
     let columns = [
         ("Target", Column::Text),
         ("Version", Column::Text),
@@ -145,7 +148,7 @@ fn sources(out: &mut Shown, (source, open): (&[Source], &[String]), view: &View,
 }
 
 /// All about one target.
-pub fn page(target: &Target, view: &View, verbose: bool) -> Shown {
+fn page(target: &Target, view: &View, verbose: bool) -> Shown {
     let mut out = view.heading(&target.name);
     for (key, text) in facts(target) {
         field(&mut out, 2, key, TEXTS, &text, view.width);
@@ -156,7 +159,7 @@ pub fn page(target: &Target, view: &View, verbose: bool) -> Shown {
 }
 
 /// All about one family.
-pub fn family(family: &Family, view: &View, verbose: bool) -> Shown {
+fn family(family: &Family, view: &View, verbose: bool) -> Shown {
     let mut out = view.heading(&family.name);
     field(&mut out, 2, "members", TEXTS, &list(&family.members), view.width);
     if !family.aliases.is_empty() {
@@ -170,7 +173,7 @@ pub fn family(family: &Family, view: &View, verbose: bool) -> Shown {
 }
 
 /// Lists the facts in which two targets differ; empty where they agree on all that decides what runs.
-pub fn difference(first: &Target, second: &Target, view: &View) -> Shown {
+fn difference(first: &Target, second: &Target, view: &View) -> Shown {
     // What identifies a target differs by nature.
     let own =
         ["aliases", "families", "ip-versions", "architecture-id", "pci-device-ids", "product-names", "aot options"];
@@ -239,28 +242,94 @@ pub fn schema() -> String {
     super::json::schema::<Document<'_>>()
 }
 
-/// The document about targets and families.
-pub fn json(targets: &[&Target], families: &[&Family]) -> String {
-    document(targets.iter().map(|target| Entry::Facts(target)), Some(families))
-}
-
-/// The document about the targets of files, by name.
-pub fn names_json<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    document(names.map(Entry::Name), None)
-}
-
 fn document<'a>(targets: impl Iterator<Item = Entry<'a>>, families: Option<&[&Family]>) -> String {
     let targets = targets.collect();
     pretty(&Document { schema_version: SchemaVersion, targets, families })
 }
 
-/// A line of JSON for each target.
-pub fn lines(targets: &[&Target]) -> String {
-    targets.iter().fold(String::new(), |mut lines, target| {
-        push(&mut lines, target);
-        lines.push('\n');
-        lines
-    })
+/// Facts about targets that are asked for.
+pub enum TargetList<'t> {
+    /// All targets and families.
+    All(&'t TargetTable),
+    /// Two targets, for what they differ in.
+    Difference([&'t Target; 2]),
+    /// The named targets and families.
+    Named(&'t NamedTargets<'t>),
+    /// The names of targets that files hold images for.
+    OfFiles(&'t BTreeSet<String>),
+}
+
+/// Targets and families that spellings stand for.
+#[derive(Default)]
+pub struct NamedTargets<'t> {
+    /// Targets that are named themselves.
+    pub targets: Vec<&'t Target>,
+    /// Families.
+    pub families: Vec<&'t Family>,
+    /// Targets of these families that are not named themselves.
+    pub members: Vec<&'t Target>,
+    /// Notes about the spellings.
+    pub notes: Vec<String>,
+}
+
+impl<'t> NamedTargets<'t> {
+    /// Finds what spellings mean, each target once.
+    ///
+    /// # Errors
+    /// `Usage` where one means nothing.
+    pub fn find(table: &'t TargetTable, spellings: &[String]) -> Result<NamedTargets<'t>> {
+        let mut found = NamedTargets::default();
+        for spelling in spellings {
+            let own = table.resolve(spelling)?;
+            found.notes.extend(own.note);
+            let family = own.family.and_then(|family| table.family(&family));
+            found.families.extend(family);
+            let list = if family.is_some() { &mut found.members } else { &mut found.targets };
+            for target in own.targets {
+                if !list.iter().any(|other| other.name == target.name) {
+                    list.push(target);
+                }
+            }
+        }
+        let targets = &found.targets;
+        found.members.retain(|member| !targets.iter().any(|other| other.name == member.name));
+        Ok(found)
+    }
+}
+
+impl document::Document for TargetList<'_> {
+    fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        let look = out.look();
+        let (targets, families): (Vec<&Target>, Vec<&Family>) = match (self, form) {
+            (TargetList::All(table), Form::Table) => return out.show(&self::table(table, &look.view)),
+            (TargetList::Difference([first, second]), Form::Table) => {
+                return out.show(&difference(first, second, &look.view));
+            }
+            (TargetList::Named(named), Form::Table) => {
+                let families = named.families.iter().map(|one| family(one, &look.view, look.verbose));
+                let targets = named.targets.iter().map(|one| page(one, &look.view, look.verbose));
+                return out.show(&Shown::sections(&families.chain(targets).collect::<Vec<_>>()));
+            }
+            (TargetList::OfFiles(names), Form::Table) => {
+                let mut text = Shown::default();
+                names.iter().for_each(|one| writeln!(text, "{one}"));
+                return out.show(&text);
+            }
+            (TargetList::OfFiles(names), Form::Jsonl) => {
+                return names.iter().try_for_each(|one| put_line(&mut out.documents(), one));
+            }
+            (TargetList::OfFiles(names), _) => {
+                return out.made(&document(names.iter().map(|name| Entry::Name(name)), None));
+            }
+            (TargetList::All(table), _) => (table.targets().iter().collect(), table.families().iter().collect()),
+            (TargetList::Difference(two), _) => (two.to_vec(), Vec::new()),
+            (TargetList::Named(named), _) => ([&named.targets[..], &named.members].concat(), named.families.clone()),
+        };
+        match form {
+            Form::Jsonl => targets.iter().try_for_each(|target| put_line(&mut out.documents(), target)),
+            _ => out.made(&document(targets.iter().map(|target| Entry::Facts(target)), Some(&families))),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -274,9 +343,10 @@ mod tests {
         let table = crate::device::table();
         let (targets, families) =
             (table.targets().iter().collect::<Vec<_>>(), table.families().iter().collect::<Vec<_>>());
-        let document = serde_json::from_str(&json(&targets, &families)).unwrap();
-        assert_eq!(against(&schema(), &document), Vec::<String>::new());
-        let names = serde_json::from_str(&names_json(["spir64"].into_iter())).unwrap();
+        let whole = serde_json::from_str(&document(targets.iter().map(|target| Entry::Facts(target)), Some(&families)))
+            .unwrap();
+        assert_eq!(against(&schema(), &whole), Vec::<String>::new());
+        let names = serde_json::from_str(&document(["spir64"].into_iter().map(Entry::Name), None)).unwrap();
         assert_eq!(against(&schema(), &names), Vec::<String>::new());
         assert_eq!(against(&schema(), &json!({ "schema_version": 1, "targets": [{}] })).len(), 1);
     }

@@ -103,14 +103,14 @@ fn clones_and_caches() {
     prove(&clones::schema(), &clones::json(&[clones]), "files");
 
     let none = cache::Cached { ..cache::Cached::default() };
-    prove(&cache::schema(), &none.to_json(), "entries");
+    prove(&cache::schema(), &super::json::pretty(&none), "entries");
     let all = cache::Cached {
         removed: Some(cache::Size { entries: 1, bytes: 2 }),
         damaged: Some(vec!["a".to_owned()]),
         oldest_seconds: Some(3),
         ..cache::Cached::default()
     };
-    prove(&cache::schema(), &all.to_json(), "limit");
+    prove(&cache::schema(), &super::json::pretty(&all), "limit");
 }
 
 #[test]
@@ -128,9 +128,9 @@ fn machines() {
         problems: vec![doctor::Trouble::new("broken", "mend it")],
         ..doctor::Doctor::default()
     };
-    prove(&doctor::schema(), &found.to_json(), "problems");
+    prove(&doctor::schema(), &super::json::pretty(&found), "problems");
     let none = doctor::Doctor { ..doctor::Doctor::default() };
-    prove(&doctor::schema(), &none.to_json(), "caches");
+    prove(&doctor::schema(), &super::json::pretty(&none), "caches");
     let text = found.table(100);
     assert!(text.ends_with("\nProblem           broken\nRemedy            mend it\n"), "{text}");
 }

@@ -2,13 +2,14 @@
 
 use super::group::Group;
 use super::{Args, RecordArgs};
-use crate::cli::global::{Global, Summary};
+use crate::cli::cache;
+use crate::cli::global::Global;
 use crate::cli::jobserver::Jobserver;
 use crate::cli::live::Live;
+use crate::cli::output::Output;
 use crate::cli::process;
 use crate::cli::progress::Watched;
 use crate::cli::worker::{self, OfflineArgs};
-use crate::cli::{cache, output};
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,7 @@ use sycl_bundle::files::write::{mode_of, touch, write_atomically};
 use sycl_bundle::report::batch::{Batch, Work};
 use sycl_bundle::report::built::{self, Alone, Built};
 use sycl_bundle::report::costs::Watch;
+use sycl_bundle::report::document::Form;
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::json::{ImageProblem, SchemaVersion};
 use sycl_bundle::report::profile::Profile;
@@ -45,15 +47,15 @@ use sycl_bundle::rewrite::pe;
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.recipe.example_policy {
-            return output::schema(sycl_bundle::policy::rules::EXAMPLE);
+            return out.schema(sycl_bundle::policy::rules::EXAMPLE);
         }
         if self.schema {
-            return output::schema(&built::schema());
+            return out.schema(&built::schema());
         }
         if self.record.report_schema {
-            return RecordArgs::print_schema();
+            return RecordArgs::print_schema(out);
         }
         let table = self.configs.table(global)?;
         let recipes = self.recipe.load(global, &table)?;
@@ -82,7 +84,7 @@ impl Args {
             None => vec![self.group()],
         };
         let output = self.place();
-        if self.format == Summary::Json && output.as_os_str() == "-" {
+        if self.format == Form::Json && output.as_os_str() == "-" {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
         let form = if self.in_place || package.is_some() { Some(Emit::Embed) } else { self.form.emit };
@@ -198,7 +200,7 @@ impl Args {
         let configs = self.configs.files().iter().cloned().chain(recipes.file().map(Path::to_path_buf));
         let prerequisites: Vec<PathBuf> = self.files.iter().cloned().chain(configs).collect();
         if let (Some((draft, to)), Some((_, work))) = (&self.draft, batch.parts.first()) {
-            return self.write_plan((draft, to.as_deref()), work, &jobs, &prerequisites);
+            return self.write_plan((draft, to.as_deref()), work, &jobs, &prerequisites, out);
         }
         let mut watch = self.record.watch(&batch)?;
         let done =
@@ -327,7 +329,7 @@ impl Args {
             apart,
             ..built.unwrap_or_default()
         };
-        self.tell(global, &built)?;
+        self.tell(global, &built, out)?;
         if idle {
             let remedy = built.staying.iter().find_map(|staying| staying.remedy).unwrap_or_default();
             return Err(Error::new(ErrorKind::Build, "no image was compiled").with_remedy(remedy));
@@ -514,18 +516,10 @@ impl Args {
         Ok(())
     }
 
-    fn tell(&self, global: &Global, built: &Built) -> Result<()> {
-        if self.format == Summary::Json {
-            return output::document(&built.to_json());
-        }
-        // A plan's commands have their engine tell of them.
+    /// Tells what was built. A plan's commands have their engine tell of them.
+    fn tell(&self, global: &Global, built: &Built, out: &mut Output) -> Result<()> {
         let silent = self.pace.unit.is_some() && built.failed.is_empty() && global.verbose == 0;
-        if !global.quiet && !silent {
-            let names = Names { demangle: global.demangle };
-            let kernel = |name: &str| names.show(name);
-            output::tell(&built.summary(global.verbose > 0, &kernel, global.stderr_width()));
-        }
-        Ok(())
+        if silent && self.format != Form::Json { Ok(()) } else { out.put(self.format, built) }
     }
 }
 
@@ -560,6 +554,7 @@ impl Args {
         work: &Work<'_, '_>,
         jobs: &[Job<'_>],
         inputs: &[PathBuf],
+        out: &mut Output,
     ) -> Result<Exit> {
         let clones: HashSet<Unit> = self.trial(&Batch { parts: vec![(0, *work)] }, jobs).folded.into_iter().collect();
         let edge = |job: &Job<'_>| Edge {
@@ -571,7 +566,7 @@ impl Args {
         let text = draft.text(edges, inputs, self.output.as_deref().unwrap_or(Path::new("")))?;
         match to {
             Some(path) => write_atomically(path, text.as_bytes(), None).map(|_| Exit::Done),
-            None => output::data(&text).map(|()| Exit::Done),
+            None => out.data(&text).map(|()| Exit::Done),
         }
     }
 }

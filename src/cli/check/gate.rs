@@ -1,9 +1,10 @@
 //! `check -t` and policies: does every kernel run on the targets, and do files keep to what is demanded?
 
-use super::{Format, baseline};
+use super::baseline;
 use crate::cli::device_config::{DeviceConfigs, LiveTargets, Named, named_targets};
 use crate::cli::global::Global;
-use crate::cli::{output, policy_file};
+use crate::cli::output::{NameList, Output};
+use crate::cli::policy_file;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sycl_bundle::compat::gate::proof::Depth;
@@ -11,15 +12,13 @@ use sycl_bundle::compat::offers::{Lent, Provider, are_open};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::demangle::demangle;
 use sycl_bundle::device::table::TargetTable;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::{self, ReadOptions, each_file_with, report_problems};
 use sycl_bundle::policy::{Policy, TargetDemands};
 use sycl_bundle::report::check::Verdict;
-use sycl_bundle::report::evidence::Names;
+use sycl_bundle::report::document::Form;
 use sycl_bundle::report::gate as report;
 use sycl_bundle::report::gate::TargetFindings;
-use sycl_bundle::report::gate::baseline::Compared;
 use sycl_bundle::report::gate::findings::{Findings, JudgedTarget};
 use sycl_bundle::report::json::FileProblem;
 use sycl_bundle::select::{Pattern, Selector};
@@ -55,22 +54,20 @@ pub struct GateArgs {
     live: LiveTargets,
 }
 
-/// Options of printing the answer, and facts that are printed with it.
-struct Shape<'s> {
-    format: Format,
-    strict: bool,
-    problems: &'s [FileProblem],
-    compared: Option<&'s Compared>,
-    providers: &'s [Provider],
-}
-
 impl GateArgs {
     /// Judges the files.
     ///
     /// # Errors
     /// `Usage` where a target is none or nothing is asked, `Input` where the policy or the baseline is wrong, `NoMatch`
     /// where no kernel is selected, `NoDeviceCode` where there is none at all; what cannot be written.
-    pub fn run(&self, global: &Global, files: &[PathBuf], mut selector: Selector, format: Format) -> Result<Exit> {
+    pub fn run(
+        &self,
+        global: &Global,
+        files: &[PathBuf],
+        mut selector: Selector,
+        format: Form,
+        out: &mut Output,
+    ) -> Result<Exit> {
         let mut table = self.configs.table(global)?;
         let mut targets = self.targets.clone();
         targets.extend(self.live.add(global, &mut table)?);
@@ -88,8 +85,8 @@ impl GateArgs {
         };
         // What is shown of a few kernels is looked for in these alone; which they are, a baseline decides later.
         let depth = match format {
-            Format::Table | Format::Markdown if !self.baseline.asked() => Depth::First(report::EXAMPLES),
-            Format::Matrix => Depth::First(0),
+            Form::Table | Form::Markdown if !self.baseline.asked() => Depth::First(report::EXAMPLES),
+            Form::Matrix => Depth::First(0),
             _ => Depth::All,
         };
         let mut findings = Findings::new(asked, states, policy, today, depth);
@@ -128,12 +125,13 @@ impl GateArgs {
             None => self.baseline.write(global, &mut targets, &seen)?,
         };
         let strict = self.strict || policy.is_some_and(|policy| policy.strict);
-        let shape = Shape { format, strict, problems: &problems, compared: compared.as_ref(), providers: &providers };
-        match self.names {
-            true => names(global, &targets)?,
-            false => print(global, &targets, &shape)?,
+        let (targets, compared) = (&targets[..], compared.as_ref());
+        if self.names {
+            names(global, targets, out)?;
+        } else {
+            out.put(format, &report::Judged { targets, problems: &problems, compared, providers: &providers, strict })?;
         }
-        let fails = match report::verdict(&targets) {
+        let fails = match report::verdict(targets) {
             Verdict::Incompatible => true,
             Verdict::Unknown => strict,
             Verdict::Compatible => false,
@@ -172,38 +170,11 @@ pub fn linked_elsewhere<'f>(
     Ok((findings, providers))
 }
 
-/// Prints the names of kernels that something counts of.
-fn names(global: &Global, targets: &[TargetFindings]) -> Result<()> {
-    let mut out = output::NameList::open(global.names());
+/// Shows the names of kernels that something counts of.
+fn names(global: &Global, targets: &[TargetFindings], out: &mut Output) -> Result<()> {
+    let mut list = NameList::new(global.names());
     let counting = targets.iter().flat_map(TargetFindings::findings).filter(|one| one.found.excused.is_none());
-    counting.filter(|one| !one.found.kernel.is_empty()).try_for_each(|one| out.put(one.found.kernel))?;
-    out.finish()
-}
-
-fn print(global: &Global, targets: &[TargetFindings], shape: &Shape<'_>) -> Result<()> {
-    let names = Names { demangle: global.demangle };
-    let view = global.view();
-    let mut out = output::Documents::open();
-    let text = match shape.format {
-        Format::Table => report::table(targets, &view, global.drawing()),
-        Format::Matrix => report::matrix(targets, &view, global.letters(), usize::MAX),
-        Format::Github => report::github(targets, names),
-        Format::Markdown => report::markdown(targets, names),
-        Format::Json => {
-            return report::json(&mut out, targets, shape.problems, shape.compared, shape.providers)
-                .and_then(|()| out.finish());
-        }
-        Format::Jsonl => return report::jsonl(&mut out, targets, shape.compared).and_then(|()| out.finish()),
-        Format::Sarif => return report::sarif(&mut out, targets, shape.compared).and_then(|()| out.finish()),
-        Format::Junit => {
-            return report::junit(&mut out, targets, names, shape.strict).and_then(|()| out.finish());
-        }
-    };
-    let mut text = text;
-    if matches!(shape.format, Format::Table | Format::Markdown) {
-        text.append(&report::providers(shape.providers, names));
-    }
-    output::show(&text)
+    counting.filter(|one| !one.found.kernel.is_empty()).try_for_each(|one| list.put(one.found.kernel, out))
 }
 
 /// The targets that spellings mean, each once.

@@ -1,30 +1,32 @@
 //! `check --link`: do device symbols find their definitions across files?
 
 use super::super::global::Global;
-use super::super::output;
-use super::Format;
+use crate::cli::output::Output;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sycl_bundle::compat::aspects::codes_where;
 use sycl_bundle::compat::kernels::bodies;
 use sycl_bundle::compat::link::{self, LinkUnit};
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::{Exit, Result};
 use sycl_bundle::files::{ReadOptions, each_file, each_file_with, report_problems};
 use sycl_bundle::report::check::Verdict;
-use sycl_bundle::report::evidence::Names;
-use sycl_bundle::report::gate::links;
+use sycl_bundle::report::document::Form;
 use sycl_bundle::report::json::FileProblem;
 use sycl_bundle::report::link as report;
-use sycl_bundle::report::text::Shown;
 use sycl_bundle::select::Selector;
 
 /// Links the images of the files and tells what is wrong.
 ///
 /// # Errors
 /// What cannot be read, selected or written.
-pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Format, strict: bool) -> Result<Exit> {
+pub fn run(
+    global: &Global,
+    (files, selector): (&[PathBuf], &Selector),
+    format: Form,
+    strict: bool,
+    out: &mut Output,
+) -> Result<Exit> {
     let mut units: Vec<LinkUnit> = Vec::new();
     let mut partial = false;
     let mut problems: Vec<FileProblem> = Vec::new();
@@ -40,27 +42,8 @@ pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Form
     compare(global, files, selector, &mut units)?;
     let linked = link::link(&units);
     let partial = partial || exit == Exit::Input;
-    let names = Names { demangle: global.demangle };
-    let mut out = output::Documents::open();
-    let text = match format {
-        Format::Table => {
-            let view = global.view();
-            report::table(&linked, partial, &view)
-        }
-        Format::Matrix => {
-            let error =
-                Error::new(ErrorKind::Usage, "a matrix is of kernels and targets, which --link asks nothing about");
-            return Err(error.with_remedy("use another --format, or -t in place of --link"));
-        }
-        Format::Github => links::github(&linked, names),
-        Format::Markdown => links::markdown(&linked, names),
-        Format::Json => report::json(&mut out, &linked, partial, &problems).map(|()| Shown::default())?,
-        Format::Jsonl => report::jsonl(&mut out, &linked).map(|()| Shown::default())?,
-        Format::Sarif => output::document(&links::sarif(&linked)).map(|()| Shown::default())?,
-        Format::Junit => output::document(&links::junit(&linked, &units, names, strict)).map(|()| Shown::default())?,
-    };
-    output::show(&text)?;
-    out.finish()?;
+    let units = &units;
+    out.put(format, &report::CheckedLink { linked: &linked, units, partial, problems: &problems, strict })?;
     let fails = match report::verdict(&linked, partial) {
         Verdict::Incompatible => true,
         Verdict::Unknown => strict,

@@ -145,7 +145,7 @@ impl<'a> Kernel<'a> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn json(out: &mut impl Write, report: &Report) -> Result<()> {
+pub(super) fn json(out: &mut impl Write, report: &Report) -> Result<()> {
     let line = |at| if at == 0 { "\n" } else { ",\n" };
     let [head, tail] = split(&Document::new(report));
     put(out, &format!("{head}["))?;

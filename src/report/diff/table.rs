@@ -17,7 +17,7 @@ const EXAMPLES: usize = 4;
 const CHANGES: usize = 8;
 
 /// A line for each file that differs, targets, requirements, and kernels; `all` names each of these.
-pub fn table(report: &Report, all: bool, view: &View) -> Shown {
+pub(super) fn table(report: &Report, all: bool, view: &View) -> Shown {
     let mut out = Shown::default();
     if !report.differs() {
         let [_, new] = report.totals();
@@ -235,7 +235,7 @@ const MARKDOWN_CHANGES: usize = 4;
 const MARKDOWN_WIDTH: usize = 120;
 
 /// A table of the files, the targets and requirements, and the kernels that changed most.
-pub fn markdown(report: &Report, names: Names) -> Shown {
+pub(super) fn markdown(report: &Report, names: Names) -> Shown {
     let mut out = Shown::default();
     out.push_str("### Device code\n\n");
     for breach in &report.breaches {

@@ -194,7 +194,7 @@ struct Built<'a> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn json(out: &mut impl Write, all: &Explanation) -> Result<()> {
+pub(super) fn json(out: &mut impl Write, all: &Explanation) -> Result<()> {
     let sayings = all.lines.iter().map(|line| Saying {
         topic: line.saying.said.topic(),
         line: &line.saying.line,
