@@ -28,7 +28,7 @@ pub fn data_layout(major: u32) -> &'static str {
 /// Work-items that every kernel takes in a work-group, as on Intel's GPUs: SYCL programs choose sizes by what the device says,
 /// not by what each kernel says. ptxas keeps to the registers that there are for so many.
 const WORK_ITEMS: u32 = 1024;
-/// The same for kernels that are compiled for twice the registers, which halves the number on Intel's GPUs, too.
+/// Work-items of a kernel that is compiled for twice the registers, which halves the number on Intel's GPUs, too.
 const WORK_ITEMS_OF_LARGE: u32 = 512;
 
 /// Returns the module of kernels, for a version of LLVM.
