@@ -3,7 +3,11 @@
 //! One function per format. `fuzz_targets/` hand them to libFuzzer, `tests/hostile/main.rs` replays `fixtures/hostile/` with
 //! them: the folder there is named like the function here. Each says whether the bytes were of the format at all.
 
+#[path = "rewriting.rs"]
+pub mod rewriting;
+
 use std::borrow::Cow;
+use std::io::{Cursor, Read};
 
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::aspect::{self, Epoch};
@@ -16,18 +20,26 @@ use sycl_bundle::bundle::structure::Walker;
 use sycl_bundle::bundle::table::Table;
 use sycl_bundle::bundle::{offload_binary, offload_bundle, property_text, syclbin};
 use sycl_bundle::compat::aspects::{Code, Graph};
+use sycl_bundle::compat::explain::said;
 use sycl_bundle::container::address::{AddressMap, Segment};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::place::Place;
 use sycl_bundle::container::{Host, Kind, package};
+use sycl_bundle::demangle;
 use sycl_bundle::device;
 use sycl_bundle::error::ErrorKind;
 use sycl_bundle::native::{Native, bitcode};
+use sycl_bundle::policy::Policy;
+use sycl_bundle::policy::rules::Rules;
+use sycl_bundle::report::gate::baseline::Baseline;
+use sycl_bundle::report::profile::Profile;
 use sycl_bundle::rewrite::embed::record::Record;
 use sycl_bundle::rewrite::embed::{self as embedding, Addition, FORMAT_NATIVE};
 use sycl_bundle::rewrite::image_data::OutImage;
 use sycl_bundle::rewrite::specialize::RecordedValues;
-use sycl_bundle::rewrite::{layers, native_name};
+use sycl_bundle::rewrite::{archive, empty, layers, native_name, wheel};
+use sycl_bundle::select::Pattern;
+use sycl_bundle::select::predicate::Predicate;
 use sycl_bundle::spirv::index::Index;
 use sycl_bundle::spirv::link::{Options, Source};
 use sycl_bundle::spirv::subset::{Cutter, Keep, exported};
@@ -56,6 +68,10 @@ pub const BODIES: &[(&str, Body)] = &[
     ("split", split),
     ("link", link),
     ("embed", embed),
+    ("rewrite", rewrite),
+    ("wheel", wheel),
+    ("policy", policy),
+    ("text", text),
 ];
 
 /// Any file through the reader of hosts, images and modules.
@@ -212,6 +228,15 @@ pub fn native(bytes: &[u8]) -> bool {
     let Some(native) = Native::read(bytes, format, Place::file(0)) else { return false };
     assert!(native.problems.iter().all(|problem| problem.offset().is_some()), "{:?}", native.problems);
     let _ = native.devices();
+    if let Ok(empty) = empty::empty(bytes, format)
+        && let Some(none) = Native::read(&empty, format, Place::file(0))
+    {
+        assert!(none.kernel_names().is_empty(), "an empty image has no kernel");
+    }
+    if let Ok(several) = archive::archive(&[archive::Member { version: None, binary: bytes }], None) {
+        let read = Native::read(&several, Format::sniff(&several), Place::file(0)).expect("an archive is read");
+        assert_eq!(read.kernel_names(), native.kernel_names());
+    }
     for name in native.kernel_names() {
         let common = native_name::shared_name(name);
         if let Ok(renamed) = native_name::rename(bytes, name, &common) {
@@ -331,6 +356,58 @@ pub fn embed(bytes: &[u8]) -> bool {
     match layers::edit(bytes, &first.into_iter().collect(), &[new], &[]) {
         Ok(edited) => assert!(edited.bytes.len() <= bytes.len().saturating_add(MORE)),
         Err(error) => assert!(known(error.kind()), "{error:?}"),
+    }
+    true
+}
+
+/// A series of rewrites of a library that is made of the bytes, as `rewriting.rs` tells.
+pub fn rewrite(bytes: &[u8]) -> bool {
+    rewriting::rewritten(&[], bytes);
+    true
+}
+
+/// Wheels of which a library gets new contents: what was written is read, and rewritten again is itself.
+pub fn wheel(bytes: &[u8]) -> bool {
+    let new = |name: &str| -> Option<sycl_bundle::Result<Box<dyn Read>>> {
+        name.ends_with(".so").then(|| Ok(Box::new(&b"new contents"[..]) as Box<dyn Read>))
+    };
+    let repacked = |bytes: &[u8]| {
+        let mut out = Cursor::new(Vec::new());
+        wheel::repack(bytes, &new, &mut out).map(|repacked| (repacked, out.into_inner()))
+    };
+    match repacked(bytes) {
+        Ok((first, once)) => {
+            let (second, twice) = repacked(&once).expect("what was written is a wheel");
+            assert_eq!(second.changed, first.changed);
+            assert_eq!(once, twice, "the same contents again");
+        }
+        Err(error) => assert_eq!(error.kind(), ErrorKind::Input, "{error:?}"),
+    }
+    true
+}
+
+/// Policies: whatever is wrong has its place.
+pub fn policy(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let aspects: Vec<&str> = aspect::names().collect();
+    if let Err(errors) = Policy::read("fuzz.toml", text, device::table(), &aspects) {
+        assert!(!errors.is_empty());
+    }
+    let _ = Rules::read("fuzz.toml", text, device::table());
+    true
+}
+
+/// Texts of users, programs and other runs: the first byte says which reader gets them.
+pub fn text(bytes: &[u8]) -> bool {
+    let Some((reader, rest)) = bytes.split_first() else { return false };
+    let Ok(text) = std::str::from_utf8(rest) else { return false };
+    match reader % 6 {
+        0 => drop(demangle::demangle(text)),
+        1 => drop(said::read(text)),
+        2 => drop(Profile::parse(rest).map(|profile| (profile.recorded().is_ok(), profile.to_json()))),
+        3 => drop(Predicate::new(text)),
+        4 => drop(Pattern::new(text).map(|pattern| pattern.matches(text))),
+        _ => drop(Baseline::read("fuzz.json", text).map(|baseline| baseline.text())),
     }
     true
 }

@@ -39,7 +39,17 @@ const HOMES: &[(&str, &[&str])] = &[
     ("indicatif", &["src/cli/progress.rs"]),
     ("memchr", &["src/container/address.rs"]),
     ("memmap2", &["src/files/input.rs", "src/files/spaces.rs"]),
-    ("tempfile", &["src/cli/", "src/files/write.rs", "src/files/spaces.rs", "src/build/cache.rs", "src/build/cache/", "src/build/process.rs"]),
+    (
+        "tempfile",
+        &[
+            "src/cli/",
+            "src/files/write.rs",
+            "src/files/spaces.rs",
+            "src/build/cache.rs",
+            "src/build/cache/",
+            "src/build/process.rs",
+        ],
+    ),
     ("rustix", &["src/cli/", "src/files/", "src/build/process.rs"]),
     ("object", &["src/container/", "src/rewrite/"]),
     ("goblin", &["src/container/pe.rs"]),

@@ -243,7 +243,7 @@ impl Plan<'_, '_> {
                 payload: image.stored,
             });
         }
-        embed::embed(&host, &bundle, &additions, notes)
+        embed::embed_replacing(&host, &bundle, &additions, &[], notes)
     }
 }
 

@@ -4,6 +4,7 @@
 mod embed;
 mod package;
 mod pe;
+mod random;
 mod round_trips;
 mod shared_library;
 #[path = "../support/mod.rs"]

@@ -80,6 +80,18 @@ pub fn embed(
     additions: &[Addition<'_>],
     notes: &[(String, String)],
 ) -> Result<Draft> {
+    embed_replacing(host, bundle, additions, additions, notes)
+}
+
+/// Adds images like [`embed`], and replaces what only those of `replacing` would. Images that are put back replace nothing:
+/// what has their target and symbols by now was added since, or stood beside them.
+pub(super) fn embed_replacing(
+    host: &Host<'_>,
+    bundle: &Bundle<'_>,
+    additions: &[Addition<'_>],
+    replacing: &[Addition<'_>],
+    notes: &[(String, String)],
+) -> Result<Draft> {
     let elf = host.elf.as_ref().ok_or_else(|| {
         Error::input("only a linked ELF file has a list of images of its own").with_remedy("use --emit shared or table")
     })?;
@@ -88,10 +100,10 @@ pub fn embed(
     let values = arrays::ChangedProperties::collect(&own);
     let images = arrays::images(bundle, &own, &values)?;
     let standalone = if images.is_empty() { None } else { Some(StandaloneImages::new(bundle, &images)?) };
-    let new = New { additions: &shared, standalone: standalone.as_ref(), layer: Layer::Native, replacing: additions };
+    let new = New { additions: &shared, standalone: standalone.as_ref(), layer: Layer::Native, replacing };
     let plan = Plan::new(host, elf, bundle, &new, notes)?;
     let out = plan.write(host, elf)?;
-    verify(&out, bundle, additions).context(|| "checking the rewritten file".to_owned())?;
+    verify(&out, bundle, additions, replacing).context(|| "checking the rewritten file".to_owned())?;
     Ok(out)
 }
 
@@ -123,10 +135,10 @@ pub fn possible(host: &Host<'_>, bundle: &Bundle<'_>, planned: &[Addition<'_>]) 
 }
 
 /// Reads the result back and checks that every old image that stays and every addition is there, with the same symbols.
-fn verify(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>]) -> Result<()> {
+fn verify(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>], replacing: &[Addition<'_>]) -> Result<()> {
     let host = Host::read(out)?;
     let after = Bundle::read(&host)?;
-    let kept: usize = arrays::kept(before, additions).iter().map(Vec::len).sum();
+    let kept: usize = arrays::kept(before, replacing).iter().map(Vec::len).sum();
     let expected = kept.saturating_add(additions.len());
     // Damaged images stay in their lists.
     let damaged = after.problems.iter().filter(|problem| problem.image.is_some()).count();

@@ -6,6 +6,6 @@ mod pruning;
 
 use crate::support::host::Fixture;
 
-fn library(fixture: &Fixture) -> Vec<u8> {
+pub fn library(fixture: &Fixture) -> Vec<u8> {
     std::fs::read(fixture.build_dll()).unwrap()
 }

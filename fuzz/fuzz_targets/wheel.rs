@@ -1,0 +1,10 @@
+//! `cargo +nightly fuzz run wheel`: see `wheel` in `../bodies.rs`. A find goes to `fixtures/hostile/wheel/`.
+#![no_main]
+
+#[path = "../bodies.rs"]
+#[allow(dead_code, reason = "each target needs one of them")]
+mod bodies;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| -> libfuzzer_sys::Corpus {
+    if bodies::wheel(bytes) { libfuzzer_sys::Corpus::Keep } else { libfuzzer_sys::Corpus::Reject }
+});
