@@ -37,7 +37,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("clap_mangen", &["src/cli/"]),
     ("pulldown_cmark", &["src/cli/"]),
     ("indicatif", &["src/cli/progress.rs"]),
-    ("memchr", &["src/container/address.rs"]),
+    ("memchr", &["src/container/address.rs", "src/cli/output.rs"]),
     ("memmap2", &["src/files/input.rs", "src/files/spaces.rs"]),
     (
         "tempfile",

@@ -70,7 +70,7 @@ fn fatbin(folder: &Path, stem: &str) -> String {
     String::from_utf8_lossy(&std::fs::read(&found[0]).unwrap()).into_owned()
 }
 
-/// What a launch is held to stands in the code, and in the properties for the runtime.
+/// Limits of a launch stand in the code, and in the properties for the runtime.
 #[test]
 fn work_groups_are_those_of_the_source_or_of_the_device() {
     let folder = tempfile::tempdir().unwrap();

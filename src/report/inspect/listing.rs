@@ -16,7 +16,7 @@ pub enum Depth {
     Images,
     /// A page for each image.
     Pages,
-    /// Who takes the space.
+    /// Bytes, by who takes them.
     Sizes,
     /// Images that are the same code.
     Clones,
