@@ -62,7 +62,8 @@ impl Simulation {
     /// # Errors
     /// `Usage` for what is no target, several, or no GPU that can be simulated.
     pub fn find(spelling: &str, table: &TargetTable) -> Result<Simulation> {
-        let gpu = |name: &str| GPUS.iter().find(|(known, ..)| *known == name);
+        let short = |name: &str| name.strip_prefix("intel_gpu_").unwrap_or(name).replace('_', "-");
+        let gpu = |name: &str| GPUS.iter().find(|(known, ..)| *known == short(name));
         let found = match gpu(spelling) {
             Some(_) => table.resolve(spelling).ok(),
             None => Some(table.resolve(spelling)?),
@@ -108,6 +109,9 @@ mod tests {
         let g31 = of("bmg-g31").unwrap();
         assert!(g31.environment.contains(&("OverrideHwIpVersion", "83918848".to_owned())));
         assert!(g31.environment.contains(&("ProductFamilyOverride", "bmg".to_owned())));
+        for spelling in ["acm-g10", "dg2-g10", "intel_gpu_acm_g10"] {
+            assert_eq!(of(spelling).unwrap().name, "dg2-g10", "{spelling}");
+        }
         for spelling in ["bmg-g21", "intel_gpu_bmg_g21", "20.1.4"] {
             assert_eq!(of(spelling).unwrap().name, "bmg-g21", "{spelling}");
         }
