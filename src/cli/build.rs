@@ -13,7 +13,6 @@ use super::output::{self, Output, SUMMARY, forms};
 use super::policy_file::PolicyFile;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
-use crate::cli::cache::size;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -185,7 +184,8 @@ makes. The names must be of one length. --dry-run says how many these are, and w
 be renamed so, and why.
 
 An image that does not build does not keep the others from being compiled, as by `make -k`;
---fail-fast ends the build there. --max-memory bounds how many large modules are compiled at once.
+--fail-fast ends the build there. --max-memory bounds how many large modules are compiled at once,
+and what the program itself takes.
 --save-temps, --report and --time-trace keep what went in and came out, what it took, and when.
 
 Native CPU code is for one instruction set, by default avx2: the driver refuses code for a newer
@@ -233,10 +233,6 @@ pub struct PaceArgs {
     /// failed images again
     #[arg(long, value_name = "N")]
     pub retries: Option<u32>,
-    /// Compile only so much at once that all workers together stay within this much memory (16GiB), by an estimate from
-    /// the modules' sizes; a module that needs more is compiled alone
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub max_memory: Option<u64>,
     /// Compile into the cache and write no output
     #[arg(long, conflicts_with_all = ["no_cache", "shard", "depend", "file", "dry_run"])]
     pub cache_only: bool,

@@ -2,6 +2,7 @@
 //!
 //! The one place that asks the environment about the terminal.
 
+use super::cache::size;
 use super::output;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -11,6 +12,9 @@ use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::table::Drawing;
 use sycl_bundle::report::text::Shown;
+
+/// Bytes of memory without which the program's own libraries, threads and tables have no place.
+const LEAST_MEMORY: u64 = 32 << 20;
 
 /// The choice of colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -43,6 +47,10 @@ pub struct GlobalArgs {
     /// Read inputs into memory instead of mapping them: for files that other programs change meanwhile
     #[arg(long, global = true, display_order = 904)]
     pub no_mmap: bool,
+    /// Take no more memory than this (2GiB), beside files that are mapped; `build` keeps its workers together within it, too,
+    /// by an estimate from the modules' sizes, and compiles a module that needs more alone
+    #[arg(long, global = true, value_name = "SIZE", value_parser = memory, display_order = 904)]
+    max_memory: Option<u64>,
     /// Let file tables name files anywhere below this folder, and not below their own only
     #[arg(long, global = true, value_name = "DIR", display_order = 905)]
     pub table_root: Option<PathBuf>,
@@ -57,6 +65,8 @@ pub struct Global {
     pub verbose: u8,
     /// Whether kernels are shown by the names they have in the source.
     pub demangle: bool,
+    /// Bytes of memory that may be taken.
+    pub max_memory: Option<u64>,
     width: usize,
     stderr_width: usize,
     stdout_color: bool,
@@ -82,6 +92,7 @@ impl GlobalArgs {
             quiet: self.quiet,
             verbose: self.verbose,
             demangle: !self.no_demangle,
+            max_memory: self.max_memory,
             width: if self.wide { usize::MAX } else { width(std::io::stdout()) },
             stderr_width: if self.wide || !stderr_terminal { usize::MAX } else { width(std::io::stderr()) },
             stdout_color: color(stdout_terminal),
@@ -90,6 +101,12 @@ impl GlobalArgs {
             unicode: unicode(),
         }
     }
+}
+
+/// Parses an amount of memory that the program can begin with.
+fn memory(text: &str) -> std::result::Result<u64, String> {
+    let most = size(text)?;
+    if most < LEAST_MEMORY { Err("32MiB are the least that the program begins with".to_owned()) } else { Ok(most) }
 }
 
 /// Columns of the terminal, or else what COLUMNS says; what reads a pipe gets lines as long as they are.

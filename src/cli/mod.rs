@@ -149,6 +149,9 @@ impl Cli {
         if !matches!(self.verb, Verb::Worker(_)) {
             process::end_where_inputs_are_cut_short();
         }
+        if let Some(most) = global.max_memory {
+            process::limit_memory(most)?;
+        }
         before_writing(|| process::before_the_end(remove_begun));
         process::threads_that_can_be_had();
         keep_drafts_in(folder_for_drafts());

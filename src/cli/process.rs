@@ -3,14 +3,17 @@
 //! Pages of 2 MiB pay where a whole library is read. What a command line takes fills a fraction of one, and so does what is
 //! left of a module that is taken apart, piece by piece given back.
 
+use super::worker;
 use rustix::process::{Pid, Signal};
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{disable_transparent_huge_pages, transparent_huge_pages_are_disabled};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
-use sycl_bundle::error::Exit;
+use sycl_bundle::error::{Error, Exit, Result};
 
 /// The signal that came; 0 before one did.
 static CAME: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
@@ -137,15 +140,49 @@ pub fn end_as_signalled() {
 
 /// Lets a read beyond the end of a mapped file, which another process has cut short, end this process as an unreadable
 /// input does, with a message. Without that the process would die of SIGBUS.
-#[allow(unsafe_code, reason = "only a signal handler sees that a mapped file has become shorter")]
 pub fn end_where_inputs_are_cut_short() {
-    let end = || {
-        let text = b"error: another process cut an input short while it was read\n";
-        let _ = rustix::io::write(rustix::stdio::stderr(), text);
-        signal_hook::low_level::exit(i32::from(Exit::Input.code()));
+    end_at(signal_hook::consts::SIGBUS, "error: another process cut an input short while it was read\n", Exit::Input);
+}
+
+/// Ends this process with a message and a status where a signal comes.
+#[allow(
+    unsafe_code,
+    reason = "only a signal handler sees that a mapped file has become shorter, or that memory ran out"
+)]
+fn end_at(signal: i32, message: &'static str, exit: Exit) {
+    let end = move || {
+        let _ = rustix::io::write(rustix::stdio::stderr(), message.as_bytes());
+        signal_hook::low_level::exit(i32::from(exit.code()));
     };
     // SAFETY: the handler makes two system calls, `write` and `_exit`, which may be made in signal handlers.
-    let _ = unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, end) };
+    let _ = unsafe { signal_hook::low_level::register(signal, end) };
+}
+
+/// Holds this process, and programs that it starts, to so many bytes of memory each, beside files that are mapped; workers
+/// have limits of their own. Where they do not suffice, it ends as where the machine lacks something.
+///
+/// The allocator has taken a gigabyte of addresses before `main`, which would count: the process begins anew without.
+///
+/// # Errors
+/// `Environment` where the limit cannot be set, or the program cannot be started again.
+pub fn limit_memory(most: u64) -> Result<()> {
+    let failed = |error: std::io::Error| Error::io("limiting the memory", &error);
+    let Rlimit { current, maximum } = getrlimit(Resource::Data);
+    let most = Some(maximum.map_or(most, |maximum| maximum.min(most)));
+    if current != most {
+        setrlimit(Resource::Data, Rlimit { current: most, maximum }).map_err(|error| failed(error.into()))?;
+        let mut arguments = std::env::args_os();
+        let mut again = Command::new(worker::program()?);
+        again.arg0(arguments.next().unwrap_or_default()).args(arguments);
+        return Err(failed(again.env("MIMALLOC_ARENA_RESERVE", "0").exec()));
+    }
+    // Rust aborts where an allocation fails.
+    end_at(
+        signal_hook::consts::SIGABRT,
+        "error: the memory of --max-memory does not suffice\nhelp: allow more, or select fewer images\n",
+        Exit::Environment,
+    );
+    Ok(())
 }
 
 /// Whether the process had large pages when it began. Who started it may have ruled them out.
@@ -179,8 +216,10 @@ const PLENTY: u64 = 4096;
 /// Works on this thread alone where no other can be had: the pool of threads, which starts when it is first asked, would
 /// panic.
 pub fn threads_that_can_be_had() {
-    let limit = getrlimit(Resource::Nproc).current;
-    if limit.is_none_or(|limit| limit >= PLENTY) && std::thread::Builder::new().spawn(|| {}).is_ok() {
+    let few = getrlimit(Resource::Nproc).current.is_some_and(|limit| limit < PLENTY);
+    // A thread's stack has no place any more where the memory is taken.
+    let scarce = getrlimit(Resource::Data).current.is_some();
+    if !few && !scarce && std::thread::Builder::new().spawn(|| {}).is_ok() {
         return;
     }
     if rayon::ThreadPoolBuilder::new().build_global().is_err() {

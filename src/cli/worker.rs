@@ -215,7 +215,7 @@ fn memory() -> u64 {
 }
 
 /// The running program, also where its file has been replaced since.
-fn program() -> Result<PathBuf> {
+pub(super) fn program() -> Result<PathBuf> {
     if cfg!(target_os = "linux") {
         let own = Path::new("/proc/self/exe");
         // Seen in a folder that was made the root with this program alone in it.

@@ -33,7 +33,7 @@ fn calls(verb: &str) -> &'static [&'static str] {
         "kernels" => &["FILE", "FILE --all", "FILE --kernel *", "FILE --kernel NAME", "FILE --no-demangle"],
         "props" => &["FILE", "FILE --raw --all", "FILE --name NAME"],
         "check" => &[
-            "FILE -t pvc,dg1,ptx,gfx90a",
+            "FILE -t pvc,dg1,nvidia_gpu_sm_90,amd_gpu_gfx90a",
             "FILE OTHER --link",
             "FILE --declared fp16",
             "FILE --fixed-targets dg1",
@@ -324,4 +324,40 @@ fn a_name_begins_no_rule() {
         assert!(!folder.path().join("o.table.d").exists() && !folder.path().join("o.d").exists());
     }
     assert_eq!(tool(&folder, &["plan", name, "-t", "pvc", "-o", "o.table"]).status.code(), Some(2));
+}
+
+/// Every verb is held to the memory that it is given, and ends in order where that does not suffice.
+#[test]
+fn memory_is_what_is_allowed() {
+    let (folder, _) = prepared();
+    // Its name is all that there is of it: a hole.
+    let large = std::fs::File::create(folder.path().join("large.so")).unwrap();
+    large.set_len(96 << 20).unwrap();
+    let nops = [0x0723_0203u32, 0x0001_0300, 0, 10, 0].into_iter().chain(std::iter::repeat_n(0x0001_0000, 6_000_000));
+    folder.put("nops.spv", nops.flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
+    let (mut asked, mut ended) = (0, 0);
+    for verb in verbs(&folder) {
+        let Some(call) = calls(&verb).iter().find(|call| call.starts_with("FILE ") || **call == "FILE") else {
+            continue;
+        };
+        let large = call.replace("FILE", "large.so").replace("OTHER", "large.so");
+        let run = |words: &str, flags: &[&str]| {
+            let words = words.replace("NAME", "*");
+            let words: Vec<&str> = std::iter::once(verb.as_str()).chain(words.split(' ')).collect();
+            let done = command(&folder, &[flags, &words[..]].concat()).output().unwrap();
+            (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+        };
+        let (status, said) = run(&large, &["--no-mmap", "--max-memory", "64MiB"]);
+        assert!(status == Some(3) && said.contains("there is no memory for its 100663296 bytes"), "{verb}: {said}");
+        // Less than the tables of so many instructions take.
+        let (status, said) =
+            run(&call.replace("FILE", "nops.spv").replace("OTHER", "nops.spv"), &["--max-memory", "32MiB"]);
+        assert!(matches!(status, Some(0..=6)), "{verb}: {status:?}: {said}");
+        ended += usize::from(status == Some(5) && said.contains("the memory of --max-memory does not suffice"));
+        // Enough for the file: what is wrong with it is told.
+        let (status, said) = run(&large, &["--no-mmap", "--max-memory", "1GiB"]);
+        assert!(matches!(status, Some(2 | 3 | 6)) && !said.contains("memory"), "{verb}: {status:?}: {said}");
+        asked += 1;
+    }
+    assert!(asked > 12 && ended > 3, "{asked}, {ended}");
 }

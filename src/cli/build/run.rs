@@ -450,7 +450,7 @@ impl Args {
             timeout: self.timeout,
             retries: self.pace.retries.unwrap_or(RETRIES),
             fail_fast: self.pace.fail_fast,
-            memory: self.pace.max_memory,
+            memory: global.max_memory,
             ..settings(self.jobs)
         };
         let engines = targets.iter().map(|target| engine(target, &self.offline)).collect::<Result<Vec<_>>>()?;
