@@ -102,7 +102,6 @@ fn the_library_alone_has_no_command_line() {
         "mimalloc",
         "opencl3",
         "libloading",
-        "tempfile",
     ] {
         assert!(
             all.contains(name),

@@ -64,14 +64,14 @@ fn modules_are_those_of_spirv_as() {
 
 #[test]
 fn a_chain_three_deep_is_told_without_debug_information() {
-    let wanted = "kernel `foo` uses aspect fp64\n  foo() -> mid(float) -> leaf(float): OpFConvert %double\n";
+    let wanted = "kernel `foo` uses aspect fp64\n  -> mid(float) -> leaf(float): OpFConvert %double\n";
     assert_eq!(evidence(&[code("chain")]), wanted);
 }
 
 #[test]
 fn lines_are_told_from_every_form_of_debug_information() {
     let wanted = "kernel `foo` uses aspect fp64\n  \
-        foo() -> mid(float) src/a.cpp:31:12 -> leaf(float) src/a.cpp:12:30: OpFConvert %double at src/a.cpp:5:10\n";
+        -> mid(float) src/a.cpp:31:12 -> leaf(float) src/a.cpp:12:30: OpFConvert %double at src/a.cpp:5:10\n";
     assert_eq!(evidence(&[code("chain_lines")]), wanted);
     assert_eq!(evidence(&[code("chain_shader_debug")]), wanted);
     // What was inlined has lines, no columns.
@@ -90,15 +90,15 @@ fn both_byte_orders_say_the_same() {
 
 #[test]
 fn recursion_ends() {
-    let wanted = "kernel `foo` uses aspect fp16\n  foo() -> even(float) -> odd(float): OpFConvert %half\n";
+    let wanted = "kernel `foo` uses aspect fp16\n  -> even(float) -> odd(float): OpFConvert %half\n";
     assert_eq!(evidence(&[code("recursion")]), wanted);
 }
 
 #[test]
 fn functions_in_tables_are_reached_and_others_are_not() {
     let codes = [code("pointers")];
-    let wanted = "kernel `foo` uses aspect fp64\n  foo() -> target(double): OpFConvert %double\n\
-        kernel `foo` uses aspect ext_oneapi_virtual_functions\n  foo(): OpFunctionPointerCallINTEL %float\n";
+    let wanted = "kernel `foo` uses aspect fp64\n  -> target(double): OpFConvert %double\n\
+        kernel `foo` uses aspect ext_oneapi_virtual_functions\n  OpFunctionPointerCallINTEL %float\n";
     assert_eq!(evidence(&codes), wanted);
     let other = codes[0].nodes.iter().position(|node| node.name == "_Z5otherd").unwrap();
     assert_eq!(Graph::link(&codes).used(0, other), [Aspect::Fp16], "a function that nobody calls has its own aspects");
@@ -108,7 +108,7 @@ fn functions_in_tables_are_reached_and_others_are_not() {
 fn imports_lead_to_the_image_that_exports() {
     let alone = [code("importer")];
     assert_eq!(evidence(&alone), "");
-    let wanted = "kernel `foo` uses aspect atomic64\n  foo() -> far(float): OpAtomicStore %i64\n";
+    let wanted = "kernel `foo` uses aspect atomic64\n  -> far(float): OpAtomicStore %i64\n";
     assert_eq!(evidence(&[code("importer"), code("exporter")]), wanted);
     let between = [code("importer"), code("chain"), code("exporter")];
     assert_eq!(evidence(&between), wanted);
