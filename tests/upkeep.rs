@@ -285,6 +285,43 @@ fn every_device_configuration_is_built_in() {
     );
 }
 
+/// A page has one row for each crate that the manifest names, of the version that is built.
+#[test]
+fn every_dependency_has_been_looked_at() {
+    const PAGE: &str = "src/docs/dependencies.md";
+    let (manifest, lock, page) = (text("Cargo.toml"), text("Cargo.lock"), text(PAGE));
+    let mut built = BTreeSet::new();
+    for table in ["\n[dependencies]\n", "\n[dev-dependencies]\n"] {
+        let lines = manifest.split(table).nth(1).unwrap().split("\n[").next().unwrap().lines();
+        for line in lines.filter(|line| !line.starts_with('#') && !line.is_empty()) {
+            let (key, value) = line.split_once(" = ").unwrap_or_else(|| panic!("one line says all: {line}"));
+            let renamed = value.split("package = \"").nth(1).map(|rest| rest.split('"').next().unwrap());
+            let name = renamed.unwrap_or(key);
+            let locked: Vec<&str> = lock.split(&format!("\nname = \"{name}\"\nversion = \"")).skip(1).collect();
+            let wanted =
+                value.split(|letter: char| !letter.is_ascii_digit() && letter != '.').find(|word| !word.is_empty());
+            let [version] = locked
+                .iter()
+                .map(|rest| rest.split('"').next().unwrap())
+                .filter(|version| version.starts_with(wanted.unwrap()))
+                .collect::<Vec<_>>()[..]
+            else {
+                panic!("{name}: which of its versions in Cargo.lock?")
+            };
+            built.insert(format!("{name} {version}"));
+        }
+    }
+    assert!(built.len() > 35, "{built:?}");
+    let rows: Vec<Vec<&str>> =
+        page.lines().filter_map(|line| Some(line.strip_prefix("| `")?.split('|').map(str::trim).collect())).collect();
+    for row in &rows {
+        assert!(row.len() == 8 && row[..7].iter().all(|cell| !cell.is_empty()), "{PAGE}: a cell is missing: {row:?}");
+    }
+    let seen: BTreeSet<String> = rows.iter().map(|row| format!("{} {}", row[0].trim_matches('`'), row[1])).collect();
+    assert_eq!(seen, built, "look at the sources of what is new, and say in {PAGE} what you saw");
+    assert_eq!(seen.len(), rows.len(), "{PAGE}: two rows of one crate");
+}
+
 /// A member of a YAML mapping.
 fn at<'n>(node: &'n Node, key: &str) -> &'n Node {
     let Value::Map(entries) = &node.value else { panic!("{}: no mapping with {key}", node.place.line) };

@@ -5,6 +5,8 @@
 
 #[doc = include_str!("threat_model.md")]
 pub mod threat_model {}
+#[doc = include_str!("dependencies.md")]
+pub mod dependencies {}
 #[doc = include_str!("adding_a_container.md")]
 pub mod adding_a_container {}
 #[doc = include_str!("adding_a_target_family.md")]
