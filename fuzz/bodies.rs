@@ -7,6 +7,7 @@
 pub mod rewriting;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io::{Cursor, Read};
 
 use sycl_bundle::bundle::Bundle;
@@ -15,10 +16,12 @@ use sycl_bundle::bundle::blob::Reader;
 use sycl_bundle::bundle::descriptor::{Descriptor, ImageLayout};
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::bundle::image::Image;
+use sycl_bundle::bundle::property::Properties;
 use sycl_bundle::bundle::requirements::Requirements;
+use sycl_bundle::bundle::spec_constants::Settings;
 use sycl_bundle::bundle::structure::Walker;
 use sycl_bundle::bundle::table::Table;
-use sycl_bundle::bundle::{offload_binary, offload_bundle, property_text, syclbin};
+use sycl_bundle::bundle::{offload_binary, offload_bundle, property_sets, property_text, syclbin};
 use sycl_bundle::compat::aspects::{Code, Graph};
 use sycl_bundle::compat::explain::said;
 use sycl_bundle::container::address::{AddressMap, Segment};
@@ -28,7 +31,7 @@ use sycl_bundle::container::{Host, Kind, package};
 use sycl_bundle::demangle;
 use sycl_bundle::device;
 use sycl_bundle::error::ErrorKind;
-use sycl_bundle::native::{Native, bitcode};
+use sycl_bundle::native::{Native, bitcode, opencl_elf};
 use sycl_bundle::policy::Policy;
 use sycl_bundle::policy::rules::Rules;
 use sycl_bundle::report::gate::baseline::Baseline;
@@ -37,13 +40,13 @@ use sycl_bundle::rewrite::embed::record::Record;
 use sycl_bundle::rewrite::embed::{self as embedding, Addition, FORMAT_NATIVE};
 use sycl_bundle::rewrite::image_data::OutImage;
 use sycl_bundle::rewrite::specialize::RecordedValues;
-use sycl_bundle::rewrite::{archive, empty, layers, native_name, wheel};
+use sycl_bundle::rewrite::{archive, empty, layers, native_name, specialize, wheel};
 use sycl_bundle::select::Pattern;
 use sycl_bundle::select::predicate::Predicate;
 use sycl_bundle::spirv::index::Index;
 use sycl_bundle::spirv::link::{Options, Source};
 use sycl_bundle::spirv::subset::{Cutter, Keep, exported};
-use sycl_bundle::spirv::{Module, kernel};
+use sycl_bundle::spirv::{Module, instrumentation, kernel};
 
 /// A body.
 pub type Body = fn(&[u8]) -> bool;
@@ -182,6 +185,12 @@ pub fn properties(bytes: &[u8]) -> bool {
             let value = property.value;
             let _ = (value.payload(), value.number(), value.text(), value.words(), value.double_words());
         }
+        for set in &image.properties.sets {
+            for property in &set.properties {
+                let _ =
+                    epoch.as_ref().map(|epoch| property_sets::decode(&image.properties, set.name, property, *epoch));
+            }
+        }
         let _ = (image.kernels(), image.exports(), image.imports(), image.state(), image.compile_target());
         if let Ok(epoch) = epoch {
             let _ = Requirements::read(&image, epoch);
@@ -225,6 +234,7 @@ pub fn native(bytes: &[u8]) -> bool {
         // Bodies of functions are read for this alone.
         assert!(module.stopped.is_none_or(|error| error.offset().is_some()));
     }
+    let _ = opencl_elf::spirv_of_object(bytes);
     let Some(native) = Native::read(bytes, format, Place::file(0)) else { return false };
     assert!(native.problems.iter().all(|problem| problem.offset().is_some()), "{:?}", native.problems);
     let _ = native.devices();
@@ -250,6 +260,12 @@ pub fn native(bytes: &[u8]) -> bool {
 pub fn module(bytes: &[u8]) -> bool {
     let bytes = &[&[0x03, 0x02, 0x23, 0x07], bytes].concat();
     let _ = Module::parse(bytes);
+    let _ = sycl_bundle::spirv::link::declarations(bytes);
+    if let Ok(Some(without)) = instrumentation::strip(bytes, 1) {
+        assert!(Index::read(&without).is_ok_and(|index| index.stopped.is_none()), "what was written is a module");
+    }
+    let settings = Settings { given: Vec::new(), defaults: true };
+    let _ = specialize::specialized(&Properties::default(), bytes, &settings, &mut BTreeSet::new());
     let Ok((index, _)) = kernel::kernels(bytes) else { return true };
     let codes = [Code::read(&index)];
     let graph = Graph::link(&codes);

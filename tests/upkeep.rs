@@ -7,7 +7,7 @@
 #[path = "support/mod.rs"]
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use support::spirv;
@@ -272,6 +272,66 @@ fn a_fuzz_body_is_everywhere() {
     let targets: BTreeSet<String> =
         names("fuzz/fuzz_targets").iter().map(|file| file.trim_end_matches(".rs").to_owned()).collect();
     assert_eq!(targets, named, "fuzz/bodies.rs lists every fuzz target");
+}
+
+/// The code of a file: no tests, no comments.
+fn code(path: &str) -> String {
+    let text = text(path);
+    let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
+    lines.filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a file has a function for others that takes bytes or a host file: what it reads or rewrites, somebody may have forged.
+fn takes_bytes(code: &str) -> bool {
+    let functions = code.split("\n").enumerate().filter(|(_, line)| {
+        let line = line.trim_start();
+        line.starts_with("pub") && line.contains("fn ")
+    });
+    functions.map(|(at, _)| code.split("\n").skip(at).collect::<Vec<_>>().join(" ")).any(|rest| {
+        let arguments = rest.split('{').next().unwrap().split("->").next().unwrap();
+        !arguments.contains("self") && (arguments.contains("[u8]") || arguments.contains("Host<"))
+    })
+}
+
+/// Each file that reads or rewrites bytes has a row in `fuzz/ways.txt`: a call that enters it, from a file that has a row
+/// itself, and so on up to the fuzzers' own code.
+#[test]
+fn every_reader_and_rewriter_is_fuzzed() {
+    const WAYS: &str = "fuzz/ways.txt";
+    let ways = text(WAYS);
+    let rows: BTreeMap<&str, &str> =
+        ways.lines().filter(|line| !line.starts_with('#')).map(|line| line.split_once(' ').unwrap()).collect();
+    let folders = ["container", "native", "spirv", "bundle", "rewrite"];
+    let files = folders.iter().flat_map(|folder| sources(&format!("src/{folder}")));
+    let readers: Vec<String> = files.filter(|file| !file.ends_with("tests.rs") && takes_bytes(&code(file))).collect();
+    assert!(readers.len() >= 65, "the sources are not read any more: {readers:?}");
+    for file in &readers {
+        assert!(rows.contains_key(file.as_str()), "{file}: which fuzz target reaches it? {WAYS} says it for each file");
+    }
+    for (file, way) in &rows {
+        let callee = code(file);
+        if let Some(reason) = way.strip_prefix("- ") {
+            assert!(reason.len() > 20, "{file}: why not?");
+            continue;
+        }
+        let (call, from) = way.split_once(' ').unwrap_or_else(|| panic!("{file}: no place of the call"));
+        let name = call.trim_end_matches('(').rsplit([':', '.']).next().unwrap();
+        let defined = [format!("fn {name}("), format!("fn {name}<")];
+        assert!(defined.iter().any(|start| callee.contains(start)), "{WAYS}: {file} has no function {name}");
+        let caller = code(from);
+        let called = caller.match_indices(call).any(|(at, _)| {
+            let before = &caller[..at];
+            !before.ends_with("fn ") && !before.ends_with(|letter: char| letter.is_alphanumeric() || letter == '_')
+        });
+        assert!(called, "{WAYS}: {from} does not call {call}");
+        let mut place = from;
+        for _ in 0..rows.len() {
+            let Some((_, next)) = rows.get(place).and_then(|way| way.split_once(' ')) else { break };
+            place = next;
+        }
+        assert!(place.starts_with("fuzz/"), "{WAYS}: from {file} no way leads to a fuzzer");
+    }
+    assert!(text("fuzz/bodies.rs").contains("rewriting::"), "a fuzz target calls fuzz/rewriting.rs");
 }
 
 #[test]
