@@ -489,6 +489,13 @@ mod tests {
     }
 
     #[test]
+    fn a_version_without_hashes_is_refused_unless_the_index_is_trusted() {
+        let error = install("2024.1.0", false).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.message().contains("2024.1.0 are not known by their hashes"), "{}", error.message());
+    }
+
+    #[test]
     fn a_version_is_no_path_and_no_option() {
         assert_eq!(valid(VERSION).unwrap(), VERSION);
         for bad in ["", "../x", "..", "-r", "1.0/2", "1 2", ".1"] {
