@@ -13,7 +13,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 /// The permission bits of a new file, before the process's umask.
 const FILE_MODE: u32 = 0o666;
@@ -64,8 +64,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<
     let folder = folder_of(&target);
     std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
     sweep(folder);
-    let mut file = temporary(folder).map_err(|error| failed(&error))?;
-    let _begun = Begun::new(file.path());
+    let (_begun, mut file) = temporary(folder).map_err(|error| failed(&error))?;
     file.write_all(bytes).map_err(|error| failed(&error))?;
     let mode = mode.or(existing.map(|metadata| metadata.mode())).map(|mode| mode & 0o7777);
     if let Some(mode) = mode {
@@ -113,8 +112,7 @@ pub fn write_streamed<T>(path: &Path, mode: Option<u32>, write: impl FnOnce(&mut
     let folder = folder_of(&target);
     std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
     sweep(folder);
-    let mut file = temporary(folder).map_err(|error| failed(&error))?;
-    let _begun = Begun::new(file.path());
+    let (_begun, mut file) = temporary(folder).map_err(|error| failed(&error))?;
     let written = write(file.as_file_mut())?;
     input::unchanged()?;
     if let Some(mode) = mode {
@@ -127,7 +125,7 @@ pub fn write_streamed<T>(path: &Path, mode: Option<u32>, write: impl FnOnce(&mut
 /// Folder for files of this run, which goes with the value, and where a signal ends the process.
 #[derive(Debug)]
 pub struct Scratch {
-    folder: tempfile::TempDir,
+    folder: TempDir,
     _begun: Begun,
 }
 
@@ -137,9 +135,8 @@ impl Scratch {
     /// # Errors
     /// `Environment` where nothing can be written there.
     pub fn new(within: &Path) -> Result<Scratch> {
-        let made = tempfile::Builder::new().prefix(&prefix()).tempdir_in(within);
-        let folder = made.map_err(|error| cannot_write(within, &error))?;
-        let begun = Begun::new(folder.path());
+        let make = || tempfile::Builder::new().prefix(&prefix()).tempdir_in(within);
+        let (begun, folder) = begin(make, TempDir::path).map_err(|error| cannot_write(within, &error))?;
         Ok(Scratch { folder, _begun: begun })
     }
 
@@ -148,10 +145,9 @@ impl Scratch {
     /// # Errors
     /// `Environment` where nothing can be written there.
     pub fn temporary() -> Result<Scratch> {
-        let made = tempfile::Builder::new().prefix(&prefix()).tempdir();
-        let folder = made
-            .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot make a temporary folder: {error}")))?;
-        let begun = Begun::new(folder.path());
+        let failed = |error| Error::new(ErrorKind::Environment, format!("cannot make a temporary folder: {error}"));
+        let make = || tempfile::Builder::new().prefix(&prefix()).tempdir();
+        let (begun, folder) = begin(make, TempDir::path).map_err(failed)?;
         Ok(Scratch { folder, _begun: begun })
     }
 
@@ -184,14 +180,18 @@ fn open_special(path: &Path) -> std::io::Result<File> {
     }
 }
 
-fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
+fn temporary(folder: &Path) -> std::io::Result<(Begun, NamedTempFile)> {
     let prefix = prefix();
     let mut builder = tempfile::Builder::new();
-    let file = builder.prefix(&prefix).permissions(Permissions::from_mode(FILE_MODE)).tempfile_in(folder)?;
+    builder.prefix(&prefix).permissions(Permissions::from_mode(FILE_MODE));
+    let (begun, file) = begin(|| builder.tempfile_in(folder), NamedTempFile::path)?;
     // Where a file system has no locks, the process's number must do.
     let _ = flock(file.as_file(), FlockOperation::NonBlockingLockExclusive);
-    Ok(file)
+    Ok((begun, file))
 }
+
+/// Number of times that a folder is removed to which a thread of this process writes.
+const MOST_REMOVALS: usize = 100;
 
 /// Prefix of this process's temporary names.
 fn prefix() -> String {
@@ -214,12 +214,13 @@ static BEGUN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 #[derive(Debug)]
 struct Begun(PathBuf);
 
-impl Begun {
-    fn new(path: &Path) -> Begun {
-        AT_FIRST.get().into_iter().for_each(|prepare| prepare());
-        BEGUN.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
-        Begun(path.to_owned())
-    }
+/// Makes a temporary file or folder, and says so before a signal can come between.
+fn begin<T>(make: impl FnOnce() -> std::io::Result<T>, path: fn(&T) -> &Path) -> std::io::Result<(Begun, T)> {
+    AT_FIRST.get().into_iter().for_each(|prepare| prepare());
+    let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+    let made = make()?;
+    all.push(path(&made).to_owned());
+    Ok((Begun(path(&made).to_owned()), made))
 }
 
 impl Drop for Begun {
@@ -228,11 +229,20 @@ impl Drop for Begun {
     }
 }
 
-/// Removes what this process has begun and not finished.
+/// Removes what this process has begun and not finished. It is about to end: nothing is begun any more.
 pub fn remove_begun() {
-    for path in BEGUN.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-        remove_left(&path);
+    let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in all.drain(..) {
+        // Other threads may still write to the folder: what they add while it is removed goes the next time.
+        for _ in 0..MOST_REMOVALS {
+            remove_left(&path);
+            if path.symlink_metadata().is_err() {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
     }
+    std::mem::forget(all);
 }
 
 /// Removes what killed processes left in a folder: temporary files, and the files of a set that had only begun to appear.
@@ -323,7 +333,7 @@ pub fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
 /// temporary one lies within it, and the files are moved up one by one, in the order they were written.
 pub struct Folder {
     target: PathBuf,
-    temporary: tempfile::TempDir,
+    temporary: TempDir,
     names: Vec<String>,
     whole: bool,
     /// The temporary folder, locked.
@@ -351,14 +361,11 @@ impl Folder {
         std::fs::create_dir_all(beside).map_err(|error| failed(&error))?;
         sweep(beside);
         let prefix = prefix();
-        let temporary = tempfile::Builder::new()
-            .prefix(&prefix)
-            .permissions(Permissions::from_mode(FOLDER_MODE))
-            .tempdir_in(beside)
-            .map_err(|error| failed(&error))?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).permissions(Permissions::from_mode(FOLDER_MODE));
+        let (begun, temporary) = begin(|| builder.tempdir_in(beside), TempDir::path).map_err(|error| failed(&error))?;
         let lock = File::open(temporary.path()).ok();
         let lock = lock.filter(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive).is_ok());
-        let begun = Begun::new(temporary.path());
         Ok(Folder { target: target.to_path_buf(), temporary, names: Vec::new(), whole, _lock: lock, _begun: begun })
     }
 
@@ -394,6 +401,8 @@ impl Folder {
         let new = |name: &&String| !self.target.join(name).exists() || self.names.last() == Some(name);
         let listing = self.names.iter().filter(new).map(String::as_str).collect::<Vec<_>>().join("\n");
         std::fs::write(self.temporary.path().join(LISTING), listing).map_err(|error| failed(&error))?;
+        // What a signal calls waits until all have appeared, and does not take the folder away meanwhile.
+        let _all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
         for name in &self.names {
             std::fs::rename(self.temporary.path().join(name), self.target.join(name))
                 .map_err(|error| failed(&error))?;

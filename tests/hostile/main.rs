@@ -6,6 +6,7 @@
 
 #[path = "../../fuzz/bodies.rs"]
 mod bodies;
+mod cut_off;
 mod embedding;
 mod forged;
 mod meter;

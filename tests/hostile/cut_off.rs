@@ -1,0 +1,128 @@
+//! What is left of an output where the disk is full, or where the command that writes it is ended?
+
+use super::support::folder::Folder;
+use super::support::spirv::module;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Commands that write, by what they read.
+const WRITERS: [&[&str]; 10] = [
+    &["extract", "in.so", "-o", "out"],
+    &["filter", "in.so", "-t", "pvc", "-o", "out.table"],
+    &["split", "a.spv", "--mode", "per_kernel", "-o", "out.table"],
+    &["wrap", "a.spv", "-o", "out.so"],
+    &["wrap", "a.spv", "-o", "out.syclbin"],
+    &["embed", "in.so", "a.spv", "-o", "out.so"],
+    &["prune", "two.so", "--drop", "spir64_gen", "-o", "out.so"],
+    &["join", "a.spv", "b.spv", "-o", "out.table"],
+    &["link", "a.spv", "-o", "out.table"],
+    &["inspect", "in.so", "--html", "out.html"],
+];
+
+fn tool(folder: &Folder) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    command.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// Files of a folder and below, with their bytes.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            all.extend(files(&path).into_iter().map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
+        } else {
+            all.insert(name, std::fs::read(path).unwrap());
+        }
+    }
+    all
+}
+
+/// A folder with inputs, and what is in it.
+fn inputs() -> (Folder, BTreeMap<String, Vec<u8>>) {
+    let folder = Folder::new();
+    folder.put("a.spv", module("bounded_sum"));
+    folder.put("b.spv", module("bounded_sum"));
+    let made = |arguments: &[&str]| assert!(tool(&folder).args(arguments).status().unwrap().success(), "{arguments:?}");
+    made(&["wrap", "a.spv", "--emit", "shared", "-o", "in.so"]);
+    made(&["embed", "in.so", "a.spv", "--as-target", "spir64_gen", "-o", "two.so"]);
+    let files = files(folder.path());
+    (folder, files)
+}
+
+/// Removes what is not among the inputs.
+fn clean(folder: &Folder, inputs: &BTreeMap<String, Vec<u8>>) {
+    let _ = std::fs::remove_dir_all(folder.path().join("out"));
+    for name in files(folder.path()).into_keys().filter(|name| !inputs.contains_key(name)) {
+        std::fs::remove_file(folder.path().join(name)).unwrap();
+    }
+}
+
+/// Runs a command to its end and returns what it added.
+fn added(folder: &Folder, arguments: &[&str], inputs: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
+    let done = tool(folder).args(arguments).stderr(Stdio::piped()).output().unwrap();
+    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    let mut all = files(folder.path());
+    all.retain(|name, _| !inputs.contains_key(name));
+    all
+}
+
+#[test]
+fn a_full_disk_leaves_what_was_there() {
+    let (folder, inputs) = inputs();
+    for arguments in WRITERS {
+        let whole = added(&folder, arguments, &inputs);
+        assert!(whole.values().any(|bytes| bytes.len() > 1024), "{arguments:?}: {:?}", whole.keys());
+        let before = files(folder.path());
+        for is_there in [true, false] {
+            if !is_there {
+                clean(&folder, &inputs);
+            }
+            // No file may have more than two blocks.
+            let mut limited = Command::new("/bin/sh");
+            limited.args(["-c", "trap '' XFSZ; ulimit -f 2; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_sycl-bundle")]);
+            limited.args(arguments).args(["--color", "never"]).current_dir(folder.path());
+            let done = limited.stdout(Stdio::null()).output().unwrap();
+            let said = String::from_utf8_lossy(&done.stderr);
+            // What would be the same is not written.
+            let refused = done.status.code() == Some(5) && said.contains("cannot write");
+            assert!(refused || is_there && done.status.success(), "{arguments:?}: {said}");
+            assert_eq!(&files(folder.path()), if is_there { &before } else { &inputs }, "{arguments:?}");
+        }
+        assert_eq!(added(&folder, arguments, &inputs), whole, "{arguments:?}");
+        clean(&folder, &inputs);
+    }
+}
+
+#[test]
+fn what_is_ended_leaves_nothing_or_the_whole_and_stops_no_later_run() {
+    let (folder, inputs) = inputs();
+    for arguments in WRITERS {
+        let whole = added(&folder, arguments, &inputs);
+        for step in 0..12u64 {
+            clean(&folder, &inputs);
+            let mut running = tool(&folder).args(arguments).spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(step));
+            let signal = if step % 2 == 0 { "-TERM" } else { "-KILL" };
+            Command::new("/bin/sh")
+                .args(["-c", "kill \"$1\" \"$2\"", "sh", signal, &running.id().to_string()])
+                .status()
+                .unwrap();
+            running.wait().unwrap();
+            let left = files(folder.path());
+            for (name, bytes) in left.iter().filter(|(name, _)| !inputs.contains_key(*name)) {
+                match whole.get(name) {
+                    Some(wanted) => assert_eq!(bytes, wanted, "{arguments:?}: {name} after {step} ms"),
+                    // A killed process removes nothing.
+                    None => assert!(signal == "-KILL", "{arguments:?}: {name} after {step} ms"),
+                }
+            }
+            assert_eq!(added(&folder, arguments, &inputs), whole, "{arguments:?} after {step} ms");
+        }
+        clean(&folder, &inputs);
+    }
+}
