@@ -431,7 +431,7 @@ fn natives(file: &mut Vec<u8>, before: &[Facts], choices: &mut Choices<'_>, soun
                     let there = |one: &&Facts| {
                         one.target == target && one.entries == source.entries && one.options == source.options
                     };
-                    assert!(new.iter().any(|one| there(one)), "{} of {source:?} is not in {new:?}", target);
+                    assert!(new.iter().any(there), "{} of {source:?} is not in {new:?}", target);
                 }
                 // What is gone was replaced: it is for the same target.
                 for facts in before {
