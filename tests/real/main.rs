@@ -66,6 +66,7 @@ mod tasks;
 mod tool;
 mod trace;
 mod unstable;
+mod verdicts;
 mod world;
 mod wrap;
 mod wrap_cross;

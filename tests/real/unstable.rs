@@ -8,7 +8,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::support::tools::needed;
-use crate::world::succeed;
+use crate::world::{succeed, world};
+use sycl_bundle::device::simulation::Simulation;
 
 /// Packages of Debian unstable, unpacked.
 pub struct Unstable {
@@ -73,5 +74,20 @@ impl Unstable {
         // PoCL starts it, by a path of the system.
         tool.env("POCL_PATH_LLVM_SPIRV", self.program("llvm-spirv"));
         tool
+    }
+
+    /// A program with the installation's runtime and libraries of these folders, on a GPU that this driver simulates. The
+    /// loader of these packages runs it, so it may not start others.
+    pub fn runtime(&self, gpu: &Simulation, program: &Path, folders: &[PathBuf]) -> Command {
+        let libraries = self.libraries();
+        let mut command = world().command(libraries.join("ld-linux-x86-64.so.2"));
+        let all = [&[libraries], folders].concat();
+        command.arg("--library-path").arg(std::env::join_paths(all).unwrap()).arg(program);
+        command
+            .env("OCL_ICD_VENDORS", &self.icd)
+            .env("ONEAPI_DEVICE_SELECTOR", "opencl:gpu")
+            .env_remove("LD_LIBRARY_PATH");
+        command.envs(gpu.environment.iter().map(|(name, value)| (name, value)));
+        command
     }
 }
