@@ -138,5 +138,5 @@ fn a_pipe_is_read_once() {
     shell.args(["-c", line]).current_dir(folder.path()).env("TOOL", env!("CARGO_BIN_EXE_sycl-bundle"));
     let output = shell.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && said.contains("1 of 1 images would be compiled"), "{said}");
+    assert!(output.status.success() && said.contains("1 of 1 image would be compiled"), "{said}");
 }

@@ -154,8 +154,8 @@ fn of_fixture(folder: &str, name: &str) -> (String, Value) {
 #[test]
 fn why_a_kernel_uses_an_aspect_is_told() {
     let (page, kernel) = of_fixture("aspects", "chain_lines");
-    let told = "\n    kernel `foo` uses aspect fp64\n      \
-        foo() -> mid(float) src/a.cpp:31:12 -> leaf(float) src/a.cpp:12:30: OpFConvert %double at src/a.cpp:5:10\n";
+    let told = "\n    uses fp64: \
+        -> mid(float) src/a.cpp:31:12 -> leaf(float) src/a.cpp:12:30: OpFConvert %double at src/a.cpp:5:10\n";
     assert!(page.contains(told), "{page}");
     let why = &kernel["aspects"]["evidence"][0];
     assert_eq!((&why["aspect"], &why["instruction"]), (&json!("fp64"), &json!("OpFConvert %double")));
