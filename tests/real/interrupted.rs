@@ -12,9 +12,14 @@ use crate::world::{succeed, world};
 fn a_killed_build_leaves_no_output_or_a_whole_one_and_no_process() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.so");
-    let begin = Instant::now();
-    succeed(&mut build_command(&world().window(), &output));
-    let whole_run = begin.elapsed();
+    // Of two runs the shorter: the others of the tests may have had the machine during one.
+    let timed = |_| {
+        std::fs::remove_file(&output).ok();
+        let begin = Instant::now();
+        succeed(&mut build_command(&world().window(), &output));
+        begin.elapsed()
+    };
+    let whole_run = (0..2).map(timed).min().unwrap_or_default();
     let whole = digest(&std::fs::read(&output).unwrap());
     let input = digest(&std::fs::read(world().window()).unwrap());
 
