@@ -37,6 +37,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("clap_mangen", &["src/cli/"]),
     ("pulldown_cmark", &["src/cli/"]),
     ("indicatif", &["src/cli/progress.rs"]),
+    ("comfy_table", &["src/report/table.rs"]),
     ("memchr", &["src/container/address.rs", "src/cli/output.rs"]),
     ("memmap2", &["src/files/input.rs", "src/files/spaces.rs"]),
     (

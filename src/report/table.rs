@@ -1,10 +1,12 @@
 //! How are rows, amounts and verdicts drawn in a terminal?
 //!
-//! Columns are as wide as what they hold. Where the width does not do, names give way in the middle, titles and texts break
-//! between words, and then columns are left out, the least important first. Numbers and single words stay whole.
+//! Tables, which comfy-table draws here alone; bars and signs. Columns are as wide as what they hold. Where the width does not
+//! do, names give way in the middle, titles and texts break between words, and then columns are left out, the least important
+//! first. Numbers and single words stay whole.
 
 use super::name::{shorten, shorten_path};
 use super::text::{Shown, longest_part, visible, wrap};
+use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
 
 /// The alignment of a column, and how it gives way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,13 +108,27 @@ pub fn render(columns: &[(&str, Column)], rows: &[Vec<String>], minor: &[&str], 
     for one in drawn.iter_mut().filter(|one| matches!(one.column, Column::Name | Column::Path)) {
         over = one.give(over, NARROW.min(one.natural).max(longest_part(one.title)));
     }
-    let mut out = Shown::default();
     let titles: Vec<Vec<String>> = drawn.iter().map(|one| wrap(one.title, one.width)).collect();
-    put(&mut out, &drawn, &titles, bold);
+    let head = titles.iter().map(Vec::len).max().unwrap_or(0);
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(titles.iter().map(|lines| lines.join("\n")));
     for at in 0..rows.len() {
-        let cells: Vec<Vec<String>> =
-            drawn.iter().map(|one| one.lines(one.cells.get(at).map_or("", String::as_str))).collect();
-        put(&mut out, &drawn, &cells, false);
+        table.add_row(drawn.iter().map(|one| one.lines(one.cells.get(at).map_or("", String::as_str)).join("\n")));
+    }
+    for (at, one) in drawn.iter().enumerate() {
+        let Some(column) = table.column_mut(at) else { continue };
+        let gap = if at.saturating_add(1) == drawn.len() { 0 } else { GAP };
+        column.set_padding((0, u16::try_from(gap).unwrap_or(0)));
+        let outer = u16::try_from(one.width.saturating_add(gap)).unwrap_or(u16::MAX);
+        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(outer)));
+        if one.column == Column::Number {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut out = Shown::default();
+    for (at, line) in table.lines().enumerate() {
+        out.styled((bold && at < head).then_some("1"), line.trim_end());
+        out.push_str("\n");
     }
     if !left_out.is_empty() {
         for line in wrap(&format!("({} not shown at this width: --wide)", left_out.join(", ")), width) {
@@ -120,22 +136,6 @@ pub fn render(columns: &[(&str, Column)], rows: &[Vec<String>], minor: &[&str], 
         }
     }
     out
-}
-
-/// Puts a row, whose cells may have several lines.
-fn put(out: &mut Shown, drawn: &[Drawn<'_>], cells: &[Vec<String>], bold: bool) {
-    for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
-        let mut line = String::new();
-        for (nth, (one, lines)) in drawn.iter().zip(cells).enumerate() {
-            let text = lines.get(at).map_or("", String::as_str);
-            let space = " ".repeat(one.width.saturating_sub(text.chars().count()));
-            line.push_str(if nth == 0 { "" } else { "  " });
-            let (before, after) = if one.column == Column::Number { (&*space, "") } else { ("", &*space) };
-            line.extend([before, text, after]);
-        }
-        out.styled(bold.then_some("1"), line.trim_end());
-        out.push_str("\n");
-    }
 }
 
 /// Cells of a bar.
