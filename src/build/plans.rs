@@ -116,11 +116,17 @@ pub fn plans<'a>(
 ///
 /// # Errors
 /// `Input` where the arena is full.
-pub fn metadata<'a>(arena: &'a Arena, images: &[Examined<'_, '_>]) -> Result<HashMap<usize, PropertySet<'a>>> {
+pub fn metadata<'a>(
+    arena: &'a Arena,
+    images: &[Examined<'_, '_>],
+    wanted: &[Wanted],
+    plans: &Plans<'_>,
+) -> Result<HashMap<usize, PropertySet<'a>>> {
+    let nvidia = |job: &&Job<'_>| wanted.get(job.target).is_some_and(|wanted| wanted.target.is_nvidia());
+    let compiled: HashSet<usize> = plans.jobs.iter().filter(nvidia).map(|job| job.image).collect();
     let mut all = HashMap::new();
-    for examined in images {
-        let has_own = !examined.image.properties.set(set::PROGRAM_METADATA).is_empty();
-        if has_own || examined.module.is_none() {
+    for examined in images.iter().filter(|examined| compiled.contains(&examined.image.index)) {
+        if !examined.image.properties.set(set::PROGRAM_METADATA).is_empty() {
             continue;
         }
         // What cannot be read is not compiled either.
@@ -131,10 +137,7 @@ pub fn metadata<'a>(arena: &'a Arena, images: &[Examined<'_, '_>]) -> Result<Has
             KernelFacts {
                 name: point.name.clone().into_owned(),
                 work_group: attributes.work_group_size,
-                sub_group: match attributes.sub_group_size {
-                    Some(SubGroup::Size(size)) => Some(size),
-                    _ => None,
-                },
+                sub_group: attributes.sub_group_size.and_then(SubGroup::size),
                 max_work_group: attributes.max_work_group_size,
                 ..KernelFacts::default()
             }

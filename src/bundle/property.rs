@@ -108,6 +108,17 @@ pub struct PropertySet<'a> {
     pub properties: Vec<Property<'a>>,
 }
 
+/// Removes the set of a name.
+pub fn remove_set(sets: &mut Vec<PropertySet<'_>>, name: &str) {
+    sets.retain(|set| set.name != name);
+}
+
+/// Puts a set in place of that of its name, or behind the others.
+pub fn replace_set<'a>(sets: &mut Vec<PropertySet<'a>>, new: &PropertySet<'a>) {
+    remove_set(sets, new.name);
+    sets.push(new.clone());
+}
+
 /// All property sets of an image, in stored order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Properties<'a> {

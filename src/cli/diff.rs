@@ -10,7 +10,6 @@ use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};
 use sycl_bundle::report::diff::{self as report, Build, Report};
 use sycl_bundle::report::document::Form;
-use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::page;
 use sycl_bundle::select::Selector;
 
@@ -147,7 +146,7 @@ impl Args {
         let all = Report::new(old, new, &ignored, &budgets);
         out.put(self.format, &report::Comparison { report: &all, all: self.all })?;
         if let Some(path) = &self.html {
-            super::page::write(global, path, &page::builds(&all, Names { demangle: global.demangle })?)?;
+            super::page::write(global, path, &page::builds(&all, global.names())?)?;
         }
         let fails = self.exit_code && all.differs() || !all.breaches.is_empty();
         Ok(match (first == Exit::Input || second == Exit::Input, fails) {

@@ -9,7 +9,7 @@ use sycl_bundle::bundle::image::State;
 use sycl_bundle::bundle::offload_binary::Version;
 use sycl_bundle::bundle::syclbin::Envelope;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::files::emit::{Emit, Form, HostTriple, check_output};
+use sycl_bundle::files::emit::{Emit, HostTriple, OutputForm, check_output};
 use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion};
 use sycl_bundle::rewrite::object_file::ObjectFormat;
 use sycl_bundle::rewrite::prepare::ZSTD_LEVEL;
@@ -102,7 +102,7 @@ impl EmitArgs {
     ///
     /// # Errors
     /// `Usage` where nothing tells, and as [`EmitArgs::form`].
-    pub fn form_of(&self, path: &Path) -> Result<Form> {
+    pub fn form_of(&self, path: &Path) -> Result<OutputForm> {
         let Some(emit) = self.emit.or(Emit::by_extension(path)) else {
             let message = format!("`{}` does not tell in which form to write", path.display());
             return Err(usage(message, "say so with --emit"));
@@ -114,7 +114,7 @@ impl EmitArgs {
     ///
     /// # Errors
     /// `Usage` and `Environment` where it is not so.
-    pub fn form_for(&self, inputs: &[PathBuf], output: &Path) -> Result<Form> {
+    pub fn form_for(&self, inputs: &[PathBuf], output: &Path) -> Result<OutputForm> {
         let form = self.form_of(output)?;
         check_output(&form, inputs, output)?;
         Ok(form)
@@ -124,19 +124,19 @@ impl EmitArgs {
     ///
     /// # Errors
     /// As [`EmitArgs::form`].
-    pub fn form_of_build(&self, emit: Emit, path: &Path) -> Result<Form> {
+    pub fn form_of_build(&self, emit: Emit, path: &Path) -> Result<OutputForm> {
         if emit != Emit::Embed {
             return self.form(emit, path);
         }
         let form = EmitArgs { compress: false, ..self.clone() }.form(emit, path)?;
-        Ok(Form { compress: self.compress.then_some(ZSTD_LEVEL), ..form })
+        Ok(OutputForm { compress: self.compress.then_some(ZSTD_LEVEL), ..form })
     }
 
     /// The form `emit` with the options for a path.
     ///
     /// # Errors
     /// `Usage` for a flag that means nothing for that form.
-    pub fn form(&self, emit: Emit, path: &Path) -> Result<Form> {
+    pub fn form(&self, emit: Emit, path: &Path) -> Result<OutputForm> {
         let registers = emit.registers();
         let compresses = registers || matches!(emit, Emit::OffloadBinary | Emit::OffloadBundle);
         let bundle = emit == Emit::OffloadBundle;
@@ -170,7 +170,7 @@ impl EmitArgs {
             (Some("2"), false) => Version::V2,
             _ => Version::V1,
         };
-        Ok(Form {
+        Ok(OutputForm {
             emit,
             host,
             version: self.descriptor_version.as_deref().map(|version| match version {

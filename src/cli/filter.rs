@@ -21,7 +21,7 @@ use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::earlier::{self, Earlier};
-use sycl_bundle::files::emit::{self, Emit, Form};
+use sycl_bundle::files::emit::{self, Emit, OutputForm};
 use sycl_bundle::files::gather::{Gathered, gather};
 use sycl_bundle::files::input::Input;
 use sycl_bundle::files::linked::{Linked, Target};
@@ -90,7 +90,7 @@ struct Wanted<'t> {
     path: PathBuf,
     /// The targets; none where all images stay.
     subjects: Vec<Subject<'t>>,
-    form: Form,
+    form: OutputForm,
 }
 
 impl Args {

@@ -166,6 +166,13 @@ impl Sink for Output {
         &mut self.documents
     }
 
+    fn made(&mut self, document: &str) -> Result<()> {
+        let end = if document.ends_with('\n') { "" } else { "\n" };
+        let written =
+            self.documents.write_all(document.as_bytes()).and_then(|()| self.documents.write_all(end.as_bytes()));
+        written.map_err(|error| lost(&error))
+    }
+
     fn say(&mut self, text: &Shown) {
         if !self.quiet {
             tell(text);

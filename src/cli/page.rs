@@ -15,7 +15,6 @@ use sycl_bundle::files::sources::spare_others;
 use sycl_bundle::files::write::write_atomically;
 use sycl_bundle::files::{ReadOptions, each_file_with};
 use sycl_bundle::policy::Policy;
-use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::gate::baseline::Baseline;
 use sycl_bundle::report::gate::findings::{Findings, JudgedTarget};
 use sycl_bundle::report::{FileFacts, page, units};
@@ -229,7 +228,7 @@ impl<'d> Draft<'d> {
         if let Some((name, known)) = &rules.known {
             known.apply(name, &mut targets, &seen);
         }
-        page::library(&self.files, &targets, rules.held.as_ref(), Names { demangle: global.demangle }).map(Some)
+        page::library(&self.files, &targets, rules.held.as_ref(), global.names()).map(Some)
     }
 
     /// The findings so far. The targets are settled with the first file.

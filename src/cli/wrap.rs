@@ -10,7 +10,7 @@ use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::earlier::{self, Earlier};
-use sycl_bundle::files::emit::{self, Emit, Form};
+use sycl_bundle::files::emit::{self, Emit, OutputForm};
 use sycl_bundle::files::gather::gather;
 use sycl_bundle::files::table::Beside;
 use sycl_bundle::report::units::{bytes, counted};
@@ -107,7 +107,7 @@ impl Inputs<'_> {
     pub fn write<'k>(
         &self,
         global: &Global,
-        form: &Form,
+        form: &OutputForm,
         target: Option<&'k str>,
         output: &Path,
         arena: &'k Arena,

@@ -147,10 +147,7 @@ pub fn declared(graph: &Graph<'_>, subject: &Subject<'_>, declared: &[String]) -
 /// ignores.
 pub fn requirements(recorded: &Requirements, kernel: &Kernel, esimd: bool) -> Requirements {
     let own = &kernel.attributes;
-    let size = match own.sub_group_size {
-        Some(SubGroup::Size(size)) => Some(size),
-        _ => None,
-    };
+    let size = own.sub_group_size.and_then(SubGroup::size);
     let mut all = recorded.clone();
     if esimd {
         all.reqd_sub_group_sizes.clear();

@@ -4,12 +4,13 @@
 //! the others itself. Forms that stand for themselves hold the native images behind what they were compiled from.
 
 use super::earlier::{self, Earlier};
-use super::emit::{self, Emit, Form, HostTriple, stem_and_folder};
+use super::emit::{self, Emit, HostTriple, OutputForm, stem_and_folder};
 use super::gather::Origin;
 use crate::build::target::CPU_SPEC;
 use crate::bundle::Bundle;
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::Image;
+use crate::bundle::property::{remove_set, replace_set};
 use crate::bundle::property_sets::set;
 use crate::bytes::draft::Draft;
 use crate::compat::examine::Examined;
@@ -55,7 +56,7 @@ pub struct Compiled<'c, 'a> {
 /// `Input` where a file cannot be rewritten, `Environment` where it cannot be written; `NoDeviceCode` where there is nothing to put into a library.
 pub fn write(
     reporter: &dyn Reporter,
-    form: &Form,
+    form: &OutputForm,
     compiled: &Compiled<'_, '_>,
     path: &Path,
     mode: Option<u32>,
@@ -94,7 +95,7 @@ pub fn write(
 /// Writes a linked Windows file with the native images in its list, in place of those that it had of the same targets.
 fn write_pe(
     reporter: &dyn Reporter,
-    form: &Form,
+    form: &OutputForm,
     compiled: &Compiled<'_, '_>,
     path: &Path,
     mode: Option<u32>,
@@ -239,7 +240,7 @@ fn images<'c>(arena: &'c Arena, emit: Emit, compiled: &'c Compiled<'_, '_>) -> R
         }
         let mut source = source;
         if compiled.linked.contains(&source.index) {
-            source.properties.sets.retain(|known| known.name != set::IMPORTED);
+            remove_set(&mut source.properties.sets, set::IMPORTED);
         }
         for native in natives {
             let mut image = Image { declared: Declared::from(native.format), stored: native.payload, ..source.clone() };
@@ -249,8 +250,7 @@ fn images<'c>(arena: &'c Arena, emit: Emit, compiled: &'c Compiled<'_, '_>) -> R
             }
             image.properties = specialize::properties(arena, &image.properties, native.constants)?;
             if let Some(metadata) = native.metadata {
-                image.properties.sets.retain(|known| known.name != metadata.name);
-                image.properties.sets.push(metadata.clone());
+                replace_set(&mut image.properties.sets, metadata);
             }
             images.push(image);
         }

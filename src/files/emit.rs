@@ -1,6 +1,6 @@
 //! What does an output of images look like?
 //!
-//! One set of forms for every verb that makes images ([`Form`]), and one function that writes them ([`write()`]). `build`
+//! One set of forms for every verb that makes images ([`OutputForm`]), and one function that writes them ([`write()`]). `build`
 //! alone adds images to a linked file ([`super::compiled`]).
 
 use super::earlier;
@@ -134,7 +134,7 @@ impl HostTriple {
 
 /// A form with everything that was said of it, which makes sense.
 #[derive(Debug, Clone)]
-pub struct Form {
+pub struct OutputForm {
     /// The form.
     pub emit: Emit,
     /// For which system; none where nobody said.
@@ -153,7 +153,7 @@ pub struct Form {
     pub version_of_binary: Version,
 }
 
-impl Form {
+impl OutputForm {
     /// The system.
     pub fn host(&self) -> HostTriple {
         self.host.unwrap_or_else(HostTriple::this)
@@ -164,7 +164,7 @@ impl Form {
 ///
 /// # Errors
 /// As [`check_place`]; `Usage` where they would.
-pub fn check_output(form: &Form, inputs: &[PathBuf], output: &Path) -> Result<()> {
+pub fn check_output(form: &OutputForm, inputs: &[PathBuf], output: &Path) -> Result<()> {
     check_place(Some(form.emit), output)?;
     spare_inputs(inputs, output)
 }
@@ -359,7 +359,7 @@ pub fn stem_and_folder(path: &Path) -> (String, &Path) {
 /// What cannot be written in that form; `NoDeviceCode` where there are no images.
 pub fn write(
     reporter: &dyn Reporter,
-    form: &Form,
+    form: &OutputForm,
     mut images: Vec<Image<'_>>,
     origin: &Origin,
     path: &Path,
@@ -420,7 +420,7 @@ pub fn write(
 /// Those of [`write()`]; `Usage` where a part would replace another file.
 pub fn write_with_parts(
     reporter: &dyn Reporter,
-    form: &Form,
+    form: &OutputForm,
     images: Vec<Image<'_>>,
     origin: &Origin,
     path: &Path,
@@ -470,7 +470,13 @@ fn have_targets(images: &[Image<'_>]) -> Result<()> {
 }
 
 /// An object or a library.
-fn registered(reporter: &dyn Reporter, form: &Form, images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64> {
+fn registered(
+    reporter: &dyn Reporter,
+    form: &OutputForm,
+    images: &[Image<'_>],
+    origin: &Origin,
+    path: &Path,
+) -> Result<u64> {
     let by_abi = |abi: u32| if abi >= 9 { ImageVersion::V3 } else { ImageVersion::V2 };
     let wanted = origin.abi.map(by_abi);
     let version = form.version.or(wanted).unwrap_or(ImageVersion::V3);

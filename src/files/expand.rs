@@ -34,7 +34,7 @@ pub struct Leaf<'a> {
 
 /// The kind of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ArgumentKind {
     /// A file that stands for itself.
     Plain,
     /// Something that holds files.
@@ -42,32 +42,32 @@ pub enum Form {
 }
 
 /// Takes what an argument stands for, one by one.
-pub type Each<'e> = dyn FnMut(Form, Leaf<'_>) -> Result<()> + 'e;
+pub type Each<'e> = dyn FnMut(ArgumentKind, Leaf<'_>) -> Result<()> + 'e;
 
 /// Hands on each file that an argument stands for.
 ///
 /// # Errors
 /// What `each` returns. What cannot be read is handed on as such.
-pub fn expand(argument: &Path, each: &mut Each<'_>) -> Result<Form> {
+pub fn expand(argument: &Path, each: &mut Each<'_>) -> Result<ArgumentKind> {
     let mut expansion = Expansion { each, seen: HashSet::new() };
     if let Some(pid) = pid(argument) {
-        return expansion.process(argument, &pid).map(|()| Form::Package);
+        return expansion.process(argument, &pid).map(|()| ArgumentKind::Package);
     }
     if argument != Path::new("-") && argument.is_dir() {
-        return expansion.folder(argument).map(|()| Form::Package);
+        return expansion.folder(argument).map(|()| ArgumentKind::Package);
     }
     let name = argument.display().to_string();
     match Input::open(argument) {
         Err(error) => {
-            (expansion.each)(Form::Plain, Leaf { path: &name, absolute: None, bytes: Err(error) })?;
-            Ok(Form::Plain)
+            (expansion.each)(ArgumentKind::Plain, Leaf { path: &name, absolute: None, bytes: Err(error) })?;
+            Ok(ArgumentKind::Plain)
         }
         Ok(input) => match Kind::identify(input.bytes()) {
             Ok(kind) if package::is_package(kind) => {
                 expansion.package(&input, kind, argument, 0)?;
-                Ok(Form::Package)
+                Ok(ArgumentKind::Package)
             }
-            _ => expansion.plain(Form::Plain, &input).map(|()| Form::Plain),
+            _ => expansion.plain(ArgumentKind::Plain, &input).map(|()| ArgumentKind::Plain),
         },
     }
 }
@@ -81,14 +81,14 @@ struct Expansion<'x, 'e> {
 
 impl Expansion<'_, '_> {
     /// A file as it is.
-    fn plain(&mut self, form: Form, input: &Input) -> Result<()> {
+    fn plain(&mut self, form: ArgumentKind, input: &Input) -> Result<()> {
         let absolute = input.absolute().map(|path| (path, 0));
         (self.each)(form, Leaf { path: input.name(), absolute, bytes: Ok(input.bytes()) })
     }
 
     /// Something that cannot be read.
     fn damaged(&mut self, path: &str, error: Error) -> Result<()> {
-        (self.each)(Form::Package, Leaf { path, absolute: None, bytes: Err(error) })
+        (self.each)(ArgumentKind::Package, Leaf { path, absolute: None, bytes: Err(error) })
     }
 
     /// A file within a folder, a process or a thin archive: what can hold no device code is passed over, as is what
@@ -105,7 +105,7 @@ impl Expansion<'_, '_> {
             (Ok(Found::Input(input)), Some(kind)) if package::is_package(kind) => {
                 self.package(&input, kind, path, depth)
             }
-            (Ok(Found::Input(input)), _) => self.plain(Form::Package, &input),
+            (Ok(Found::Input(input)), _) => self.plain(ArgumentKind::Package, &input),
             (Ok(Found::Unwanted), _) => Ok(()),
             (Err(error), _) => self.damaged(name, error),
         }
@@ -117,7 +117,7 @@ impl Expansion<'_, '_> {
         package::members(input.name(), input.bytes(), kind, &mut |member| match member.content {
             Content::Bytes { bytes, offset } => {
                 let absolute = input.absolute().zip(offset);
-                (self.each)(Form::Package, Leaf { path: member.path, absolute, bytes: Ok(bytes) })
+                (self.each)(ArgumentKind::Package, Leaf { path: member.path, absolute, bytes: Ok(bytes) })
             }
             Content::Damaged(error) => self.damaged(member.path, error),
             Content::Beside(_) if depth >= limits::MAX_NESTING => {

@@ -19,7 +19,7 @@ pub mod table;
 pub mod write;
 
 pub use self::expand::mapped_code;
-use self::expand::{Form, Leaf, expand};
+use self::expand::{ArgumentKind, Leaf, expand};
 use self::table::{Beside, Files as Parts};
 use crate::bundle::Bundle;
 use crate::compat::examine::{Examined, examine, examine_image, examine_unhashed};
@@ -138,7 +138,7 @@ pub fn each_file_with(
             useful |= files.leaf(form, leaf)?;
             Ok(())
         })?;
-        if form == Form::Package && !useful {
+        if form == ArgumentKind::Package && !useful {
             files.hollow(path.display().to_string())?;
         }
     }
@@ -167,11 +167,11 @@ struct Files<'f, F> {
 
 impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
     /// Refuses files named for a module where the input is not one bare module.
-    fn of_a_module(form: Form, host: &Result<Host<'_>>, path: &str) -> Result<()> {
+    fn of_a_module(form: ArgumentKind, host: &Result<Host<'_>>, path: &str) -> Result<()> {
         let what = match (form, host) {
-            (Form::Package, _) => "of one module, and this is among others",
-            (Form::Plain, Ok(host)) if !is_module(host) => "of a bare module, which this is not",
-            (Form::Plain, _) => return Ok(()),
+            (ArgumentKind::Package, _) => "of one module, and this is among others",
+            (ArgumentKind::Plain, Ok(host)) if !is_module(host) => "of a bare module, which this is not",
+            (ArgumentKind::Plain, _) => return Ok(()),
         };
         let error = Error::new(ErrorKind::Usage, format!("--properties and --symbols are {what}"));
         let error =
@@ -180,7 +180,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
     }
 
     /// A file; whether it holds device code, or may as it is damaged.
-    fn leaf(&mut self, form: Form, leaf: Leaf<'_>) -> Result<bool> {
+    fn leaf(&mut self, form: ArgumentKind, leaf: Leaf<'_>) -> Result<bool> {
         let mut facts = FileFacts { path: leaf.path, ..FileFacts::default() };
         let bytes = match leaf.bytes {
             Ok(bytes) => bytes,
@@ -195,7 +195,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
         facts.bytes = bytes.len() as u64;
         let host = Host::read(bytes);
         // The parts of a table lie beside it, which they do only where it is a file itself.
-        let table = host.as_ref().ok().filter(|host| host.kind == Kind::Table && form == Form::Plain);
+        let table = host.as_ref().ok().filter(|host| host.kind == Kind::Table && form == ArgumentKind::Plain);
         let parts = table.map(|host| Parts::open(Path::new(leaf.path), host.bytes)).transpose();
         let module = host.as_ref().ok().filter(|host| is_module(host));
         // So do the files of a module, of a folder too, but not in a package or a stream.
@@ -242,7 +242,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
                 }
             }
             Err(error) if error.kind() == ErrorKind::NoDeviceCode => {
-                if form == Form::Package {
+                if form == ArgumentKind::Package {
                     if self.reporter.wants_all() {
                         (self.each)(&mut facts)?;
                     }
@@ -258,7 +258,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
             self.tally.damaged();
         }
         // The process ends next, and gives back at once what would be freed here piece by piece.
-        if self.last && form == Form::Plain && !self.silent && !self.eager_free {
+        if self.last && form == ArgumentKind::Plain && !self.silent && !self.eager_free {
             std::mem::forget(facts);
             bundle.map(std::mem::forget).unwrap_or_default();
         }

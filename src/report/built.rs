@@ -1,7 +1,6 @@
 //! What came of a build?
 
 use super::document::{Document, Form, Sink};
-use super::evidence::Names;
 use super::json::{ImageProblem, SchemaVersion};
 use super::table::{Column, render};
 use super::text::Shown;
@@ -595,7 +594,7 @@ impl Document for Built {
         if form == Form::Json {
             return out.made(&self.to_json());
         }
-        let names = Names { demangle: look.view.demangle };
+        let names = look.view.names();
         out.say(&self.summary(look.verbose, &|name| names.show(name), look.stderr_width));
         Ok(())
     }

@@ -202,7 +202,7 @@ impl Document for Answers<'_> {
             Form::Json => json(&mut out.documents(), self.answers, self.problems),
             Form::Jsonl => jsonl(&mut out.documents(), self.answers),
             _ => {
-                let mut text = text(self.answers, Names { demangle: out.look().view.demangle });
+                let mut text = text(self.answers, out.look().view.names());
                 text.append(&summary(self.answers));
                 out.show(&text)
             }

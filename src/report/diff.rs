@@ -13,7 +13,6 @@ use crate::compat::diff::pair::{below, stem};
 use crate::compat::diff::snapshot::{Snapshot, Total, snapshot};
 use crate::error::Result;
 use crate::report::document::{Document, Form, Sink};
-use crate::report::evidence::Names;
 use crate::report::{FileFacts, units};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -352,7 +351,7 @@ impl Document for Comparison<'_> {
         let view = out.look().view;
         match form {
             Form::Json => json(&mut out.documents(), self.report),
-            Form::Markdown => out.show(&markdown(self.report, Names { demangle: view.demangle })),
+            Form::Markdown => out.show(&markdown(self.report, view.names())),
             _ => out.show(&table(self.report, self.all, &view)),
         }
     }

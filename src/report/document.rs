@@ -6,7 +6,7 @@
 use super::inspect::View;
 use super::table::Drawing;
 use super::text::Shown;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use std::io::Write;
 
 /// The form of a document, as `--format` names it.
@@ -88,12 +88,7 @@ pub trait Sink {
     ///
     /// # Errors
     /// `Io` where it cannot be written.
-    fn made(&mut self, document: &str) -> Result<()> {
-        let end = if document.ends_with('\n') { "" } else { "\n" };
-        let out = self.documents();
-        let written = out.write_all(document.as_bytes()).and_then(|()| out.write_all(end.as_bytes()));
-        written.map_err(|error| Error::io("cannot write to standard output", &error))
-    }
+    fn made(&mut self, document: &str) -> Result<()>;
 }
 
 /// Facts that a verb found, whole.

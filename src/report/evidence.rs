@@ -90,6 +90,11 @@ impl Names {
     }
 }
 
+/// The verb for what the code shows of an aspect.
+pub fn uses(evidence: &Evidence) -> &'static str {
+    if evidence.aspect.certain() { "uses" } else { "may use" }
+}
+
 /// The evidence for one aspect of a kernel:
 ///
 /// ```text
@@ -97,7 +102,7 @@ impl Names {
 ///   -> mid(float) src/a.cpp:31:12 -> leaf(double) src/a.cpp:12:30: OpFMul %double at src/a.cpp:3:9
 /// ```
 pub fn text(kernel: &str, evidence: &Evidence, names: Names) -> String {
-    let uses = if evidence.aspect.certain() { "uses" } else { "may use" };
+    let uses = uses(evidence);
     let (shown, aspect) = (visible(&names.show(kernel)).into_owned(), evidence.aspect.name());
     format!("kernel `{shown}` {uses} aspect {aspect}\n  {}\n", way(kernel, evidence, names))
 }

@@ -5,7 +5,7 @@ pub mod request;
 
 use super::check::Verdict;
 use super::document::{Document, Form, Sink};
-use super::evidence::{self, Names};
+use super::evidence;
 use super::inspect::View;
 use super::name::{shorten, shorten_path};
 use super::text::{Shown, lines};
@@ -273,7 +273,7 @@ fn text(all: &Explanation, view: &View) -> Shown {
 }
 
 fn line_text(one: &MessageLine, view: &View) -> Shown {
-    let names = Names { demangle: view.demangle };
+    let names = view.names();
     let mut out = Shown::default();
     lines(&mut out, "", "  ", &format!("{} ({})", one.saying.line, one.saying.said.topic().name()), view);
     lines(&mut out, "  ", "  ", &one.meaning, view);
@@ -312,7 +312,7 @@ fn line_text(one: &MessageLine, view: &View) -> Shown {
 }
 
 fn choice_text(choice: &ImageChoice, view: &View) -> Shown {
-    let names = Names { demangle: view.demangle };
+    let names = view.names();
     let mut out = Shown::default();
     let verdict = match choice.verdict {
         Verdict::Compatible => match choice.coverage() {
@@ -376,7 +376,7 @@ fn choice_text(choice: &ImageChoice, view: &View) -> Shown {
 
 fn built_text(built: &Built, view: &View) -> Shown {
     let mut out = Shown::default();
-    let kernel = Names { demangle: view.demangle }.show(&built.kernel);
+    let kernel = view.names().show(&built.kernel);
     let answer = match &built.failure {
         None => "its compiler builds the kernel".to_owned(),
         Some((Some(errc), why)) => format!("errc::{errc}: {why}"),

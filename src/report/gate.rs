@@ -16,7 +16,6 @@ mod table;
 
 use super::check::Verdict;
 use super::document::{Document, Form, Sink};
-use super::evidence::Names;
 use super::json::FileProblem;
 use super::text::Shown;
 use super::units::counted;
@@ -452,7 +451,7 @@ impl Document for Judged<'_> {
     fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
         let Judged { targets, problems, compared, providers: others, strict } = *self;
         let look = out.look();
-        let names = Names { demangle: look.view.demangle };
+        let names = look.view.names();
         match form {
             Form::Json => json(&mut out.documents(), targets, problems, compared, others),
             Form::Jsonl => jsonl(&mut out.documents(), targets, compared),

@@ -236,7 +236,7 @@ impl document::Document for Answered<'_> {
         if form == Form::Json {
             return out.made(&json(conclusion, state, targets, problems));
         }
-        let names = Names { demangle: out.look().view.demangle };
+        let names = out.look().view.names();
         out.show(&text(conclusion, state, targets, by_id, names))
     }
 }

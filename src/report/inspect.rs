@@ -6,6 +6,7 @@ pub mod json;
 pub mod listing;
 
 use super::FileFacts;
+use super::evidence::Names;
 use super::name;
 use super::table::{Column, render};
 use super::text::{Shown, lines, wrap};
@@ -30,6 +31,11 @@ pub struct View {
 }
 
 impl View {
+    /// The form in which names of kernels are shown.
+    pub fn names(&self) -> Names {
+        Names { demangle: self.demangle }
+    }
+
     /// A kernel's name as a table shows it.
     pub fn kernel(&self, mangled: &str) -> String {
         if self.demangle { name::display(mangled) } else { mangled.to_owned() }

@@ -30,7 +30,7 @@ pub fn verdict(linked: &Linked, partial: bool) -> Verdict {
 
 /// The findings, which files take symbols from which, and the verdict in a line.
 fn table(linked: &Linked, partial: bool, view: &View) -> Shown {
-    let names = Names { demangle: view.demangle };
+    let names = view.names();
     let mut out = Shown::default();
     for finding in &linked.findings {
         section(&mut out, finding, names, view);
@@ -173,7 +173,7 @@ impl Document for CheckedLink<'_> {
     fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
         let CheckedLink { linked, units, partial, problems, strict } = *self;
         let view = out.look().view;
-        let names = Names { demangle: view.demangle };
+        let names = view.names();
         match form {
             Form::Json => json(&mut out.documents(), linked, partial, problems),
             Form::Jsonl => jsonl(&mut out.documents(), linked),

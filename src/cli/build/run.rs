@@ -38,7 +38,6 @@ use sycl_bundle::report::batch::{Batch, Work};
 use sycl_bundle::report::built::{self, Alone, Built};
 use sycl_bundle::report::costs::Watch;
 use sycl_bundle::report::document::Form;
-use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::json::{ImageProblem, SchemaVersion};
 use sycl_bundle::report::profile::Profile;
 use sycl_bundle::report::units::counted;
@@ -143,13 +142,11 @@ impl Args {
         let (mut all_plans, mut problems, mut works) = (Vec::new(), Vec::new(), Vec::new());
         for ((images, bundle), numbers) in images.iter().zip(&bundles).zip(&numbers) {
             let mut plans = plans(global, &wanted, images, Goal::Executables(Some(bundle)), (&recipes, numbers))?;
-            if wanted.iter().any(|wanted| wanted.target.is_nvidia()) {
-                plans.metadata = plans::metadata(&arena, images)?;
-            }
+            plans.metadata = plans::metadata(&arena, images, &wanted, &plans)?;
             let mut own = bundle.problems.clone();
             own.append(&mut plans.problems);
             self.tell_problems(global, numbers, &mut own);
-            let work = Work { names: Names { demangle: global.demangle }, wanted: &wanted, images, numbers };
+            let work = Work { names: global.names(), wanted: &wanted, images, numbers };
             self.all_or_nothing(&work, plans.left_out())?;
             all_plans.push(plans);
             problems.push(own);

@@ -43,7 +43,7 @@ pub(super) fn table(report: &Report, all: bool, view: &View) -> Shown {
         );
     }
     for breach in &report.breaches {
-        let names = Names { demangle: view.demangle };
+        let names = view.names();
         let file = breach.file.as_ref().map(|file| format!("{file}: ")).unwrap_or_default();
         let kernel = breach.kernel.as_ref().map(|kernel| format!("{}: ", names.show(kernel))).unwrap_or_default();
         lines(&mut out, "  ", "    ", &format!("{file}{kernel}{}", breach.message), view);
@@ -173,7 +173,7 @@ const LEAD: usize = 32;
 
 /// Shows a kernel's name in the room beside what is told of it.
 fn in_short(name: &str, view: &View) -> String {
-    shorten(&Names { demangle: view.demangle }.show(name), view.width.saturating_sub(LEAD).max(20)).into_owned()
+    shorten(&view.names().show(name), view.width.saturating_sub(LEAD).max(20)).into_owned()
 }
 
 /// Names that would be shown like another of these, or like what the kernel was called before.
@@ -194,7 +194,7 @@ fn names_alike<'k>(kernels: impl Iterator<Item = &'k &'k KernelDiff>, view: &Vie
 
 /// Shows a name in full, with the mangled one where that alone tells it from others.
 fn in_full(name: &str, alike: &HashSet<&str>, view: &View) -> String {
-    let names = Names { demangle: view.demangle };
+    let names = view.names();
     let shown = names.show(name);
     match alike.iter().any(|other| *other != name && names.show(other) == shown) {
         true => format!("{shown} ({name})"),

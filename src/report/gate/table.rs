@@ -64,7 +64,7 @@ pub fn table(targets: &[TargetFindings], view: &View, drawing: Option<Drawing>) 
 
 /// A heading, which the targets are put before, and the first kernels of a group.
 fn section(group: &Group<'_>, view: &View) -> Shown {
-    let names = Names { demangle: view.demangle };
+    let names = view.names();
     let mut out = Shown::default();
     writeln!(out, "{}", group.heading());
     lines(&mut out, "  ", "  ", &group.finding.message, view);

@@ -5,7 +5,7 @@ use crate::compat::kernels::{KernelFacts, NamedConstant, SourceArgument};
 use crate::demangle::demangle;
 use crate::native::Kernel as NativeKernel;
 use crate::report::devices;
-use crate::report::evidence::{self, Names};
+use crate::report::evidence;
 use crate::report::inspect::View;
 use crate::report::table::{Column, render};
 use crate::report::text::{Shown, field, lines};
@@ -149,8 +149,8 @@ impl Page<'_> {
             self.section("Why these aspects");
         }
         for why in &kernel.evidence {
-            let uses = if why.aspect.certain() { "uses" } else { "may use" };
-            let way = evidence::way(&kernel.name, why, Names { demangle: self.view.demangle });
+            let uses = evidence::uses(why);
+            let way = evidence::way(&kernel.name, why, self.view.names());
             lines(&mut self.out, "    ", "      ", &format!("{uses} {}: {way}", why.aspect.name()), self.view);
         }
         let differences: Vec<String> = kernel.comparison.iter().flat_map(evidence::differences).collect();

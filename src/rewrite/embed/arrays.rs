@@ -10,7 +10,7 @@ use super::{Addition, standalone};
 use crate::bundle::Bundle;
 use crate::bundle::descriptor::{Descriptor, ImageLayout, listed_in_tgtimg};
 use crate::bundle::image::Image;
-use crate::bundle::property::{Property, PropertySet, Value, byte_array};
+use crate::bundle::property::{Property, PropertySet, Value, byte_array, remove_set, replace_set};
 use crate::bundle::property_sets::{key, set};
 use crate::bytes;
 use crate::container::Host;
@@ -190,11 +190,10 @@ pub(super) fn images<'i>(
             .ok_or_else(|| Error::input(format!("image {} is in no list of this file", addition.source)))?;
         let mut image = with_payload(source, addition.target, addition.format, Cow::Borrowed(addition.payload));
         if addition.linked {
-            image.property_sets.retain(|known| known.name != set::IMPORTED);
+            remove_set(&mut image.property_sets, set::IMPORTED);
         }
         if let Some(metadata) = addition.metadata {
-            image.property_sets.retain(|known| known.name != metadata.name);
-            image.property_sets.push(metadata.clone());
+            replace_set(&mut image.property_sets, metadata);
         }
         own.iter().for_each(|own| set_property(&mut image.property_sets, own));
         Ok(image)

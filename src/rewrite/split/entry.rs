@@ -129,10 +129,7 @@ pub(super) fn entries<'k>(index: &Index<'k>, input: &Input<'_, '_>) -> Vec<Entry
             aspects,
             work_group: attributes.work_group_size,
             dimensions: dimensions.get(&point.name, attributes.work_group_size),
-            sub_group: match attributes.sub_group_size {
-                Some(SubGroup::Size(size)) => Some(size),
-                _ => None,
-            },
+            sub_group: attributes.sub_group_size.and_then(SubGroup::size),
             max_work_group: attributes.max_work_group_size,
         });
     }

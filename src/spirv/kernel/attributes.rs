@@ -53,6 +53,16 @@ pub enum SubGroup {
     Primary,
 }
 
+impl SubGroup {
+    /// Number of work-items; none for the primary size, which the device knows.
+    pub(crate) fn size(self) -> Option<u32> {
+        match self {
+            SubGroup::Size(size) => Some(size),
+            SubGroup::Primary => None,
+        }
+    }
+}
+
 /// Serialises the word for the primary size.
 fn primary<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str("primary")
