@@ -9,31 +9,16 @@ use super::output::Output;
 use super::progress::Watched;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
-use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sycl_bundle::build::compile::{Binary, CompileOptions, compile};
-use sycl_bundle::build::plan::Goal;
-use sycl_bundle::build::plans::{self, Numbers, Plans};
-use sycl_bundle::build::target::{Backend, CPU_SPEC, Target};
-use sycl_bundle::build::wanted::{self, Asked, Wanted, describe};
-use sycl_bundle::build::{Failure, Job, Settings, Unit};
-use sycl_bundle::bundle::aspect::Epoch;
-use sycl_bundle::bundle::format::Declared;
-use sycl_bundle::bundle::image::{Image, State};
-use sycl_bundle::compat::examine::{Examined, examine_image};
-use sycl_bundle::container::arena::Arena;
+use sycl_bundle::build::target::{CPU_SPEC, Target};
+use sycl_bundle::build::wanted::{self, Asked, Wanted};
+use sycl_bundle::build::{Engine, Failure, Job, Settings, Unit};
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::emit;
-use sycl_bundle::files::gather::{Gathered, gather_code};
-use sycl_bundle::native::opencl_elf::spirv_object;
+use sycl_bundle::files::compile::{Compiling, DeviceCompiler};
 use sycl_bundle::report::costs::Watch;
-use sycl_bundle::report::units::{bytes, counted};
-use sycl_bundle::rewrite::embed::FORMAT_NATIVE;
-use sycl_bundle::rewrite::link::list_symbols;
-use sycl_bundle::rewrite::prepare::{retarget, text};
-use sycl_bundle::rewrite::specialize;
 
 const AFTER_HELP: &str = "\
 Images in state `input` become images in state `object`, one for each target, with their imports
@@ -100,119 +85,18 @@ impl Args {
         let output = self.output.as_deref().unwrap_or(Path::new("-"));
         let wanted = self.compiler.targets(global, &self.configs, &self.targets)?;
         let recipes = self.recipe.load(global, &*self.configs.table(global)?)?;
-        let form = self.form.form_for(&self.files, output)?;
-        let arena = Arena::with_limit(u64::MAX);
-        let mut gathered = gather_code(global, &self.files, &self.selection.selector()?, &arena)?;
-        if gathered.images.is_empty() && gathered.exit != Exit::Done {
-            // Why has been said.
-            return Ok(gathered.exit);
-        }
-        gathered.images.iter_mut().try_for_each(|image| list_symbols(&arena, image))?;
-        let examined = inputs(&gathered)?;
-        let mut plans = plans::plans(global, &wanted, &examined, Goal::Objects, (&recipes, &Numbers::default()))?;
-        let labels: HashMap<usize, &str> =
-            gathered.images.iter().zip(&gathered.labels).map(|(image, label)| (image.index, label.as_str())).collect();
-        let name = |(image, target): Unit| {
-            let label = labels.get(&image).copied().unwrap_or_default();
-            match wanted.get(target).filter(|_| wanted.len() > 1) {
-                Some(wanted) => format!("{label} for {}", describe(&wanted.target)),
-                None => label.to_owned(),
-            }
+        let offline = OfflineArgs::default();
+        let compiling = Compiling {
+            files: &self.files,
+            selector: &self.selection.selector()?,
+            wanted: &wanted,
+            recipes: &recipes,
+            form: &self.form.form_for(&self.files, output)?,
+            output,
+            compiler: &self.compiler.start(global, &offline),
         };
-        tell(global, &plans, &name);
-        let jobs = std::mem::take(&mut plans.jobs);
-        if jobs.is_empty() {
-            let names: Vec<&str> = wanted.iter().map(|wanted| wanted.target.name.as_str()).collect();
-            let message = format!("no image can be compiled for {}", names.join(", "));
-            return Err(Error::new(ErrorKind::NoDeviceCode, message));
-        }
-        // What an object was compiled with is said beside it.
-        let mut options = HashMap::new();
-        for job in &jobs {
-            options.insert(job.unit(), (text(&arena, &job.compile_options)?, text(&arena, &job.link_options)?));
-        }
-        let targets: Vec<Target> = wanted.iter().map(|wanted| wanted.target.clone()).collect();
-        let of_gpu = |job: &Job<'_>| targets.get(job.target).is_some_and(is_offline);
-        let (of_gpus, jobs): (Vec<Job<'_>>, Vec<Job<'_>>) = jobs.into_iter().partition(of_gpu);
-        let (made, failed) = self.compiler.run(global, (&targets, &OfflineArgs::default()), jobs, &name)?;
-        let mut objects: HashMap<Unit, Vec<u8>> = made.into_iter().map(|made| (made.unit(), made.bytes)).collect();
-        objects.extend(of_gpus.iter().map(|job| (job.unit(), spirv_object(&job.il, &job.compile_options))));
-        let mut made = Vec::new();
-        for image in &gathered.images {
-            for (place, target) in targets.iter().enumerate() {
-                let unit = (image.index, place);
-                let Some(object) = objects.remove(&unit) else { continue };
-                let declared = Declared::from(FORMAT_NATIVE);
-                let (compile_options, link_options) = options.get(&unit).copied().unwrap_or_default();
-                let stored = arena.keep(object)?;
-                let mut object = Image { declared, stored, compile_options, link_options, ..image.clone() };
-                retarget(&arena, &mut object, text(&arena, target.compile_target.as_deref().unwrap_or(target.spec))?)?;
-                let constants = plans::addition(target, unit, &plans, &[]).constants;
-                object.properties = specialize::properties(&arena, &object.properties, constants)?;
-                made.push(object);
-            }
-        }
-        if made.is_empty() {
-            return Ok(Exit::Build);
-        }
-        if targets.len() > 1 {
-            made.iter_mut().enumerate().for_each(|(number, object)| object.index = number);
-        }
-        let count = counted(made.len(), "object");
-        let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
-        let total = emit::write_with_parts(global, &form, made, &gathered.origin, output, &paths)?;
-        global.note(&format!("{count}, {}, written to {} ({})", bytes(total), output.display(), form.emit.name()));
-        Ok(if failed { Exit::Build } else { gathered.exit })
+        compiling.run(global)
     }
-}
-
-/// Examines the images, all of which have to be in state `input`.
-fn inputs<'g, 'k>(gathered: &'g Gathered<'k>) -> Result<Vec<Examined<'g, 'k>>> {
-    let epoch = if gathered.origin.abi.is_none_or(|abi| abi >= 9) { Epoch::From2026 } else { Epoch::From2023 };
-    let mut all = Vec::with_capacity(gathered.images.len());
-    for (image, label) in gathered.images.iter().zip(&gathered.labels) {
-        let examined = examine_image(image, epoch);
-        if examined.state != State::Input {
-            let message = format!(
-                "this is in state `{}`, and what is compiled is in state `input` (SYCL: errc::invalid)",
-                examined.state.name()
-            );
-            let error = Error::new(ErrorKind::Usage, message).context(label.clone());
-            return Err(error.with_remedy("select images with --state input"));
-        }
-        all.push(examined);
-    }
-    Ok(all)
-}
-
-/// Says which images are left out, and which options.
-fn tell(global: &Global, plans: &Plans<'_>, name: &dyn Fn(Unit) -> String) {
-    for (target, plan) in plans.each.iter().enumerate() {
-        let staying = plan.staying.iter().map(|(image, stay)| (*image, stay.to_string()));
-        let skipped = plan.skipped.iter().map(|(image, finding)| (*image, finding.message.clone()));
-        for (image, reason) in staying.chain(skipped) {
-            global.note(&format!("{} is left out: {reason}", name((image, target))));
-        }
-        tell_refused(global, &plan.refused_options);
-    }
-    for problem in &plans.problems {
-        global.error(&problem.error.clone().context(name((problem.image.unwrap_or(0), 0))));
-    }
-}
-
-/// Says which options the compilers do not get, with the numbers of the images that have them.
-pub fn tell_refused(global: &Global, refused: &BTreeMap<String, usize>) {
-    for (option, images) in refused {
-        global.note(&format!(
-            "option {} is not known to be harmless and was left out ({}; --trust-options gives it to the compiler)",
-            option.escape_debug(),
-            counted(*images, "image")
-        ));
-    }
-}
-
-fn is_offline(target: &Target) -> bool {
-    matches!(target.backend, Backend::Ocloc { .. })
 }
 
 /// Seconds that one image may take in one attempt.
@@ -266,14 +150,27 @@ impl CompilerArgs {
         Err(error.with_remedy(format!("say for which target: --for {CPU_SPEC}")))
     }
 
-    /// Runs jobs in worker processes; gives what was made, and whether some failed, which has been told.
-    ///
-    /// # Errors
-    /// `Environment` where the machine cannot compile at all.
-    pub fn run(
+    /// The compilers, with these options.
+    pub fn start<'c>(&'c self, global: &'c Global, offline: &'c OfflineArgs) -> Workers<'c> {
+        Workers { global, offline, args: self }
+    }
+}
+
+/// Compilers in worker processes.
+pub struct Workers<'c> {
+    global: &'c Global,
+    offline: &'c OfflineArgs,
+    args: &'c CompilerArgs,
+}
+
+impl DeviceCompiler for Workers<'_> {
+    fn engine(&self, target: &Target) -> Result<Engine> {
+        engine(target, self.offline)
+    }
+
+    fn run(
         &self,
-        global: &Global,
-        (targets, offline): (&[Target], &OfflineArgs),
+        targets: &[Target],
         jobs: Vec<Job<'_>>,
         name: &dyn Fn(Unit) -> String,
     ) -> Result<(Vec<Binary>, bool)> {
@@ -281,23 +178,23 @@ impl CompilerArgs {
             return Ok((Vec::new(), false));
         }
         if jobs.iter().any(|job| targets.get(job.target).is_some_and(|target| target.march().is_some())) {
-            self.install.apply()?;
+            self.args.install.apply()?;
         }
-        let timeout = Duration::from_secs(self.timeout.map_or(PATIENCE, |seconds| seconds.get() as u64));
-        let engines = targets.iter().map(|target| engine(target, offline)).collect::<Result<Vec<_>>>()?;
+        let timeout = Duration::from_secs(self.args.timeout.map_or(PATIENCE, |seconds| seconds.get() as u64));
+        let engines = targets.iter().map(|target| self.engine(target)).collect::<Result<Vec<_>>>()?;
         let order = CompileOptions {
             targets,
             engines: &engines,
-            settings: &|| Settings { timeout, ..settings(self.jobs) },
+            settings: &|| Settings { timeout, ..settings(self.args.jobs) },
             environment: &[],
             cache: None,
             shard: None,
             fold: false,
             share: false,
         };
-        let done = compile(global, &order, jobs, &mut Watched::new(global, &mut Watch::default(), name))?;
+        let done = compile(self.global, &order, jobs, &mut Watched::new(self.global, &mut Watch::default(), name))?;
         for failure in &done.failures {
-            global.error(&told(failure).context(name(failure.unit())));
+            self.global.error(&told(failure).context(name(failure.unit())));
         }
         let failed = !done.failures.is_empty();
         Ok((done.compiled, failed))

@@ -1,32 +1,15 @@
 //! `link`: how do images that need each other become one that needs nothing?
 
-use super::build::engine;
-use super::compile::{CompilerArgs, tell_refused};
+use super::compile::CompilerArgs;
 use super::device_config::DeviceConfigs;
 use super::emit::EmitArgs;
 use super::global::Global;
 use super::output::Output;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
-use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use sycl_bundle::build::plan::options_for;
-use sycl_bundle::build::target::{Backend, Target};
-use sycl_bundle::build::wanted::{self, Wanted, describe};
-use sycl_bundle::build::{Job, Step, Unit};
-use sycl_bundle::bundle::format::{Declared, Format};
-use sycl_bundle::bundle::image::{Image, State};
-use sycl_bundle::compat::fit::spec;
-use sycl_bundle::container::arena::Arena;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::emit;
-use sycl_bundle::files::gather::{Gathered, gather_code};
-use sycl_bundle::native::opencl_elf::spirv_of_object;
-use sycl_bundle::policy::rules::Recipe;
-use sycl_bundle::report::units::{bytes, counted};
-use sycl_bundle::rewrite::embed::FORMAT_NATIVE;
-use sycl_bundle::rewrite::link::{Input, Outcome, Providers, agree, executable, link, list_symbols};
-use sycl_bundle::spirv::link::Options;
+use sycl_bundle::error::{Exit, Result};
+use sycl_bundle::files::link::Linking;
 
 const AFTER_HELP: &str = "\
 All selected images become one: imports get the definitions that other images export, types and
@@ -103,324 +86,25 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global, _out: &mut Output) -> Result<Exit> {
         let form = self.form.form_for(&self.files, &self.output)?;
-        if self.targets.is_empty() {
+        let wanted = if self.targets.is_empty() {
             self.compiler.refuse()?;
-        }
-        let arena = Arena::with_limit(u64::MAX);
-        let mut gathered = gather_code(global, &self.files, &self.selection.selector()?, &arena)?;
-        if gathered.images.is_empty() && gathered.exit != Exit::Done {
-            // Why has been said.
-            return Ok(gathered.exit);
-        }
-        if self.each {
-            gathered.images.iter_mut().try_for_each(|image| list_symbols(&arena, image))?;
-        }
-        let options = Options { partial: self.partial };
-        let mut exit = gathered.exit;
-        let made = if !self.targets.is_empty() {
-            gathered.leave_out_copies(global)?;
-            let (images, failed) = self.on_device(global, &arena, &gathered)?;
-            exit = if failed { Exit::Build } else { exit };
-            if images.is_empty() {
-                return Ok(exit);
-            }
-            images
-        } else if self.each {
-            let (images, failed) = each(global, &arena, &gathered, &options);
-            exit = if failed { Exit::Build } else { exit };
-            images
+            Vec::new()
         } else {
-            match self.one(global, &arena, &gathered, &options) {
-                Ok(image) => vec![image],
-                Err(exit) => return Ok(exit),
-            }
+            self.compiler.targets(global, &self.configs, &self.targets)?
         };
-        let images = counted(made.len(), "image");
-        let inputs = std::mem::take(&mut gathered.files);
-        let paths: Vec<&std::path::Path> = self.files.iter().map(PathBuf::as_path).collect();
-        let total = emit::write_with_parts(global, &form, made, &gathered.origin, &self.output, &paths)?;
-        let from = counted(inputs.iter().map(|(_, count)| count).sum(), "image");
-        global.note(&format!(
-            "{images} of {from}, {}, written to {} ({})",
-            bytes(total),
-            self.output.display(),
-            form.emit.name()
-        ));
-        Ok(exit)
-    }
-
-    /// All images as one; the exit code where they cannot be, which has been told why.
-    fn one<'k>(
-        &self,
-        global: &Global,
-        arena: &'k Arena,
-        gathered: &Gathered<'k>,
-        options: &Options,
-    ) -> Result<Image<'k>, Exit> {
-        let inputs: Vec<Input<'_, '_>> = gathered
-            .images
-            .iter()
-            .zip(&gathered.labels)
-            .map(|(image, label)| Input { image, label, internal: self.internalize })
-            .collect();
-        match link(arena, &inputs, options) {
-            Ok(outcome) => {
-                tell(global, gathered, &outcome);
-                Ok(outcome.image)
-            }
-            Err(errors) => Err(tell_errors(global, &errors)),
-        }
-    }
-}
-
-/// Objects that become one executable.
-struct Group<'g, 'k> {
-    /// Place of the target.
-    target: usize,
-    /// Number of the executable.
-    number: usize,
-    objects: Vec<Input<'g, 'k>>,
-}
-
-impl Args {
-    /// Objects linked for devices: all of a target to one executable, or each with kernels to its own. Whether some could
-    /// not be.
-    fn on_device<'k>(
-        &self,
-        global: &Global,
-        arena: &'k Arena,
-        gathered: &Gathered<'k>,
-    ) -> Result<(Vec<Image<'k>>, bool)> {
         let offline = OfflineArgs { ocloc: self.ocloc.clone(), ..OfflineArgs::default() };
-        let wanted = self.compiler.targets(global, &self.configs, &self.targets)?;
-        let (groups, mut failed) = self.groups(global, gathered, &wanted)?;
-        let wanted = wanted::known(global, wanted, &|target| engine(target, &offline), false)?;
-        let targets: Vec<Target> = wanted.into_iter().map(|wanted| wanted.target).collect();
-        let (mut jobs, mut linked, mut refused) = (Vec::new(), HashMap::new(), BTreeMap::new());
-        for group in &groups {
-            let Some(target) = targets.get(group.target) else { continue };
-            let one = match target.backend {
-                Backend::Ocloc { ref device } => {
-                    spirv_of(arena, group).map(|image| (Step::Offline(device.clone()), image))
-                }
-                _ => Ok(driver_step(group)?),
-            };
-            let (step, image) = match one {
-                Ok(one) => one,
-                Err(errors) => {
-                    tell_errors(global, &errors);
-                    failed = true;
-                    continue;
-                }
-            };
-            let (compile, link) = options_for(target, &image, &self.recipe(&image));
-            for option in compile.refused.into_iter().chain(link.refused) {
-                let count: &mut usize = refused.entry(option).or_default();
-                *count = count.saturating_add(1);
-            }
-            let is_gpu = matches!(step, Step::Offline(_));
-            jobs.push(Job {
-                image: group.number,
-                target: group.target,
-                il: image.contents()?.into_owned().into(),
-                compile_options: if is_gpu { compile.kept } else { String::new() },
-                link_options: link.kept,
-                kernels: if is_gpu { image.kernels().into_iter().map(str::to_owned).collect() } else { Vec::new() },
-                step,
-            });
-            linked.insert(group.number, image);
-        }
-        tell_refused(global, &refused);
-        let name = |(number, target): Unit| {
-            let group = groups.iter().find(|group| group.number == number);
-            let label = group.and_then(|group| group.objects.first()).map_or("", |input| input.label);
-            match targets.get(target).filter(|_| targets.len() > 1) {
-                Some(target) => format!("{label} for {}", describe(target)),
-                None => label.to_owned(),
-            }
+        let linking = Linking {
+            files: &self.files,
+            selector: &self.selection.selector()?,
+            form: &form,
+            output: &self.output,
+            each: self.each,
+            partial: self.partial,
+            internalize: self.internalize,
+            link_options: self.link_options.as_deref().unwrap_or_default(),
+            trust_options: self.trust_options,
+            compiler: &self.compiler.start(global, &offline),
         };
-        let (binaries, failures) = self.compiler.run(global, (&targets, &offline), jobs, &name)?;
-        failed |= failures;
-        let mut binaries: HashMap<usize, Vec<u8>> =
-            binaries.into_iter().map(|binary| (binary.image, binary.bytes)).collect();
-        let mut made = Vec::new();
-        for group in &groups {
-            let Some(binary) = binaries.remove(&group.number) else { continue };
-            let image = match linked.remove(&group.number).filter(|image| image.format() == Format::SpirV) {
-                Some(image) => {
-                    let declared = Declared::from(FORMAT_NATIVE);
-                    Ok(Image { declared, stored: arena.keep(binary)?, ..image })
-                }
-                None => executable(arena, &group.objects, binary),
-            };
-            match image {
-                Ok(image) => made.push(Image { index: group.number, ..image }),
-                Err(errors) => {
-                    tell_errors(global, &errors);
-                    failed = true;
-                }
-            }
-        }
-        Ok((made, failed))
+        linking.run(global, wanted)
     }
-
-    /// Sorts objects by what they are linked to, and for which target. Whether an image needs what no object defines.
-    fn groups<'g, 'k>(
-        &self,
-        global: &Global,
-        gathered: &'g Gathered<'k>,
-        wanted: &[Wanted],
-    ) -> Result<(Vec<Group<'g, 'k>>, bool)> {
-        let labelled = gathered.images.iter().zip(&gathered.labels);
-        let all: Vec<Input<'g, 'k>> = labelled.map(|(image, label)| Input { image, label, internal: true }).collect();
-        for input in all.iter().filter(|input| input.image.state() != State::Object) {
-            if let Err(errors) = agree(std::slice::from_ref(input), State::Object) {
-                return Err(errors.into_iter().next().unwrap_or_else(|| Error::input("nothing to link")));
-            }
-        }
-        let is_for = |image: &Image<'_>, target: &Target| target.is_of(spec(image), image.compile_target());
-        for input in all.iter().filter(|input| !wanted.iter().any(|one| is_for(input.image, &one.target))) {
-            let target = input.image.compile_target().unwrap_or(spec(input.image));
-            global.note(&format!("{} is for {target}, and left out", input.label));
-        }
-        let providers = Providers::from_property_sets(&gathered.images);
-        let (mut groups, mut failed) = (Vec::new(), false);
-        for (target, wanted) in wanted.iter().enumerate() {
-            let mut own =
-                (0..all.len()).filter(|at| gathered.images.get(*at).is_some_and(|image| is_for(image, &wanted.target)));
-            let members = |places: &mut dyn Iterator<Item = usize>| -> Vec<Input<'g, 'k>> {
-                places.filter_map(|place| all.get(place).copied()).collect()
-            };
-            let Some(first) = own.next() else {
-                let message = format!("no object is for {} (SYCL: errc::invalid)", describe(&wanted.target));
-                let remedy = format!("`compile -t {}` makes objects for it", wanted.target.name);
-                return Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
-            };
-            let mut own = std::iter::once(first).chain(own);
-            if !self.each {
-                groups.push(Group { target, number: groups.len(), objects: members(&mut own) });
-                continue;
-            }
-            for at in own {
-                let Some(input) = all.get(at).filter(|input| !input.image.kernels().is_empty()) else { continue };
-                let needs = providers.needs(at);
-                for missing in &needs.missing {
-                    let error = Error::new(ErrorKind::Build, format!("nothing defines `{missing}`"));
-                    global.error(&error.context(input.label));
-                    failed = true;
-                }
-                if needs.missing.is_empty() {
-                    let objects = members(&mut std::iter::once(at).chain(needs.images));
-                    groups.push(Group { target, number: groups.len(), objects });
-                }
-            }
-        }
-        Ok((groups, failed))
-    }
-
-    /// Options for linking an image, by what it states and the command line says.
-    fn recipe(&self, image: &Image<'_>) -> Recipe {
-        let own =
-            |trusted: bool, text: &str| if trusted == self.trust_options { text.to_owned() } else { String::new() };
-        let said = self.link_options.as_deref().unwrap_or_default();
-        Recipe {
-            options: own(false, image.compile_options),
-            trusted_options: own(true, image.compile_options),
-            link_options: own(false, image.link_options),
-            trusted_link_options: format!("{} {said}", own(true, image.link_options)).trim().to_owned(),
-            native: true,
-            ..Recipe::default()
-        }
-    }
-}
-
-/// The step by which a driver links objects: the first, with the others.
-fn driver_step<'k>(group: &Group<'_, 'k>) -> Result<(Step<'k>, Image<'k>)> {
-    let wrong = || Error::input("nothing to link");
-    if let Err(errors) = agree(&group.objects, State::Object) {
-        return Err(errors.into_iter().next().unwrap_or_else(wrong));
-    }
-    let (first, others) = group.objects.split_first().ok_or_else(wrong)?;
-    let others = others.iter().map(|input| input.image.contents()).collect::<Result<Vec<_>>>()?;
-    Ok((Step::Link(others), first.image.clone()))
-}
-
-/// Links the SPIR-V of objects for a GPU.
-fn spirv_of<'k>(arena: &'k Arena, group: &Group<'_, 'k>) -> Result<Image<'k>, Vec<Error>> {
-    let mut modules = Vec::with_capacity(group.objects.len());
-    for Input { image, label, .. } in &group.objects {
-        let one = |error: Error| vec![error.context((*label).to_owned())];
-        let contents = image.contents().map_err(one)?;
-        let Some(module) = spirv_of_object(&contents) else {
-            let error = Error::new(ErrorKind::Usage, "this object holds no SPIR-V, and only its driver links it");
-            return Err(one(error.with_remedy("`compile` makes objects that can be linked here")));
-        };
-        let stored = arena.keep(module.to_vec()).map_err(one)?;
-        modules.push(Image { stored, declared: Declared::None, stated: None, ..(*image).clone() });
-    }
-    let inputs: Vec<Input<'_, '_>> =
-        modules.iter().zip(&group.objects).map(|(image, input)| Input { image, ..*input }).collect();
-    Ok(link(arena, &inputs, &Options { partial: false })?.image)
-}
-
-/// Errors of one kind that are shown; thousands of one cause tell no more.
-const SHOWN: usize = 100;
-
-/// Prints errors; gives the exit code of the first.
-fn tell_errors(global: &Global, errors: &[Error]) -> Exit {
-    let mut exit = None;
-    for error in errors.iter().take(SHOWN) {
-        let this = global.error(error);
-        exit.get_or_insert(this);
-    }
-    if errors.len() > SHOWN {
-        global.note(&format!("{} more errors", errors.len().saturating_sub(SHOWN)));
-    }
-    exit.unwrap_or(Exit::Build)
-}
-
-/// Says what was left out and what is open.
-fn tell(global: &Global, gathered: &Gathered<'_>, outcome: &Outcome<'_>) {
-    for folded in &outcome.linked.folded {
-        let label = |at: usize| gathered.labels.get(at).map_or("", String::as_str);
-        let (kept, dropped) = (label(folded.kept), label(folded.dropped));
-        global.detail(&format!("`{}` of {dropped} left out: that of {kept} is kept", folded.symbol));
-    }
-    for symbol in &outcome.linked.imports {
-        global.detail(&format!("`{symbol}` stays open"));
-    }
-    global.detail(&format!(
-        "{} resolved, {} open",
-        counted(outcome.linked.resolved, "import"),
-        outcome.linked.imports.len()
-    ));
-}
-
-/// Every image with imports linked with what defines them; the others as they are. Whether some could not be.
-fn each<'k>(global: &Global, arena: &'k Arena, gathered: &Gathered<'k>, options: &Options) -> (Vec<Image<'k>>, bool) {
-    let providers = Providers::from_property_sets(&gathered.images);
-    let label = |at: usize| gathered.labels.get(at).map_or("", String::as_str);
-    let mut made = Vec::with_capacity(gathered.images.len());
-    let mut failed = false;
-    for (at, image) in gathered.images.iter().enumerate() {
-        // What holds no kernel is there for those that import from it.
-        if image.imports().is_empty() || image.kernels().is_empty() {
-            made.push(image.clone());
-            continue;
-        }
-        let needs = providers.needs(at);
-        let mut inputs = vec![Input { image, label: label(at), internal: false }];
-        inputs.extend(needs.images.iter().filter_map(|need| {
-            Some(Input { image: gathered.images.get(*need)?, label: label(*need), internal: true })
-        }));
-        match link(arena, &inputs, options) {
-            Ok(outcome) => made.push(Image { index: image.index, ..outcome.image }),
-            Err(errors) => {
-                tell_errors(global, &errors);
-                failed = true;
-                made.push(image.clone());
-            }
-        }
-    }
-    (made, failed)
 }

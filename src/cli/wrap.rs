@@ -4,18 +4,11 @@ use super::emit::EmitArgs;
 use super::global::Global;
 use super::output::Output;
 use super::selection::TargetSelection;
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use sycl_bundle::bundle::image::Image;
-use sycl_bundle::container::arena::Arena;
+use std::path::PathBuf;
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::earlier::{self, Earlier};
-use sycl_bundle::files::emit::{self, Emit, OutputForm};
-use sycl_bundle::files::gather::gather;
+use sycl_bundle::files::emit;
+use sycl_bundle::files::gather::Wrapping;
 use sycl_bundle::files::table::Beside;
-use sycl_bundle::report::units::{bytes, counted};
-use sycl_bundle::rewrite::extract::{self, Names};
-use sycl_bundle::rewrite::prepare::{record_requirements, retarget};
 
 const AFTER_HELP: &str = "\
 Without --emit the form is told by the output's name: `.o` and `.obj` object, `.so` shared,
@@ -83,75 +76,8 @@ impl Args {
         }
         let beside = Beside { properties: self.properties, symbols: self.symbols };
         let target = self.as_target.as_deref().map(|target| emit::known_target(global, target)).transpose()?;
-        let arena = Arena::with_limit(u64::MAX);
-        let inputs = Inputs { files: &self.files, selection: &self.selection, beside: Some(&beside) };
-        inputs.write(global, &form, target.as_deref(), &self.output, &arena)
+        let selector = self.selection.selector()?;
+        let (files, beside, target) = (self.files.as_slice(), Some(&beside), target.as_deref());
+        Wrapping { files, selector: &selector, beside, target, form: &form, output: &self.output }.run(global)
     }
-}
-
-/// Inputs that are written in another form.
-pub struct Inputs<'w> {
-    /// The inputs.
-    pub files: &'w [PathBuf],
-    /// The selection among their images.
-    pub selection: &'w TargetSelection,
-    /// The files that belong to a bare module.
-    pub beside: Option<&'w Beside>,
-}
-
-impl Inputs<'_> {
-    /// Reads the inputs and writes the selected images in a form.
-    ///
-    /// # Errors
-    /// `Usage` where the output would replace an input; what cannot be read or written.
-    pub fn write<'k>(
-        &self,
-        global: &Global,
-        form: &OutputForm,
-        target: Option<&'k str>,
-        output: &Path,
-        arena: &'k Arena,
-    ) -> Result<Exit> {
-        let in_folder = (form.emit == Emit::Table && output.is_dir()).then(|| output.join(extract::TABLE));
-        let output = in_folder.as_deref().unwrap_or(output);
-        emit::check_output(form, self.files, output)?;
-        let mut gathered = gather(global, self.files, &self.selection.selector()?, self.beside, arena)?;
-        if gathered.images.is_empty() && gathered.exit != Exit::Done {
-            // Why has been said.
-            return Ok(gathered.exit);
-        }
-        if let Some(target) = target {
-            gathered.images.iter_mut().try_for_each(|image| retarget(arena, image, target))?;
-        }
-        // The runtime reads these, and refuses by them.
-        if matches!(form.emit, Emit::Object | Emit::Shared | Emit::Syclbin) {
-            gathered.images.iter_mut().try_for_each(|image| record_requirements(arena, image))?;
-        }
-        let twice = twice(&gathered.images);
-        if twice > 0 {
-            let images = counted(twice, "image");
-            global
-                .note(&format!("{images} of the same code, target and entries as another: each is written as it came"));
-        }
-        let mut earlier = Earlier::default();
-        if form.emit == Emit::Table {
-            let (stem, _) = emit::stem_and_folder(output);
-            let names: Vec<Names> =
-                gathered.images.iter().map(|image| Names::for_prepared(&stem, image.index, image)).collect();
-            let inputs: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
-            earlier = earlier::check(names.iter().flat_map(Names::all), output, &inputs)?;
-        }
-        let images = counted(gathered.images.len(), "image");
-        let total = emit::write(global, form, gathered.images, &gathered.origin, output)?;
-        let _ = earlier.clear(output);
-        global.note(&format!("{images}, {}, written to {} ({})", bytes(total), output.display(), form.emit.name()));
-        Ok(gathered.exit)
-    }
-}
-
-/// The number of images that say nothing that another one before them does not say.
-fn twice(images: &[Image<'_>]) -> usize {
-    let mut seen = HashSet::new();
-    let said = images.iter().map(|image| (image.target, image.compile_target(), &image.entries, image.stored));
-    said.filter(|said| !seen.insert(*said)).count()
 }

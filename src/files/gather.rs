@@ -2,6 +2,7 @@
 //!
 //! Inputs are read one by one and closed again, packages are not even on the disk; so what is selected is copied.
 
+use super::emit::{self, Emit, OutputForm};
 use super::input::Spooled;
 use super::table::Beside;
 use super::{ReadOptions, each_file_with, report_problems};
@@ -11,9 +12,12 @@ use crate::container::Kind;
 use crate::container::arena::Arena;
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::report::FileFacts;
+use crate::report::units::{bytes, counted};
+use crate::rewrite::extract::TABLE;
 use crate::rewrite::{join, prepare};
 use crate::select::Selector;
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 /// The origin of images, as far as it is known.
 #[derive(Debug, Default)]
@@ -215,4 +219,64 @@ impl Gathering<'_> {
             }
         }
     }
+}
+
+/// Inputs whose images are written in another form: what `wrap` does.
+pub struct Wrapping<'w> {
+    /// The inputs.
+    pub files: &'w [PathBuf],
+    /// The selection among their images.
+    pub selector: &'w Selector,
+    /// The files that belong to a bare module.
+    pub beside: Option<&'w Beside>,
+    /// The target that all images are said to be for.
+    pub target: Option<&'w str>,
+    /// The form of the output.
+    pub form: &'w OutputForm,
+    /// The file to write, or a folder for a table.
+    pub output: &'w Path,
+}
+
+impl Wrapping<'_> {
+    /// Reads the inputs, writes the selected images and says so.
+    ///
+    /// # Errors
+    /// `Usage` where the output would replace an input; what cannot be read or written.
+    pub fn run(&self, reporter: &dyn Reporter) -> Result<Exit> {
+        let form = self.form;
+        let in_folder = (form.emit == Emit::Table && self.output.is_dir()).then(|| self.output.join(TABLE));
+        let output = in_folder.as_deref().unwrap_or(self.output);
+        emit::check_output(form, self.files, output)?;
+        let arena = Arena::with_limit(u64::MAX);
+        let mut gathered = gather(reporter, self.files, self.selector, self.beside, &arena)?;
+        if gathered.images.is_empty() && gathered.exit != Exit::Done {
+            // Why has been said.
+            return Ok(gathered.exit);
+        }
+        if let Some(target) = self.target {
+            gathered.images.iter_mut().try_for_each(|image| prepare::retarget(&arena, image, target))?;
+        }
+        // The runtime reads these, and refuses by them.
+        if matches!(form.emit, Emit::Object | Emit::Shared | Emit::Syclbin) {
+            gathered.images.iter_mut().try_for_each(|image| prepare::record_requirements(&arena, image))?;
+        }
+        let twice = twice(&gathered.images);
+        if twice > 0 {
+            let images = counted(twice, "image");
+            reporter
+                .note(&format!("{images} of the same code, target and entries as another: each is written as it came"));
+        }
+        let images = counted(gathered.images.len(), "image");
+        let inputs: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
+        let total = emit::write_with_parts(reporter, form, gathered.images, &gathered.origin, output, &inputs)?;
+        reporter.note(&format!("{images}, {}, written to {} ({})", bytes(total), output.display(), form.emit.name()));
+        Ok(gathered.exit)
+    }
+}
+
+/// The number of images that say nothing that another one before them does not say.
+fn twice(images: &[Image<'_>]) -> usize {
+    let mut seen = HashSet::new();
+    let said = images.iter().map(|image| (image.target, image.compile_target(), &image.entries, image.stored));
+    said.filter(|said| !seen.insert(*said)).count()
 }

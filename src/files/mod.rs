@@ -5,12 +5,16 @@
 //! Files are independent: each is opened, read, examined, handed on and closed before the next, so that memory follows
 //! the largest file and not their sum. That holds for the files inside packages, folders and processes too.
 
+pub mod compile;
 pub mod compiled;
 pub mod earlier;
 pub mod emit;
 mod expand;
+pub mod extract;
+pub mod filter;
 pub mod gather;
 pub mod input;
+pub mod link;
 pub mod linked;
 pub mod package;
 pub mod sources;

@@ -1,17 +1,16 @@
 //! What did `extract` write?
 
-use super::document::{self, Form, Sink};
-use super::json::{SchemaVersion, put, writer::text};
+use super::document::{Document, Form, Sink};
+use super::json::{SchemaVersion, writer::text};
 use super::units::{bytes, counted};
 use crate::error::Result;
 use crate::rewrite::extract::{Names, TABLE};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::io::Write;
 
 /// The JSON Schema of the document.
 pub fn schema() -> String {
-    super::json::schema::<Document<'_>>()
+    super::json::schema::<Extracted>()
 }
 
 /// The files of one image.
@@ -34,53 +33,38 @@ pub struct Written {
 }
 
 /// The files that images were written to.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle extract --format json")]
-struct Document<'a> {
+pub struct Extracted {
     /// The version of the form.
     schema_version: SchemaVersion,
     /// The file that was read.
-    path: &'a str,
+    path: String,
     /// The folder of the files.
-    folder: &'a str,
+    folder: String,
     /// The name of the table that lists them, in the folder.
-    table: &'a str,
+    table: &'static str,
     /// The images.
-    images: &'a [Written],
+    images: Vec<Written>,
 }
 
-/// Writes the list as one JSON document.
-///
-/// # Errors
-/// `Io` where the writer fails.
-pub(super) fn json(out: &mut impl Write, path: &str, folder: &str, images: &[Written]) -> Result<()> {
-    put(out, &(text(&Document { schema_version: SchemaVersion, path, folder, table: TABLE, images }) + "\n"))
+impl Extracted {
+    /// Lists the images of the file at `path` that a folder holds.
+    pub fn new(path: String, folder: String, images: Vec<Written>) -> Extracted {
+        Extracted { schema_version: SchemaVersion, path, folder, table: TABLE, images }
+    }
+
+    /// The list in a sentence.
+    pub fn summary(&self) -> String {
+        let total = self.images.iter().map(|entry| entry.bytes).sum();
+        let members = self.images.iter().any(|entry| entry.member.is_some());
+        let images = counted(self.images.len(), if members { "member" } else { "image" });
+        format!("{images}, {}, written to {}", bytes(total), self.folder)
+    }
 }
 
-/// The list in a sentence.
-pub fn summary(folder: &str, written: &[Written]) -> String {
-    let total = written.iter().map(|entry| entry.bytes).sum();
-    let members = written.iter().any(|entry| entry.member.is_some());
-    let images = counted(written.len(), if members { "member" } else { "image" });
-    format!("{images}, {}, written to {folder}", bytes(total))
-}
-
-/// Images that were written to a folder.
-pub struct Extracted<'a> {
-    /// The file that was read.
-    pub path: &'a str,
-    /// The folder.
-    pub folder: &'a str,
-    /// The images.
-    pub images: &'a [Written],
-}
-
-impl document::Document for Extracted<'_> {
+impl Document for Extracted {
     fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
-        if form == Form::Json {
-            let Extracted { path, folder, images } = *self;
-            return json(&mut out.documents(), path, folder, images);
-        }
-        Ok(())
+        if form == Form::Json { out.made(&text(self)) } else { Ok(()) }
     }
 }

@@ -5,6 +5,7 @@
 
 use super::json::ImageProblem;
 use super::json::tests::against;
+use super::json::writer::text;
 use super::{built, cache, clones, doctor, edited, extracted, filtered};
 use crate::compat::finding::RuleId;
 use crate::rewrite::extract::Names;
@@ -84,10 +85,9 @@ fn files_that_are_written() {
     prove(&edited::schema(), &document.to_json(), "bytes_after");
 
     let names = Names { code: "a.spv".to_owned(), properties: Some("a.prop".to_owned()), symbols: None };
-    let written = [extracted::Written { path: "a".to_owned(), index: 0, member: None, bytes: 9, names }];
-    let mut document = Vec::new();
-    extracted::json(&mut document, "a", "out", &written).unwrap();
-    prove(&extracted::schema(), std::str::from_utf8(&document).unwrap(), "images");
+    let written = vec![extracted::Written { path: "a".to_owned(), index: 0, member: None, bytes: 9, names }];
+    let document = extracted::Extracted::new("a".to_owned(), "out".to_owned(), written);
+    prove(&extracted::schema(), &text(&document), "images");
 }
 
 #[test]

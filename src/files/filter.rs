@@ -1,0 +1,219 @@
+//! `filter`: which modules does the compiler of one device get?
+
+use super::earlier::{self, Earlier};
+use super::emit::{self, Emit, OutputForm};
+use super::gather::{Gathered, gather};
+use super::linked::{Linked, Target};
+use super::sources::same_file;
+use crate::bundle::Bundle;
+use crate::bundle::format::Declared;
+use crate::bundle::image::Image;
+use crate::compat::aspects::Code;
+use crate::compat::engine::objections;
+use crate::compat::examine::{Examined, examine, examine_images};
+use crate::compat::finding::Finding;
+use crate::compat::fit::Subject;
+use crate::compat::gate::codes;
+use crate::container::Host;
+use crate::container::arena::Arena;
+use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
+use crate::report::edited::Edited;
+use crate::report::filtered::{Emptied, Filtered, Output, Reason};
+use crate::report::json::SchemaVersion;
+use crate::rewrite::empty::empty;
+use crate::rewrite::extract::Names;
+use crate::rewrite::image_data::out_image;
+use crate::rewrite::prepare;
+use crate::select::Selector;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// An output that is asked for.
+pub struct Wanted<'t> {
+    /// The file to write.
+    pub path: PathBuf,
+    /// The targets; none where all images stay.
+    pub subjects: Vec<Subject<'t>>,
+    /// The form of the file.
+    pub form: OutputForm,
+}
+
+/// Inputs whose modules are to become empty where a target cannot run them.
+pub struct Filtering<'f> {
+    /// The inputs.
+    pub files: &'f [PathBuf],
+    /// The selection among their images.
+    pub selector: &'f Selector,
+    /// Whether the signature of a Windows file may go.
+    pub drop_signature: bool,
+}
+
+impl Filtering<'_> {
+    /// Checks that no output would replace an input or another output.
+    ///
+    /// # Errors
+    /// `Usage` where one would, `Environment` where one cannot be written.
+    pub fn check(files: &[PathBuf], wanted: &[Wanted<'_>]) -> Result<()> {
+        let usage = |message: String, remedy: &str| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
+        for (at, one) in wanted.iter().enumerate() {
+            emit::check_place(Some(one.form.emit), &one.path)?;
+            if files.iter().any(|file| same_file(file, &one.path)) {
+                return usage(format!("`{}` would replace an input", one.path.display()), "name another file");
+            }
+            // The parts of a table are named after it.
+            let tables = |other: &Wanted<'_>| other.form.emit == Emit::Table && one.form.emit == Emit::Table;
+            let same = |other: &Wanted<'_>| {
+                let beside = emit::stem_and_folder(&other.path) == emit::stem_and_folder(&one.path);
+                other.path == one.path || beside && tables(other)
+            };
+            if wanted.iter().take(at).any(same) {
+                let message = format!("`{}` and another output are of the same name", one.path.display());
+                return usage(message, "give each a name of its own");
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the outputs. Gives what became of each, and of a copy of a linked file how it was changed.
+    ///
+    /// # Errors
+    /// What cannot be read, selected or written.
+    pub fn run(&self, reporter: &dyn Reporter, wanted: &[Wanted<'_>]) -> Result<(Filtered, Vec<Edited>, Exit)> {
+        let mut filtered = Filtered {
+            schema_version: SchemaVersion,
+            inputs: self.files.iter().map(|path| path.display().to_string()).collect(),
+            outputs: Vec::new(),
+        };
+        let mut exit = Exit::Done;
+        let (copies, others): (Vec<_>, Vec<_>) = wanted.iter().partition(|one| one.form.emit == Emit::Embed);
+        if !others.is_empty() {
+            exit = self.write(reporter, &others, &mut filtered)?;
+        }
+        let mut edited = Vec::new();
+        for copy in copies {
+            let (done, of_copy) = self.copy(reporter, copy, &mut filtered)?;
+            edited.push(done);
+            exit = if exit == Exit::Done { of_copy } else { exit };
+        }
+        Ok((filtered, edited, exit))
+    }
+
+    /// Writes what is made of the images alone.
+    fn write(&self, reporter: &dyn Reporter, wanted: &[&Wanted<'_>], filtered: &mut Filtered) -> Result<Exit> {
+        let arena = Arena::with_limit(u64::MAX);
+        let Gathered { images, origin, exit, epoch, .. } = gather(reporter, self.files, self.selector, None, &arena)?;
+        if images.is_empty() && exit != Exit::Done {
+            // Why has been said.
+            return Ok(exit);
+        }
+        let examined = examine_images(&images, epoch);
+        let codes = codes(&examined);
+        let mut ready = Vec::new();
+        let inputs: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
+        // All is made and checked before the first output is written.
+        for one in wanted {
+            let findings = judged(&examined, &codes, one);
+            let made = images
+                .iter()
+                .zip(&findings)
+                .map(|(image, findings)| if findings.is_empty() { Ok(image.clone()) } else { emptied(&arena, image) });
+            let made = made.collect::<Result<Vec<Image<'_>>>>()?;
+            let mut earlier = Earlier::default();
+            if one.form.emit == Emit::Table {
+                let (stem, _) = emit::stem_and_folder(&one.path);
+                let names: Vec<Names> =
+                    made.iter().map(|image| Names::for_prepared(&stem, image.index, image)).collect();
+                earlier = earlier::check(names.iter().flat_map(Names::all), &one.path, &inputs)?;
+            }
+            ready.push((one, made, findings, earlier));
+        }
+        for (one, made, findings, earlier) in ready {
+            let bytes = emit::write(reporter, &one.form, made, &origin, &one.path)?;
+            let _ = earlier.clear(&one.path);
+            filtered.outputs.push(result(one, &examined, &findings, bytes));
+        }
+        Ok(exit)
+    }
+
+    /// Writes a copy of a linked file.
+    fn copy(&self, reporter: &dyn Reporter, wanted: &Wanted<'_>, filtered: &mut Filtered) -> Result<(Edited, Exit)> {
+        let [file] = self.files else {
+            let error = Error::new(ErrorKind::Usage, "a linked file makes an output of its own");
+            return Err(error.with_remedy("filter linked files one by one, or choose another form with --emit"));
+        };
+        let target = Target {
+            output: wanted.path.clone(),
+            in_place: false,
+            drop_signature: self.drop_signature,
+            keep_layout: false,
+        };
+        let linked = Linked::open(file, &target)?;
+        let arena = Arena::with_limit(u64::MAX);
+        let host = Host::read(linked.bytes()).context(|| linked.name())?;
+        let bundle = Bundle::read(&host).context(|| linked.name())?;
+        // What is known of tens of thousands of kernels goes before the file is read again.
+        let (made, drop, output) = {
+            let images = self.selector.keep(examine(&bundle))?;
+            let codes = codes(&images);
+            let findings = judged(&images, &codes, wanted);
+            let gone: Vec<&Examined<'_, '_>> =
+                images.iter().zip(&findings).filter(|(_, found)| !found.is_empty()).map(|(image, _)| image).collect();
+            let made = gone.iter().map(|image| {
+                let own = prepare::copy(&arena, image, false)?;
+                emptied(&arena, &own).context(|| format!("image {}", image.image.index))
+            });
+            let made = made.collect::<Result<Vec<Image<'_>>>>()?;
+            let drop: HashSet<usize> = gone.iter().map(|image| image.image.index).collect();
+            (made, drop, result(wanted, &images, &findings, 0))
+        };
+        let add: Vec<_> = made.iter().map(out_image).collect();
+        let (done, exit) = linked.edit(reporter, &target, &drop, &add, false)?;
+        let bytes = std::fs::metadata(&wanted.path).map_or(0, |metadata| metadata.len());
+        filtered.outputs.push(Output { bytes, ..output });
+        Ok((done, exit))
+    }
+}
+
+/// Reasons against each image; none where all stay.
+fn judged(images: &[Examined<'_, '_>], codes: &[Code], wanted: &Wanted<'_>) -> Vec<Vec<Finding>> {
+    if wanted.subjects.is_empty() {
+        return images.iter().map(|_| Vec::new()).collect();
+    }
+    objections(images, codes, &wanted.subjects)
+}
+
+/// The image with an empty payload.
+fn emptied<'k>(arena: &'k Arena, image: &Image<'k>) -> Result<Image<'k>> {
+    let contents = image.contents()?;
+    let stored = arena.keep(empty(&contents, image.format_of(&contents))?)?;
+    let declared = if image.compression().is_some() { Declared::None } else { image.declared };
+    Ok(Image { stored, declared, ..image.clone() })
+}
+
+fn result(wanted: &Wanted<'_>, images: &[Examined<'_, '_>], findings: &[Vec<Finding>], bytes: u64) -> Output {
+    let with_code = images.iter().zip(findings).filter(|(_, found)| found.is_empty());
+    let have: HashSet<&str> = with_code.flat_map(|(image, _)| &image.kernels).map(String::as_str).collect();
+    let emptied: Vec<Emptied> = images
+        .iter()
+        .zip(findings)
+        .filter(|(_, found)| !found.is_empty())
+        .map(|(image, found)| Emptied {
+            image: image.image.index,
+            kernels: image.kernels.clone(),
+            findings: found.iter().map(Reason::new).collect(),
+        })
+        .collect();
+    let mut seen = HashSet::new();
+    let lost = emptied.iter().flat_map(|one| &one.kernels).map(String::as_str);
+    let lost: Vec<String> =
+        lost.filter(|kernel| !have.contains(kernel) && seen.insert(*kernel)).map(str::to_owned).collect();
+    Output {
+        output: wanted.path.display().to_string(),
+        emit: wanted.form.emit.name(),
+        targets: wanted.subjects.iter().map(|subject| subject.target.name.clone()).collect(),
+        images: images.len(),
+        emptied,
+        kernels_without_code: lost,
+        bytes,
+    }
+}
