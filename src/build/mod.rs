@@ -42,6 +42,7 @@ pub mod failure;
 pub mod fold;
 pub mod harvest;
 pub mod inventory;
+pub mod live;
 mod memory;
 #[cfg(feature = "drivers")]
 pub mod nvidia;

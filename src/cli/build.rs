@@ -9,7 +9,7 @@ use super::device_config::DeviceConfigs;
 use super::driver::InstallArgs;
 use super::emit::EmitArgs;
 use super::global::Global;
-use super::output::{self, Output, SUMMARY, forms};
+use super::output::{Output, SUMMARY, forms};
 use super::policy_file::PolicyFile;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
@@ -29,6 +29,7 @@ use sycl_bundle::policy::rules::{Rule, RuleSettings, Rules};
 use sycl_bundle::report::batch::Batch;
 use sycl_bundle::report::costs::{self, Temps, Trace, Watch};
 use sycl_bundle::report::document::Form;
+use sycl_bundle::report::text::documented;
 
 /// Compile images ahead of time and put the native code where the SYCL runtime finds it
 #[derive(Debug, clap::Args)]
@@ -440,7 +441,7 @@ impl RecordArgs {
     /// `Environment` where it cannot be written, or a file of `--save-temps` could not be.
     pub fn traced(&self, watch: &mut Watch<'_>) -> Result<()> {
         if let (Some(path), Some(text)) = (&self.time_trace, watch.trace()) {
-            write_atomically(path, output::documented(&text).as_bytes(), None)?;
+            write_atomically(path, documented(&text).as_bytes(), None)?;
         }
         watch.error.take().map_or(Ok(()), Err)
     }
@@ -458,7 +459,7 @@ impl RecordArgs {
     ) -> Result<()> {
         let Some(path) = &self.report else { return Ok(()) };
         let costs = batch.costs(watch, done, inputs);
-        write_atomically(path, output::documented(&costs.to_json()).as_bytes(), None).map(drop)
+        write_atomically(path, documented(&costs.to_json()).as_bytes(), None).map(drop)
     }
 }
 

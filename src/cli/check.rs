@@ -1,30 +1,26 @@
 //! `check`: does the device code run on targets, and keep to what is declared?
 
-mod baseline;
-mod gate;
-mod link;
-
-pub use crate::cli::policy_file::{AppliedPolicy, PolicyArgs};
-pub use baseline::read as read_baseline;
-pub use gate::{linked_elsewhere, resolve_targets, spelled_targets};
-
-use super::device_config::{Named, named_targets as named_by};
+use super::device_config::{DeviceConfigs, LiveTargets};
 use super::global::Global;
-use super::output::{Output, forms};
+use super::output::{NameList, Output, forms};
+use super::policy_file::PolicyArgs;
 use super::selection::Selection;
 use std::path::PathBuf;
 use sycl_bundle::bundle::aspect;
 use sycl_bundle::compat::aspects::Aspect;
+use sycl_bundle::compat::gate::proof::Depth;
 use sycl_bundle::device::near;
+use sycl_bundle::device::resolve::{Named, named_targets};
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::each_file;
+use sycl_bundle::files::check::{Gate, known_findings, link, warn};
 use sycl_bundle::report::check as report;
-use sycl_bundle::report::check::Verdict;
-use sycl_bundle::report::check::aspects::{AspectCheck, Questions};
+use sycl_bundle::report::check::aspects::Questions;
 use sycl_bundle::report::document::Form;
-use sycl_bundle::report::json::FileProblem;
+use sycl_bundle::report::gate::findings::{require_targets, spelled_targets};
+use sycl_bundle::report::gate::{self, TargetFindings};
+use sycl_bundle::select::Selector;
 
 const AFTER_HELP: &str = "\
 With -t: of each kernel the image that the runtime would choose on the target, and whether that
@@ -88,10 +84,52 @@ pub struct Args {
     #[arg(long)]
     schema: bool,
     #[command(flatten)]
-    gate: gate::GateArgs,
+    gate: GateArgs,
     // Last, for the heading it opens.
     #[command(flatten)]
     selection: Selection,
+}
+
+/// The flags of the gate.
+#[derive(Debug, clap::Args)]
+struct GateArgs {
+    /// The targets that each kernel must run on, as `targets` lists them, in any spelling (repeatable); by default
+    /// those of the policy
+    #[arg(short = 't', long = "target", visible_alias = "for", value_name = "TARGET,...", value_delimiter = ',',
+          conflicts_with_all = ["declared", "external"])]
+    targets: Vec<String>,
+    /// The image that the runtime chooses must be compiled for the target already
+    #[arg(long, conflicts_with_all = ["declared", "fixed_targets", "external"])]
+    require_native: bool,
+    /// Print the names of kernels alone that do not run on every target or may not, one a line, for `grep` and scripts;
+    /// mangled with --no-demangle
+    #[arg(long, conflicts_with_all = ["format", "declared", "fixed_targets", "external", "link"])]
+    names: bool,
+    /// End with 1 where the verdict is unknown too
+    #[arg(long)]
+    strict: bool,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    /// Print a policy that uses every key, and end
+    #[arg(long)]
+    example_policy: bool,
+    #[command(flatten)]
+    baseline: BaselineArgs,
+    #[command(flatten)]
+    configs: DeviceConfigs,
+    #[command(flatten)]
+    live: LiveTargets,
+}
+
+/// The flags about known findings.
+#[derive(Debug, clap::Args)]
+struct BaselineArgs {
+    /// Findings of this file are known and do not fail; those that are gone are told
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["declared", "fixed_targets", "external"])]
+    baseline: Option<PathBuf>,
+    /// Write all findings to this file, and fail for none of them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "declared", "fixed_targets", "external"])]
+    write_baseline: Option<PathBuf>,
 }
 
 /// The forms of the output.
@@ -116,7 +154,9 @@ impl Args {
             return out.schema(sycl_bundle::policy::EXAMPLE);
         }
         if self.link {
-            return link::run(global, (&self.files, &self.selection.selector()?), self.format, self.gate.strict, out);
+            let (linked, exit) = link(global, (&self.files, &self.selection.selector()?), self.gate.strict)?;
+            out.put(self.format, &linked)?;
+            return Ok(exit);
         }
         if self.declared.is_none() && self.fixed_targets.is_empty() && !self.external {
             return self.gate.run(global, &self.files, self.selection.selector()?, self.format, out);
@@ -133,31 +173,17 @@ impl Args {
         let targets = table.as_ref().map_or_else(|| Ok(Vec::new()), |table| self.targets(global, table))?;
         let declared = self.declared.as_deref().map(aspects).transpose()?;
         let selector = self.selection.selector()?;
-        let mut check = AspectCheck::default();
-        let mut problems: Vec<FileProblem> = Vec::new();
-        let exit = each_file(global, &self.files, &selector, |facts| {
-            sycl_bundle::files::report_problems(global, facts);
-            problems.extend(facts.problems.iter().map(|problem| FileProblem::new(facts.path, problem)));
-            check.add(facts);
-            Ok(())
-        })?;
         let questions = Questions { declared: declared.as_deref(), external: self.external, targets: &targets };
-        let warnings = check.warnings(&questions, exit != Exit::Input, &|kernel| selector.takes_kernel(kernel));
-        let answers = warnings.answers();
-        out.put(self.format, &report::Answers { answers: &answers, problems: &problems })?;
-        let fails = match report::verdict(&answers) {
-            Verdict::Incompatible => true,
-            Verdict::Unknown => self.gate.strict,
-            Verdict::Compatible => false,
-        };
-        Ok(if exit == Exit::Done && fails { Exit::No } else { exit })
+        let (answers, exit) = warn(global, (&self.files, &selector), &questions, self.gate.strict)?;
+        out.put(self.format, &answers)?;
+        Ok(exit)
     }
 
     /// The fixed targets that are named, each once; with `-t` those of both lists, which are what is compiled for.
     fn targets<'t>(&self, global: &Global, table: &'t TargetTable) -> Result<Vec<&'t Target>> {
         let named = |spellings: &[String]| -> Result<Vec<&'t Target>> {
             let mut targets: Vec<&'t Target> = Vec::new();
-            for Named { target, .. } in named_by(global, table, spellings)? {
+            for Named { target, .. } in named_targets(global, table, spellings)? {
                 if !targets.iter().any(|known| known.name == target.name) {
                     targets.push(target);
                 }
@@ -177,6 +203,55 @@ impl Args {
             }
         }
         Ok(targets)
+    }
+}
+
+impl GateArgs {
+    /// Judges the files.
+    fn run(
+        &self,
+        global: &Global,
+        files: &[PathBuf],
+        selector: Selector,
+        format: Form,
+        out: &mut Output,
+    ) -> Result<Exit> {
+        let mut table = self.configs.table(global)?;
+        let mut targets = self.targets.clone();
+        targets.extend(self.live.add(global, &mut table)?);
+        let held = self.policy.load(global, &table)?;
+        let (known, written) = (self.baseline.baseline.as_deref(), self.baseline.write_baseline.as_deref());
+        let baseline = known_findings(known, written, files)?;
+        let named = spelled_targets(global, &table, &targets)?;
+        let policy = held.as_ref().map(|held| &held.policy);
+        let targets = require_targets(global, named, policy, &table, self.require_native)?;
+        // What is shown of a few kernels is looked for in these alone; which they are, a baseline decides later.
+        let depth = match format {
+            Form::Table | Form::Markdown if known.is_none() && written.is_none() => Depth::First(gate::EXAMPLES),
+            Form::Matrix => Depth::First(0),
+            _ => Depth::All,
+        };
+        let gate = Gate {
+            files,
+            selector,
+            targets,
+            policy: held.as_ref(),
+            baseline,
+            write_baseline: written,
+            depth,
+            names: global.names(),
+            strict: self.strict,
+        };
+        let (judged, exit) = gate.judge(global)?;
+        if self.names {
+            let mut list = NameList::new(global.names());
+            let findings = judged.targets.iter().flat_map(TargetFindings::findings);
+            let counting = findings.filter(|one| one.found.excused.is_none() && !one.found.kernel.is_empty());
+            counting.into_iter().try_for_each(|one| list.put(one.found.kernel, out))?;
+        } else {
+            out.put(format, &judged)?;
+        }
+        Ok(exit)
     }
 }
 

@@ -1,15 +1,12 @@
 //! Which targets does the user add?
 
-use super::devices::probed;
 use super::global::Global;
-use super::live::Live;
+use super::live;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::aspect;
 use sycl_bundle::device;
-use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::device::table::{Added, TargetTable};
-use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, Result};
 use sycl_bundle::files::input::Input;
 use sycl_bundle::report::devices::profile;
@@ -70,9 +67,9 @@ impl LiveTargets {
         if self.devices.is_empty() {
             return Ok(Vec::new());
         }
-        let live = Live::find_for(global, &self.devices)?;
+        let live = live::find(global, &self.devices)?;
         let listed = self.devices.iter().map(|wanted| live.choose(wanted)).collect::<Result<Vec<_>>>()?;
-        let probes = probed(global, &live, &listed)?;
+        let probes = live.probe(global, &live::settings(None), &listed)?;
         let aspects: Vec<&str> = aspect::names().collect();
         let mut names = Vec::new();
         for (place, device) in &listed {
@@ -86,35 +83,6 @@ impl LiveTargets {
         }
         Ok(names)
     }
-}
-
-/// A target that the user names, and the instruction set that the spelling tells with it.
-#[derive(Debug, Clone, Copy)]
-pub struct Named<'t> {
-    /// The target.
-    pub target: &'t Target,
-    /// Of a CPU's spelling: its instruction set.
-    pub march: Option<CpuArch>,
-}
-
-/// The targets that spellings mean, each once; what is to be known of a spelling is said.
-///
-/// # Errors
-/// `Usage` where one means none.
-pub fn named_targets<'t>(global: &Global, table: &'t TargetTable, spellings: &[String]) -> Result<Vec<Named<'t>>> {
-    let mut named: Vec<Named<'t>> = Vec::new();
-    for spelling in spellings.iter().filter(|spelling| !spelling.trim().is_empty()) {
-        let found = table.resolve(spelling)?;
-        if let Some(note) = &found.note {
-            global.note(note);
-        }
-        for target in found.targets {
-            if !named.iter().any(|known| known.target.name == target.name && known.march == found.march) {
-                named.push(Named { target, march: found.march });
-            }
-        }
-    }
-    Ok(named)
 }
 
 /// Adds the definitions of a file to a table.

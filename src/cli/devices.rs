@@ -1,19 +1,15 @@
 //! `devices`: which live OpenCL devices are there, and what can they do?
 
 use super::global::Global;
-use super::live::{Live, settings};
+use super::live::{find, settings};
 use super::output::{ANSWER, Output, forms};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-use sycl_bundle::build::Settings;
-use sycl_bundle::build::probe::{Probes, probe, subjects};
-use sycl_bundle::build::query::sycl::answers;
-use sycl_bundle::build::query::{Query, Question, ask};
+use sycl_bundle::build::live::Listed;
+use sycl_bundle::build::probe::Probes;
 use sycl_bundle::device::selector::VARIABLE;
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::write::write_atomically;
 use sycl_bundle::report::devices::{self as page, DeviceList};
-use sycl_bundle::report::devices::{BuiltIn, Listed};
 use sycl_bundle::report::document::Form;
 
 const HELP: &str = "\
@@ -85,7 +81,7 @@ impl Args {
             return out.schema(&page::schema());
         }
         self.devices.append(&mut self.named);
-        let live = Live::find_for(global, &self.devices)?;
+        let live = find(global, &self.devices)?;
         for problem in &live.inventory.problems {
             global.note(problem);
         }
@@ -104,16 +100,16 @@ impl Args {
             global.note(&format!("{VARIABLE} hides {hidden} more; `--all` lists them"));
         }
         if let Some(path) = &self.save {
-            let probes = if self.no_probe { Vec::new() } else { probed(global, &live, &listed)? };
+            let probes = if self.no_probe { Vec::new() } else { live.probe(global, &settings(None), &listed)? };
             return save(global, path, &listed, &probes, out);
         }
-        let probes = if self.probe { probed(global, &live, &listed)? } else { Vec::new() };
+        let probes = if self.probe { live.probe(global, &settings(None), &listed)? } else { Vec::new() };
         if self.probe && probes.is_empty() {
             let error = Error::new(ErrorKind::Environment, "no device takes SPIR-V");
             return Err(error.with_remedy("`devices` lists what each takes"));
         }
-        let mut exit = Exit::Done;
-        let kernels = self.kernels.then(|| built_in(global, &live, &listed, &mut exit)).transpose()?;
+        let kernels = self.kernels.then(|| live.built_in(global, &settings(None), &listed)).transpose()?;
+        let (kernels, exit) = kernels.map_or((None, Exit::Done), |(kernels, exit)| (Some(kernels), exit));
         if kernels.as_ref().is_some_and(Vec::is_empty) && self.format == Form::Table {
             global.note("no device has built-in kernels");
             return Ok(exit);
@@ -128,25 +124,6 @@ impl Args {
         out.put(self.format, &shown)?;
         Ok(exit)
     }
-}
-
-/// The longest that a driver may take for one small kernel.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Probes the drivers of devices, by place. A device that takes no SPIR-V is not asked.
-pub fn probed(global: &Global, live: &Live, listed: &[Listed<'_>]) -> Result<Vec<(usize, Probes)>> {
-    let mut found = Vec::new();
-    for (place, device) in listed {
-        if !device.takes_spirv() {
-            global.note(&format!("{}: takes no SPIR-V, so there is nothing to probe", device.name));
-            continue;
-        }
-        let number = u32::try_from(*place).unwrap_or(u32::MAX);
-        let settings = Settings { timeout: PATIENCE, retries: 1, ..settings(None) };
-        global.detail(&format!("{}: building {} small kernels", device.name, subjects().len()));
-        found.push((*place, probe(number, live.launch(), &settings, &mut |_| {})?));
-    }
-    Ok(found)
 }
 
 /// Writes the configuration of one device.
@@ -172,35 +149,4 @@ fn save(
         global.note(&format!("{}: target {name}, of {}", path.display(), device.name));
     }
     Ok(Exit::Done)
-}
-
-/// The built-in kernels of devices, each with its answers.
-fn built_in(global: &Global, live: &Live, listed: &[Listed<'_>], exit: &mut Exit) -> Result<Vec<BuiltIn>> {
-    let mut found = Vec::new();
-    for (place, device) in listed {
-        let names = &device.built_in_kernels;
-        if names.is_empty() {
-            continue;
-        }
-        let kernels = names.iter().map(|name| name.as_str().into()).collect();
-        let query = Query { modules: Vec::new(), native: false, options: "".into(), kernels };
-        let number = u32::try_from(*place).unwrap_or(u32::MAX);
-        let questions = [Question { image: *place, query }];
-        let outcomes = ask(&questions, number, live.launch(), &settings(None), &mut |_| {})?;
-        let mut answered = Vec::new();
-        for outcome in outcomes {
-            match outcome {
-                Ok(all) => answered.extend(all.kernels),
-                Err(failure) => {
-                    let error = Error::new(ErrorKind::Build, format!("its built-in kernels: {failure}"));
-                    *exit = global.error(&error.context(device.name.clone()));
-                }
-            }
-        }
-        found.extend(names.iter().map(|name| {
-            let own = answered.iter().find(|kernel| kernel.name == *name && kernel.status == 0);
-            (*place, name.clone(), own.map(|kernel| answers(kernel, device, true)))
-        }));
-    }
-    Ok(found)
 }

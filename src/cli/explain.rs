@@ -1,17 +1,19 @@
 //! `explain`: what does an error message mean, and how does the runtime choose an image for a kernel?
 
-use super::device_config::{DeviceConfigs, named_targets};
+use super::device_config::DeviceConfigs;
 use super::global::Global;
-use super::live::{Asker, Live};
+use super::live::{self, Asker};
 use super::output::{ANSWER, Output, forms};
 use super::selection::read_profiles;
 use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use sycl_bundle::build::live::Live;
 use sycl_bundle::compat::explain::said::{self, Message};
 use sycl_bundle::compat::fit::Subject;
 use sycl_bundle::compat::kernels::{Depth, kernels};
 use sycl_bundle::compat::offers::{Lent, are_open};
+use sycl_bundle::device::resolve::named_targets;
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::{each_file, each_linked, report_problems};
 use sycl_bundle::report::document::Form;
@@ -181,7 +183,7 @@ pub fn devices<'w>(global: &Global, wanted: &'w [String]) -> Result<Option<(Live
     if wanted.is_empty() {
         return Ok(None);
     }
-    let live = Live::find_for(global, wanted)?;
+    let live = live::find(global, wanted)?;
     for word in wanted {
         live.choose(word)?;
     }

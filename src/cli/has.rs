@@ -1,25 +1,16 @@
 //! `has`: is there a kernel bundle of a state, with these kernels, for these targets?
 
-use super::check::spelled_targets;
 use super::device_config::{DeviceConfigs, LiveTargets};
 use super::global::Global;
 use super::output::{ANSWER, Output, forms};
 use super::selection::StateName;
 use std::path::PathBuf;
-use sycl_bundle::compat::finding::Verdict;
-use sycl_bundle::compat::fit::Subject;
-use sycl_bundle::compat::has::{Asked, Bundles};
-use sycl_bundle::compat::offers::are_open;
-use sycl_bundle::demangle::demangle;
-use sycl_bundle::device::near::did_you_mean;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::each_linked;
-use sycl_bundle::files::{each_file, report_problems};
+use sycl_bundle::error::{Exit, Result};
+use sycl_bundle::files::check::has;
 use sycl_bundle::report::document::Form;
+use sycl_bundle::report::gate::findings::spelled_targets;
 use sycl_bundle::report::has as page;
-use sycl_bundle::report::json::FileProblem;
-use sycl_bundle::report::name::display;
-use sycl_bundle::select::{Pattern, Selector};
+use sycl_bundle::select::Pattern;
 
 const AFTER_HELP: &str = "\
 As sycl::has_kernel_bundle<State>(context, devices, kernel_ids) answers: yes where each kernel
@@ -87,59 +78,11 @@ impl Args {
         let named = spelled_targets(global, &table, &spellings)?;
         let patterns = self.kernel.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>()?;
         let state = self.state.state();
-        let targets: Vec<&str> = named.iter().map(|one| one.target.name.as_str()).collect();
-        let nothing = || {
-            let subjects = named.iter().map(|one| Subject::new(one.target).with_march(one.march)).collect();
-            Bundles::new(Asked { state, subjects })
-        };
-        let mut bundles = nothing();
-        let (mut open, mut count) = (false, 0usize);
-        let wanted = |name: &str| patterns.is_empty() || patterns.iter().any(|pattern| matches(pattern, name));
-        let (mut others, mut problems) = (Vec::new(), Vec::new());
-        let exit = each_file(global, &self.files, &Selector::default(), |facts| {
-            report_problems(global, facts);
-            problems.extend(facts.problems.iter().map(|problem| FileProblem::new(facts.path, problem)));
-            let names = facts.images.iter().flat_map(|image| &image.kernels);
-            others.extend(names.filter(|name| !wanted(name)).map(|name| display(name)));
-            bundles.file(&facts.images, wanted);
-            open |= are_open(&facts.images);
-            count = count.saturating_add(1);
-            Ok(())
-        })?;
-        if open && count > 1 {
-            let mut linked = nothing();
-            let all = each_linked(global, &self.files, |_, images| {
-                linked.file(images, wanted);
-                Ok(())
-            })?;
-            bundles = if all { linked } else { bundles };
+        let (answered, exit) = has(global, &self.files, &named, &patterns, state)?;
+        match answered {
+            Some(answered) if !global.quiet => out.put(self.format, &answered)?,
+            _ => {}
         }
-        if exit != Exit::Done && bundles.is_empty() {
-            return Ok(exit);
-        }
-        for pattern in &patterns {
-            // What could not be read may have it.
-            if exit == Exit::Done && !bundles.names().any(|name| matches(pattern, name)) {
-                let error = Error::new(ErrorKind::Usage, format!("No kernel named {} was found", pattern.text()));
-                let near = did_you_mean(pattern.text(), others.iter().map(String::as_str));
-                let remedy = near.unwrap_or_else(|| "`sycl-bundle kernels` lists them".to_owned());
-                return Err(error.with_remedy(remedy));
-            }
-        }
-        let by_id = !patterns.is_empty();
-        let conclusion = bundles.conclude(by_id);
-        if !global.quiet {
-            let problems = &problems;
-            out.put(
-                self.format,
-                &page::Answered { conclusion: &conclusion, state, targets: &targets, by_id, problems },
-            )?;
-        }
-        let answer = if conclusion.verdict == Verdict::Compatible { Exit::Done } else { Exit::No };
-        Ok(if exit == Exit::Done { answer } else { exit })
+        Ok(exit)
     }
-}
-
-fn matches(pattern: &Pattern, name: &str) -> bool {
-    pattern.matches(name) || pattern.matches(&demangle(name)) || pattern.text() == display(name)
 }

@@ -1,10 +1,9 @@
 //! `kernels`: what is known of each kernel, and what does a device answer about it?
 
 use super::global::Global;
-use super::live::Live;
+use super::live::{self, Asker};
 use super::output::{NameList, Output, forms};
 use super::selection::TargetSelection;
-use crate::cli::live::Asker;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
@@ -78,7 +77,7 @@ impl Args {
         let mut selector = self.selection.selector()?;
         // Of images that hold several kernels, those are meant whose code it is; and what that calls may stand in others.
         let aspects = std::mem::take(&mut selector.aspects);
-        let live = (!self.device.is_empty()).then(|| Live::find_for(global, &self.device)).transpose()?;
+        let live = (!self.device.is_empty()).then(|| live::find(global, &self.device)).transpose()?;
         let mut askers = Vec::new();
         for wanted in &self.device {
             if let Some(live) = &live {

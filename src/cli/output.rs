@@ -7,7 +7,7 @@ use std::io::{BufWriter, IsTerminal as _, Stdout, Write};
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::report::document::{Document, Form, Look, Sink};
 use sycl_bundle::report::evidence::Names;
-use sycl_bundle::report::text::{Shown, shows, visible};
+use sycl_bundle::report::text::{Shown, documented, shows, visible};
 
 /// Says lines on standard error. Where that cannot be written to, there is nobody to tell.
 pub fn say(lines: &str) {
@@ -72,21 +72,6 @@ impl Write for Documents {
         self.pass(self.held.len())?;
         self.out.flush()
     }
-}
-
-/// Text of a document with what does not show as JSON spells it.
-pub fn documented(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if letter == '\n' || shows(letter) {
-            out.push(letter);
-        } else {
-            let mut units = [0; 2];
-            out.extend(letter.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
-        }
-    }
-    // Two of these begin a command of a CI.
-    out.replace("##", "\\u0023#")
 }
 
 /// Standard output: what the verbs found goes through here alone. People get what is [`Shown`].
@@ -237,18 +222,4 @@ pub fn binary_to_stdout(bytes: &[u8]) -> Result<()> {
 #[cold]
 pub fn lost(error: &std::io::Error) -> Error {
     Error::io("cannot write to standard output", error)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn documents_are_the_same_text_and_show() {
-        let hostile = "{\"a\u{7f}\u{85}\u{202e}\u{e0001}ü##[x]\": 1}\n";
-        let shown = documented(hostile);
-        assert_eq!(shown, "{\"a\\u007f\\u0085\\u202e\\udb40\\udc01ü\\u0023#[x]\": 1}\n");
-        let values = [hostile, &shown].map(|text| serde_json::from_str::<serde_json::Value>(text).unwrap());
-        assert_eq!(values[0], values[1]);
-    }
 }

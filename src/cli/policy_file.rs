@@ -7,8 +7,8 @@ use sycl_bundle::bundle::aspect;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::files::input::Input;
-use sycl_bundle::policy::Policy;
 use sycl_bundle::policy::date::Date;
+use sycl_bundle::policy::{AppliedPolicy, Policy};
 
 /// The file that is looked for in the working directory and in those above it.
 const NAME: &str = "sycl-bundle.toml";
@@ -88,8 +88,6 @@ fn nearest() -> Option<PathBuf> {
     }
     None
 }
-
-pub use sycl_bundle::policy::AppliedPolicy;
 
 /// The day on which things are judged, in seconds since 1970, as reproducible builds set it.
 const EPOCH: &str = "SOURCE_DATE_EPOCH";

@@ -4,7 +4,7 @@
 //! files that its processes have mapped as code are looked up from time to time meanwhile, to tell which of them hold it.
 
 use super::global::Global;
-use super::output::{self, Output};
+use super::output::Output;
 use super::process::Forwarding;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
@@ -26,6 +26,7 @@ use sycl_bundle::files::{ReadOptions, each_file_with};
 use sycl_bundle::report::document::Form;
 use sycl_bundle::report::json::SchemaVersion;
 use sycl_bundle::report::profile::{self, Device, Native, Place, Profile, Program, RecordedImage, digest_text};
+use sycl_bundle::report::text::documented;
 use sycl_bundle::select::Selector;
 
 const AFTER_HELP: &str = "\
@@ -118,7 +119,7 @@ impl Args {
         if output.as_os_str() == "-" {
             out.put(Form::Json, &profile)?;
         } else {
-            write_atomically(output, output::documented(&profile.to_json()).as_bytes(), None)?;
+            write_atomically(output, documented(&profile.to_json()).as_bytes(), None)?;
         }
         out.put(Form::Text, &profile)?;
         if profile.programs.is_empty() {

@@ -10,7 +10,7 @@ use super::near::did_you_mean;
 use super::table::{TargetTable, normal, short_name};
 use super::target::IpVersion;
 use super::target::Target;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Reporter, Result};
 
 /// The targets that a spelling stands for.
 #[derive(Debug, Clone)]
@@ -290,6 +290,39 @@ fn is_gfx(text: &str) -> bool {
 fn range(text: &str) -> Option<(&str, &str)> {
     let (first, last) = text.split_once(':')?;
     (!is_gfx(first) && !last.contains(':') && (!first.is_empty() || !last.is_empty())).then_some((first, last))
+}
+
+/// A target that the user names, and the instruction set that the spelling tells with it.
+#[derive(Debug, Clone, Copy)]
+pub struct Named<'t> {
+    /// The target.
+    pub target: &'t Target,
+    /// Of a CPU's spelling: its instruction set.
+    pub march: Option<CpuArch>,
+}
+
+/// The targets that spellings mean, each once; what is to be known of a spelling is said.
+///
+/// # Errors
+/// `Usage` where one means none.
+pub fn named_targets<'t>(
+    reporter: &dyn Reporter,
+    table: &'t TargetTable,
+    spellings: &[String],
+) -> Result<Vec<Named<'t>>> {
+    let mut named: Vec<Named<'t>> = Vec::new();
+    for spelling in spellings.iter().filter(|spelling| !spelling.trim().is_empty()) {
+        let found = table.resolve(spelling)?;
+        if let Some(note) = &found.note {
+            reporter.note(note);
+        }
+        for target in found.targets {
+            if !named.iter().any(|known| known.target.name == target.name && known.march == found.march) {
+                named.push(Named { target, march: found.march });
+            }
+        }
+    }
+    Ok(named)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 use super::table::TargetTable;
 use crate::error::{Error, ErrorKind, Result};
+use std::ffi::OsString;
 
 /// Prefix of the word that asks for a simulated device.
 pub const PREFIX: &str = "sim:";
@@ -57,6 +58,11 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    /// The variables as a process takes them.
+    pub fn variables(&self) -> Vec<(OsString, OsString)> {
+        self.environment.iter().map(|(name, value)| ((*name).into(), value.into())).collect()
+    }
+
     /// Finds the GPU that a spelling means, in any spelling of a target.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 //! Files are independent: each is opened, read, examined, handed on and closed before the next, so that memory follows
 //! the largest file and not their sum. That holds for the files inside packages, folders and processes too.
 
+pub mod check;
 pub mod compile;
 pub mod compiled;
 pub mod earlier;
@@ -17,6 +18,7 @@ pub mod input;
 pub mod link;
 pub mod linked;
 pub mod package;
+pub mod page;
 pub mod sources;
 pub mod spaces;
 pub mod table;

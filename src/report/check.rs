@@ -5,6 +5,7 @@ pub(super) mod json;
 
 pub use json::schema;
 
+use self::aspects::Warnings;
 use super::document::{Document, Form, Sink};
 use super::evidence::{self, Names};
 use super::json::{FileProblem, SchemaVersion, put_line};
@@ -80,7 +81,7 @@ impl Answer<'_> {
 }
 
 /// The verdict on all questions together: the worst.
-pub fn verdict(answers: &[Answer<'_>]) -> Verdict {
+fn verdict(answers: &[Answer<'_>]) -> Verdict {
     answers.iter().map(Answer::verdict).max().unwrap_or(Verdict::Compatible)
 }
 
@@ -189,21 +190,29 @@ fn summary(answers: &[Answer<'_>]) -> Shown {
 }
 
 /// Answers to all questions about aspects and fixed targets.
-pub struct Answers<'a> {
-    /// The answers.
-    pub answers: &'a [Answer<'a>],
+pub struct Answers<'q> {
+    /// The warnings of each question.
+    pub warnings: Warnings<'q>,
     /// Parts of files that could not be read.
-    pub problems: &'a [FileProblem],
+    pub problems: Vec<FileProblem>,
+}
+
+impl Answers<'_> {
+    /// The verdict on all questions together.
+    pub fn verdict(&self) -> Verdict {
+        verdict(&self.warnings.answers())
+    }
 }
 
 impl Document for Answers<'_> {
     fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
+        let answers = self.warnings.answers();
         match form {
-            Form::Json => json(&mut out.documents(), self.answers, self.problems),
-            Form::Jsonl => jsonl(&mut out.documents(), self.answers),
+            Form::Json => json(&mut out.documents(), &answers, &self.problems),
+            Form::Jsonl => jsonl(&mut out.documents(), &answers),
             _ => {
-                let mut text = text(self.answers, out.look().view.names());
-                text.append(&summary(self.answers));
+                let mut text = text(&answers, out.look().view.names());
+                text.append(&summary(&answers));
                 out.show(&text)
             }
         }

@@ -8,6 +8,7 @@ use super::json::{Members, SchemaVersion, pretty};
 use super::table::{Column, render};
 use super::text::{Shown, field};
 use super::units::bytes;
+use crate::build::live::{BuiltIn, Listed};
 use crate::build::probe::{self, Probes, Subject};
 use crate::build::query::sycl::{Answer, SyclError, Value};
 use crate::build::{Device, Inventory};
@@ -17,12 +18,6 @@ use serde::Serialize;
 
 /// The column in which the values of fields begin.
 const COLUMN: usize = 22;
-
-/// The device of a list, by its place in the inventory.
-pub type Listed<'i> = (usize, &'i Device);
-
-/// A built-in kernel with what its device answers; none where the device was not asked or did not answer.
-pub type BuiltIn = (usize, String, Option<Vec<Answer>>);
 
 /// One row per device.
 fn list(devices: &[Listed<'_>], view: &View) -> Shown {

@@ -434,29 +434,30 @@ fn rows_of_file<'r>(files: impl Iterator<Item = Option<&'r FileFindings>>) -> Op
 mod tests;
 
 /// Kernels judged for targets, with all that is told beside.
-pub struct Judged<'j> {
+pub struct Judged {
     /// The targets with their findings.
-    pub targets: &'j [TargetFindings],
+    pub targets: Vec<TargetFindings>,
     /// Parts of files that could not be read.
-    pub problems: &'j [FileProblem],
+    pub problems: Vec<FileProblem>,
     /// The comparison with a baseline.
-    pub compared: Option<&'j baseline::Compared>,
+    pub compared: Option<baseline::Compared>,
     /// Images of other files that define what kernels import.
-    pub providers: &'j [Provider],
+    pub providers: Vec<Provider>,
     /// Whether the unknown fails.
     pub strict: bool,
 }
 
-impl Document for Judged<'_> {
+impl Document for Judged {
     fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
-        let Judged { targets, problems, compared, providers: others, strict } = *self;
+        let Judged { targets, problems, compared, providers: others, strict } = self;
+        let compared = compared.as_ref();
         let look = out.look();
         let names = look.view.names();
         match form {
             Form::Json => json(&mut out.documents(), targets, problems, compared, others),
             Form::Jsonl => jsonl(&mut out.documents(), targets, compared),
             Form::Sarif => sarif(&mut out.documents(), targets, compared),
-            Form::Junit => junit(&mut out.documents(), targets, names, strict),
+            Form::Junit => junit(&mut out.documents(), targets, names, *strict),
             Form::Matrix => out.show(&matrix(targets, &look.view, look.letters, usize::MAX)),
             Form::Github => out.show(&github(targets, names)),
             Form::Markdown | Form::Table | Form::Text | Form::None => {

@@ -217,26 +217,27 @@ fn json(conclusion: &Conclusion, state: State, targets: &[&str], problems: &[Fil
 }
 
 /// The answer to a question about a kernel bundle, with what was asked.
-pub struct Answered<'a> {
+pub struct Answered {
     /// The answer.
-    pub conclusion: &'a Conclusion,
+    pub conclusion: Conclusion,
     /// The state of the bundle.
     pub state: State,
     /// The targets.
-    pub targets: &'a [&'a str],
+    pub targets: Vec<String>,
     /// Whether kernels were named.
     pub by_id: bool,
     /// Parts of files that could not be read.
-    pub problems: &'a [FileProblem],
+    pub problems: Vec<FileProblem>,
 }
 
-impl document::Document for Answered<'_> {
+impl document::Document for Answered {
     fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
-        let Answered { conclusion, state, targets, by_id, problems } = *self;
+        let Answered { conclusion, state, targets, by_id, problems } = self;
+        let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
         if form == Form::Json {
-            return out.made(&json(conclusion, state, targets, problems));
+            return out.made(&json(conclusion, *state, &targets, problems));
         }
         let names = out.look().view.names();
-        out.show(&text(conclusion, state, targets, by_id, names))
+        out.show(&text(conclusion, *state, &targets, *by_id, names))
     }
 }

@@ -156,29 +156,29 @@ fn jsonl(out: &mut impl Write, linked: &Linked) -> Result<()> {
 }
 
 /// Device symbols of files, linked.
-pub struct CheckedLink<'l> {
+pub struct CheckedLink {
     /// The symbols, with their definitions.
-    pub linked: &'l Linked,
+    pub linked: Linked,
     /// The images.
-    pub units: &'l [LinkUnit],
+    pub units: Vec<LinkUnit>,
     /// Whether some image could not be read.
     pub partial: bool,
     /// Parts of files that could not be read.
-    pub problems: &'l [FileProblem],
+    pub problems: Vec<FileProblem>,
     /// Whether the unknown fails.
     pub strict: bool,
 }
 
-impl Document for CheckedLink<'_> {
+impl Document for CheckedLink {
     fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
-        let CheckedLink { linked, units, partial, problems, strict } = *self;
+        let CheckedLink { linked, units, partial, problems, strict } = self;
         let view = out.look().view;
         let names = view.names();
         match form {
-            Form::Json => json(&mut out.documents(), linked, partial, problems),
+            Form::Json => json(&mut out.documents(), linked, *partial, problems),
             Form::Jsonl => jsonl(&mut out.documents(), linked),
             Form::Sarif => out.made(&links::sarif(linked)),
-            Form::Junit => out.made(&links::junit(linked, units, names, strict)),
+            Form::Junit => out.made(&links::junit(linked, units, names, *strict)),
             Form::Github => out.show(&links::github(linked, names)),
             Form::Markdown => out.show(&links::markdown(linked, names)),
             Form::Matrix => {
@@ -186,7 +186,7 @@ impl Document for CheckedLink<'_> {
                 let error = Error::new(ErrorKind::Usage, message);
                 Err(error.with_remedy("use another --format, or -t in place of --link"))
             }
-            _ => out.show(&table(linked, partial, &view)),
+            _ => out.show(&table(linked, *partial, &view)),
         }
     }
 }

@@ -256,6 +256,21 @@ pub(super) fn markdown_code(text: &str) -> String {
     if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
 }
 
+/// Text of a document with what does not show as JSON spells it.
+pub fn documented(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter == '\n' || shows(letter) {
+            out.push(letter);
+        } else {
+            let mut units = [0; 2];
+            out.extend(letter.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    // Two of these begin a command of a CI.
+    out.replace("##", "\\u0023#")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -306,5 +321,14 @@ mod tests {
         let mut out = Shown::default();
         field(&mut out, 2, "Target", 10, "one two three four five six seven eight", 44);
         assert_eq!(&*out, "  Target  one two three four five six seven\n          eight\n");
+    }
+
+    #[test]
+    fn documents_are_the_same_text_and_show() {
+        let hostile = "{\"a\u{7f}\u{85}\u{202e}\u{e0001}ü##[x]\": 1}\n";
+        let shown = documented(hostile);
+        assert_eq!(shown, "{\"a\\u007f\\u0085\\u202e\\udb40\\udc01ü\\u0023#[x]\": 1}\n");
+        let values = [hostile, &shown].map(|text| serde_json::from_str::<serde_json::Value>(text).unwrap());
+        assert_eq!(values[0], values[1]);
     }
 }

@@ -5,7 +5,7 @@ use super::{Args, RecordArgs};
 use crate::cli::cache;
 use crate::cli::global::Global;
 use crate::cli::jobserver::Jobserver;
-use crate::cli::live::Live;
+use crate::cli::live;
 use crate::cli::output::Output;
 use crate::cli::process;
 use crate::cli::progress::Watched;
@@ -481,7 +481,7 @@ impl Args {
         if self.devices.is_empty() {
             return Ok(Vec::new());
         }
-        let live = Live::find_for(global, &self.devices)?;
+        let live = live::find(global, &self.devices)?;
         let target = |word: &String| wanted::live_target(global, word, live.choose(word)?, live.simulated(), march);
         self.devices.iter().map(target).collect()
     }

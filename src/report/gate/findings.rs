@@ -10,8 +10,11 @@ use crate::compat::gate::{Demand, Gate, codes};
 use crate::compat::offers::Lent;
 use crate::demangle::demangle;
 use crate::device::cpu::CpuArch;
+use crate::device::resolve::{Named, named_targets};
+use crate::device::table::TargetTable;
 use crate::device::target::Target;
 use crate::device::yaml::Place;
+use crate::error::{Error, ErrorKind, Reporter, Result};
 use crate::policy::budget::{self, BudgetFinding};
 use crate::policy::date::Date;
 use crate::policy::{Policy, TargetDemands};
@@ -55,6 +58,75 @@ impl<'t> JudgedTarget<'t> {
     pub fn globs(&self) -> &[Pattern] {
         self.demanded.as_ref().map(|demanded| demanded.kernels.as_slice()).unwrap_or_default()
     }
+}
+
+/// The targets that spellings mean, each once.
+///
+/// # Errors
+/// `Usage` where one means none.
+pub fn spelled_targets<'t>(
+    reporter: &dyn Reporter,
+    table: &'t TargetTable,
+    spellings: &[String],
+) -> Result<Vec<JudgedTarget<'t>>> {
+    let named = named_targets(reporter, table, spellings)?.into_iter();
+    let asked: Vec<JudgedTarget<'t>> =
+        named.map(|Named { target, march }| JudgedTarget { target, march, demanded: None, native: false }).collect();
+    if asked.is_empty() && !spellings.is_empty() {
+        return Err(Error::new(ErrorKind::Usage, "`-t` names no target"));
+    }
+    Ok(asked)
+}
+
+/// The targets to judge with their demands: those that are named, else those of the policy, which may be none; `native`
+/// is demanded of all.
+pub fn resolve_targets<'t>(
+    reporter: &dyn Reporter,
+    named: Vec<JudgedTarget<'t>>,
+    policy: Option<&Policy>,
+    table: &'t TargetTable,
+    native: bool,
+) -> Vec<JudgedTarget<'t>> {
+    if named.is_empty() {
+        let own = policy.into_iter().flat_map(|policy| &policy.targets);
+        return own.filter_map(|one| of_policy(one, table)).map(|one| one.require_native(native)).collect();
+    }
+    let under = |one: JudgedTarget<'t>| {
+        let other = |policy: &&Policy| policy.targets.iter().all(|own| own.target != one.target.name);
+        if let Some(policy) = policy.filter(other) {
+            reporter.note(&format!("{} has no rules for {} alone", policy.file, one.target.name));
+        }
+        one.under(policy, native)
+    };
+    named.into_iter().map(under).collect()
+}
+
+/// The targets to judge, like [`resolve_targets`], where there must be one.
+///
+/// # Errors
+/// `Usage` where that is nothing.
+pub fn require_targets<'t>(
+    reporter: &dyn Reporter,
+    named: Vec<JudgedTarget<'t>>,
+    policy: Option<&Policy>,
+    table: &'t TargetTable,
+    native: bool,
+) -> Result<Vec<JudgedTarget<'t>>> {
+    let asked = resolve_targets(reporter, named, policy, table, native);
+    if !asked.is_empty() || policy.is_some_and(|policy| !policy.budget.is_open()) {
+        return Ok(asked);
+    }
+    let what = match policy {
+        Some(policy) => format!("{} names no target and no budget", policy.file),
+        None => "nothing is said to check for".to_owned(),
+    };
+    let remedy = "say `-t TARGET` or `--declared ASPECT,...`, or write a policy: `--example-policy` prints one";
+    Err(Error::new(ErrorKind::Usage, what).with_remedy(remedy))
+}
+
+fn of_policy<'t>(demanded: &TargetDemands, table: &'t TargetTable) -> Option<JudgedTarget<'t>> {
+    let target = table.target(&demanded.target)?;
+    Some(JudgedTarget { target, march: demanded.march, demanded: Some(demanded.clone()), native: false })
 }
 
 /// Findings, gathered file by file.
