@@ -6,6 +6,7 @@ use super::selection::TargetSelection;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::diff::budget::{Budgets, Forbidden, Growth};
 use sycl_bundle::compat::diff::compare::What;
+use sycl_bundle::compat::diff::snapshot::Interner;
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};
 use sycl_bundle::report::diff::{self as report, Build, Report};
@@ -131,8 +132,9 @@ impl Args {
         let mut budgets = self.budgets()?;
         budgets.total = budgets.total.filter(|_| !ignored.contains(&What::Bytes));
         let selector = self.selection.selector()?;
-        let (old, first) = read(global, old, &selector)?;
-        let (new, second) = read(global, new, &selector)?;
+        let mut interner = Interner::default();
+        let (old, first) = read(global, old, &selector, &mut interner)?;
+        let (new, second) = read(global, new, &selector, &mut interner)?;
         // What a side that could not be read lacks is not known to be gone.
         for (build, exit) in [(&old, first), (&new, second)] {
             if !matches!(exit, Exit::Done | Exit::Input | Exit::NoDeviceCode) || exit == Exit::Input && build.is_empty()
@@ -168,13 +170,13 @@ impl Args {
 }
 
 /// Reads the files of a build.
-fn read(global: &Global, path: &Path, selector: &Selector) -> Result<(Build, Exit)> {
+fn read(global: &Global, path: &Path, selector: &Selector, interner: &mut Interner) -> Result<(Build, Exit)> {
     let argument = path.display().to_string();
     let mut build = Build::default();
-    let options = ReadOptions { empty_counts: true, ..ReadOptions::default() };
+    let options = ReadOptions { lazy: true, empty_counts: true, ..ReadOptions::default() };
     let exit = each_file_with(global, std::slice::from_ref(&path.to_path_buf()), selector, options, |facts| {
+        build.add(&argument, facts, interner)?;
         report_problems(global, facts);
-        build.add(&argument, facts);
         Ok(())
     })?;
     Ok((build, exit))

@@ -93,30 +93,41 @@ impl Args {
         let linked =
             !askers.is_empty() && self.files.len() > 1 && !self.files.iter().any(|file| file == Path::new("-"));
         let offers = if linked { collect_offers(global, &self.files, &arena)? } else { Offers::default() };
-        let mut find = |facts: &FileFacts<'_>, full: bool| -> Result<FileKernels<'_>> {
-            let (file, built) =
-                found(global, facts, wanted, Depth { clones: full, evidence: full }, (&askers, &offers))?;
-            whole &= built;
-            any |= !file.kernels.is_empty();
-            Ok(FileKernels { path: "", ..file })
-        };
-        let options = ReadOptions { skip_hash: true, ..ReadOptions::default() };
         let named = !selector.kernels.is_empty();
-        let full = named || self.format != Form::Table;
+        let full = !self.names && (named || self.format != Form::Table);
+        let depth = Depth { clones: full, evidence: full };
+        // A device is asked about all kernels of a file at once.
+        let lazy = askers.is_empty();
+        let options = ReadOptions { lazy, skip_hash: true, ..ReadOptions::default() };
+        let mut names = NameList::new(global.names());
         if self.names {
-            let mut names = NameList::new(global.names());
             return each_file_with(global, &self.files, &selector, options, |facts| {
+                facts.each_kernels(depth, |found| {
+                    wanted.of(found).iter().try_for_each(|kernel| names.put(&kernel.name, out))
+                })?;
                 report_problems(global, facts);
-                find(facts, false)?.kernels.iter().try_for_each(|kernel| names.put(&kernel.name, out))
+                Ok(())
             });
         }
         let mut listing = Listing::open(self.format, named, self.all, out)?;
         let exit = each_file_with(global, &self.files, &selector, options, |facts| {
+            let path = facts.path;
+            if askers.is_empty() {
+                facts.each_kernels(depth, |found| {
+                    let kernels = wanted.of(found);
+                    any |= !kernels.is_empty();
+                    listing.kernels(&FileKernels { path, kernels, devices: Vec::new() })
+                })?;
+            } else {
+                let (file, built) = answered(global, facts, wanted, depth, (&askers, &offers))?;
+                whole &= built;
+                any |= !file.kernels.is_empty();
+                listing.kernels(&FileKernels { path, ..file })?;
+            }
             if self.format != Form::Json {
                 report_problems(global, facts);
             }
-            let file = find(facts, full)?;
-            listing.file(&FileKernels { path: facts.path, ..file })
+            listing.end_file(path, &facts.problems)
         })?;
         listing.end()?;
         out.finish()?;
@@ -136,20 +147,26 @@ struct Wanted<'w> {
     aspects: &'w [String],
 }
 
-/// The kernels of a file that are asked for, and whether all of them built where a device was to.
-fn found<'l>(
+impl Wanted<'_> {
+    /// Keeps the kernels that are asked for.
+    fn of(self, mut kernels: Vec<KernelFacts>) -> Vec<KernelFacts> {
+        kernels.retain(|kernel| self.selector.takes_kernel(&kernel.name));
+        keep_needing(&mut kernels, self.aspects);
+        kernels
+    }
+}
+
+/// The kernels of a file that are asked for with answers of devices, and whether all of them built there.
+fn answered<'l>(
     global: &Global,
     facts: &FileFacts<'_>,
     wanted: Wanted<'_>,
     depth: Depth,
     (askers, offers): (&[Asker<'l>], &Offers<'_>),
 ) -> Result<(FileKernels<'l>, bool)> {
-    let mut file = FileKernels { problems: facts.problems.clone(), ..FileKernels::default() };
+    let mut file = FileKernels::default();
     let Some(bundle) = facts.bundle else { return Ok((file, true)) };
-    let all = kernels(bundle, &facts.images, depth);
-    let named = |kernel: &KernelFacts| wanted.selector.takes_kernel(&kernel.name);
-    file.kernels = all.into_iter().filter(named).collect();
-    keep_needing(&mut file.kernels, wanted.aspects);
+    file.kernels = wanted.of(kernels(bundle, &facts.images, depth));
     let mut whole = true;
     let next = bundle.images.last().map_or(0, |image| image.index.saturating_add(1));
     let lent = offers.lend(&facts.path.into(), &facts.images, next);

@@ -150,12 +150,12 @@ pub const SHARE: usize = 16;
 /// Examines every image of a bundle, one by one, as few large ones are to keep all threads busy. The order of the
 /// images is kept.
 pub fn examine<'b, 'a>(bundle: &'b Bundle<'a>) -> Vec<Examined<'b, 'a>> {
-    each(&bundle.images, |image| examine_image(image, bundle.epoch))
+    examine_some(&bundle.images, bundle.epoch, true)
 }
 
-/// Examines all images without hashing; `blake3` is zero.
-pub fn examine_unhashed<'b, 'a>(bundle: &'b Bundle<'a>) -> Vec<Examined<'b, 'a>> {
-    each(&bundle.images, |image| walk(image, bundle.epoch).0)
+/// Examines some images like [`examine`]; where no hashes are asked for, `blake3` is zero.
+pub fn examine_some<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch, hash: bool) -> Vec<Examined<'b, 'a>> {
+    each(images, |image| if hash { examine_image(image, epoch) } else { walk(image, epoch).0 })
 }
 
 fn each<'b, 'a>(

@@ -152,6 +152,16 @@ pub struct Depth {
 /// The kernels of images, in the order of the images. `bundle` is all of the file, so that
 /// images that are not asked about are found too.
 pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -> Vec<KernelFacts> {
+    let mut all = kernels_of(bundle, images, depth);
+    let mut alike = Alike::default();
+    alike.add(&all);
+    KernelNames::new(bundle, alike).tell(&mut all);
+    all
+}
+
+/// The kernels of some images like [`kernels`], but for what the other images have in common with them: [`KernelNames`]
+/// tells that.
+pub fn kernels_of(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -> Vec<KernelFacts> {
     let found: Vec<OfImage> = images.par_iter().map(|examined| of_image(examined, depth)).collect();
     let (mut all, mut codes) = (Vec::new(), Vec::new());
     let mut modules = HashMap::new();
@@ -164,31 +174,69 @@ pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -
     }
     codes.extend(providers(bundle, images).into_iter().map(|(_, code)| code));
     use_aspects(&mut all, &modules, &codes, depth);
-    let mut holders: HashMap<&str, Vec<usize>> = HashMap::new();
-    for image in &bundle.images {
-        for name in image.kernels() {
-            holders.entry(name).or_default().push(image.index);
+    all
+}
+
+/// Code of the kernels of one file, by which they are compared.
+#[derive(Debug, Default)]
+pub struct Alike {
+    /// Hashes in the order of the kernels.
+    bodies: Vec<Option<[u8; 32]>>,
+    names: HashMap<[u8; 32], Vec<String>>,
+}
+
+impl Alike {
+    /// Adds the kernels of images.
+    pub fn read(&mut self, images: &[Examined<'_, '_>]) {
+        let depth = Depth { clones: true, evidence: false };
+        let found: Vec<OfImage> = images.par_iter().map(|examined| of_image(examined, depth)).collect();
+        found.iter().for_each(|found| self.add(&found.kernels));
+    }
+
+    fn add(&mut self, kernels: &[KernelFacts]) {
+        for kernel in kernels {
+            self.bodies.push(kernel.body);
+            if let Some(body) = kernel.body {
+                self.names.entry(body).or_default().push(kernel.name.clone());
+            }
         }
     }
-    let mut bodies: HashMap<[u8; 32], Vec<String>> = HashMap::new();
-    for kernel in &all {
-        if let Some(body) = kernel.body {
-            bodies.entry(body).or_default().push(kernel.name.clone());
+}
+
+/// Images that hold a kernel of a name, and names that the same code has, in one file.
+#[derive(Debug)]
+pub struct KernelNames<'a> {
+    holders: HashMap<&'a str, Vec<usize>>,
+    bodies: std::vec::IntoIter<Option<[u8; 32]>>,
+    same: HashMap<[u8; 32], Arc<[String]>>,
+}
+
+impl<'a> KernelNames<'a> {
+    /// Lists the names of all images of a file.
+    pub fn new(bundle: &Bundle<'a>, alike: Alike) -> KernelNames<'a> {
+        let mut holders: HashMap<&str, Vec<usize>> = HashMap::new();
+        for image in &bundle.images {
+            for name in image.kernels() {
+                holders.entry(name).or_default().push(image.index);
+            }
         }
-    }
-    let groups: HashMap<[u8; 32], Arc<[String]>> = bodies
-        .into_iter()
-        .filter_map(|(body, mut names)| {
+        let groups = alike.names.into_iter().filter_map(|(body, mut names)| {
             names.sort_unstable();
             names.dedup();
             (names.len() > 1).then(|| (body, names.into()))
-        })
-        .collect();
-    for kernel in &mut all {
-        kernel.images = holders.get(kernel.name.as_str()).cloned().unwrap_or_else(|| vec![kernel.image]);
-        kernel.same = kernel.body.and_then(|body| groups.get(&body)).cloned();
+        });
+        KernelNames { holders, bodies: alike.bodies.into_iter(), same: groups.collect() }
     }
-    all
+
+    /// Adds to the next kernels, in the order in which they were compared, what they have in common with others of their
+    /// file.
+    pub fn tell(&mut self, kernels: &mut [KernelFacts]) {
+        for kernel in kernels {
+            kernel.images = self.holders.get(kernel.name.as_str()).cloned().unwrap_or_else(|| vec![kernel.image]);
+            kernel.body = self.bodies.next().flatten();
+            kernel.same = kernel.body.and_then(|body| self.same.get(&body)).cloned();
+        }
+    }
 }
 
 /// The code of images that are not asked about and may define what those that are import, each with its number.

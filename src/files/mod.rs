@@ -28,7 +28,7 @@ pub use self::expand::mapped_code;
 use self::expand::{ArgumentKind, Leaf, expand};
 use self::table::{Beside, Files as Parts};
 use crate::bundle::Bundle;
-use crate::compat::examine::{Examined, examine, examine_image, examine_unhashed};
+use crate::compat::examine::{Examined, examine_image, examine_some};
 use crate::compat::offers::Offers;
 use crate::container::arena::Arena;
 use crate::container::{Host, Kind};
@@ -273,7 +273,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
 
     /// Examines the images of a file, and keeps those that are selected.
     fn examine<'a>(&mut self, bundle: &'a Bundle<'a>, facts: &mut FileFacts<'a>) {
-        let images = if self.skip_hash { examine_unhashed(bundle) } else { examine(bundle) };
+        let images = examine_some(&bundle.images, bundle.epoch, !self.skip_hash);
         facts.problems.extend(images.iter().flat_map(Examined::problems));
         match self.selector.keep(images) {
             Ok(images) => {

@@ -10,7 +10,7 @@ use table::{markdown, table};
 use crate::compat::diff::budget::{Breach, Budgets, breaches};
 use crate::compat::diff::compare::{Change, Fate, FileDiff, ImageChange, KernelDiff, What, compare};
 use crate::compat::diff::pair::{below, stem};
-use crate::compat::diff::snapshot::{Snapshot, Total, snapshot};
+use crate::compat::diff::snapshot::{Interner, Snapshot, Total};
 use crate::error::Result;
 use crate::report::document::{Document, Form, Sink};
 use crate::report::{FileFacts, units};
@@ -71,15 +71,26 @@ struct BuildFile {
 }
 
 impl Build {
-    /// Adds a file, which was found in `argument`; one without device code is no part of a build.
-    pub fn add(&mut self, argument: &str, facts: &FileFacts<'_>) {
-        let Some(bundle) = facts.bundle else { return };
-        let mut snapshot = snapshot(bundle, &facts.images);
+    /// Adds a file, which was found in `argument`; one without device code is no part of a build. Its images may be left to
+    /// be examined.
+    ///
+    /// # Errors
+    /// Errors of the walk over the images.
+    pub fn add(&mut self, argument: &str, facts: &mut FileFacts<'_>, interner: &mut Interner) -> Result<()> {
+        if facts.bundle.is_none() {
+            return Ok(());
+        }
+        let mut snapshot = Snapshot::default();
+        facts.each_share(true, |bundle, images| {
+            snapshot.add(bundle, images, interner);
+            Ok(())
+        })?;
         snapshot.partial |= !facts.problems.is_empty();
         let stem = stem(below(argument, facts.path));
         // Two files of one build with the same name but for what is left out keep their whole paths.
         let key = if self.files.contains_key(&stem) { facts.path.to_owned() } else { stem };
         self.files.insert(key, BuildFile { path: facts.path.to_owned(), snapshot });
+        Ok(())
     }
 
     /// Whether no file holds device code.

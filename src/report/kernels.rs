@@ -19,6 +19,7 @@ use crate::native::Kernel;
 use crate::spirv::kernel::attributes::SubGroup;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
+use std::ops::Range;
 
 /// Kernels that have a row each unless all are asked for.
 const ROWS: usize = 40;
@@ -27,7 +28,7 @@ const PAGES: usize = 16;
 /// Kernels of a group among which the example is chosen.
 const EXAMPLES: usize = 64;
 
-/// Facts about the kernels of one file.
+/// Facts about kernels of one file, all or some of them.
 #[derive(Debug, Default)]
 pub struct FileKernels<'a> {
     /// The path as the user gave it.
@@ -36,8 +37,6 @@ pub struct FileKernels<'a> {
     pub kernels: Vec<KernelFacts>,
     /// Answers of live devices.
     pub devices: Vec<Answers<'a>>,
-    /// Parts of the file that could not be read.
-    pub problems: Vec<Problem>,
 }
 
 /// Answers of one device about kernels.
@@ -75,31 +74,6 @@ impl Answers<'_> {
     }
 }
 
-/// The kernels of a file as a table: rows, or groups where there are many and not `all` are asked for.
-fn table(file: &FileKernels<'_>, all: bool, view: &View) -> Shown {
-    let kernels = &file.kernels;
-    let names: HashSet<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-    let images: HashSet<usize> = kernels.iter().map(|kernel| kernel.image).collect();
-    let mut sentence = format!("{} in {}", counted(kernels.len(), "kernel"), counted(images.len(), "image"));
-    if names.len() < kernels.len() {
-        sentence.push_str(&format!(", {}", counted(names.len(), "name")));
-    }
-    let body = if all || kernels.len() <= ROWS { rows(file, view) } else { groups(file, view) };
-    let mut out = view.heading(file.path);
-    writeln!(out, "  {sentence}");
-    out.push_str("\n");
-    out.append(&body);
-    out
-}
-
-/// The columns that do not depend on how kernels are put together, and their cells.
-struct Columns<'f> {
-    file: &'f FileKernels<'f>,
-    native: bool,
-    /// Whether native code takes more of one device than of another.
-    varies: bool,
-}
-
 /// Native code for a kernel that takes the same of several devices.
 struct Variant<'f> {
     devices: Vec<&'f str>,
@@ -112,16 +86,181 @@ fn takes_as(one: &Kernel, other: &Kernel) -> bool {
     of(one) == of(other)
 }
 
-impl<'f> Columns<'f> {
-    fn new(file: &'f FileKernels<'f>) -> Columns<'f> {
-        let native = file.kernels.iter().any(|kernel| !kernel.native.is_empty());
-        let varies = |kernel: &KernelFacts| match kernel.native.as_slice() {
-            [(_, first), others @ ..] => others.iter().any(|(_, other)| !takes_as(first, other)),
-            [] => false,
+/// Returns native code for a kernel: once where all parts take the same, else by what they take, with the devices of each.
+fn variants(kernel: &KernelFacts) -> Vec<Variant<'_>> {
+    let mut variants: Vec<Variant<'_>> = Vec::new();
+    for (devices, native) in &kernel.native {
+        let known = variants.iter_mut().find(|known| known.native.is_some_and(|known| takes_as(known, native)));
+        match known {
+            Some(known) => known.devices.push(devices),
+            None => variants.push(Variant { devices: vec![devices], native: Some(native) }),
+        }
+    }
+    if variants.is_empty() {
+        variants.push(Variant { devices: Vec::new(), native: None });
+    }
+    variants
+}
+
+/// The cells about native code, and the first of them, which names devices.
+const NATIVE_CELLS: Range<usize> = CODE_FOR..10;
+const CODE_FOR: usize = 4;
+
+/// Returns the cells that do not depend on how kernels are put together, with all that native code may need.
+fn cells(file: &FileKernels<'_>, kernel: &KernelFacts, variant: &Variant<'_>) -> Vec<String> {
+    let number = |of: &dyn Fn(&Kernel) -> Option<u64>| {
+        variant.native.and_then(of).map_or_else(dash, |number| number.to_string())
+    };
+    let mut cells = vec![
+        aspects(kernel),
+        work_group(kernel),
+        kernel.reqd_sub_group_size.map_or_else(dash, sub_group),
+        kernel.local_memory().filter(|size| *size > 0).map_or_else(dash, bytes),
+        match variant.devices.len() {
+            0 => dash(),
+            all if all == kernel.native.len() => "all".to_owned(),
+            _ => variant.devices.join(", "),
+        },
+        number(&|native| native.registers),
+        number(&|native| native.simd),
+        number(&|native| native.spill),
+        number(&|native| native.private),
+        // Where spills and private memory are told apart, their sum says nothing new.
+        number(&|native| native.scratch.filter(|_| native.spill.is_none() || native.private.is_none())),
+    ];
+    for device in &file.devices {
+        let of = |query: &str| match device.on_kernel(kernel) {
+            Some(OnDevice::Answers { sycl, .. }) => answer(sycl, query).map_or_else(dash, |number| number.to_string()),
+            Some(OnDevice::None { errc: Some(errc), .. }) => (*errc).to_owned(),
+            _ => dash(),
         };
-        Columns { file, native, varies: file.kernels.iter().any(varies) }
+        cells.extend(
+            ["work_group_size", "preferred_work_group_size_multiple", "private_mem_size", "max_sub_group_size"].map(of),
+        );
+    }
+    cells
+}
+
+/// A table of the kernels of a file, put together as they come: rows, or groups where there are many and not all are asked
+/// for.
+#[derive(Default)]
+struct Table {
+    all: bool,
+    kernels: usize,
+    names: HashSet<String>,
+    images: HashSet<usize>,
+    native: bool,
+    /// Whether native code takes more of one device than of another.
+    varies: bool,
+    /// Names of the devices that answered.
+    devices: Vec<String>,
+    /// The rows, until there are too many.
+    rows: Vec<Row>,
+    groups: Groups,
+}
+
+/// A kernel, or what it takes of some devices.
+struct Row {
+    image: usize,
+    args: String,
+    cells: Vec<String>,
+    name: String,
+}
+
+/// Kernels of which all cells are the same.
+struct Group {
+    cells: Vec<String>,
+    kernels: usize,
+    /// The least and the most arguments, where any kernel tells.
+    args: Option<[usize; 2]>,
+    /// The first kernels, each with its place among all.
+    examples: Vec<(usize, String)>,
+}
+
+/// Groups in the order of their first kernels.
+#[derive(Default)]
+struct Groups {
+    groups: Vec<Group>,
+    places: HashMap<Vec<String>, usize>,
+}
+
+impl Groups {
+    /// Returns the place of the group of these cells.
+    fn place(&mut self, cells: Vec<String>) -> usize {
+        let next = self.groups.len();
+        let place = *self.places.entry(cells.clone()).or_insert(next);
+        if place == next {
+            self.groups.push(Group { cells, kernels: 0, args: None, examples: Vec::new() });
+        }
+        place
+    }
+}
+
+impl Group {
+    fn add(&mut self, kernels: usize, args: Option<[usize; 2]>, examples: impl IntoIterator<Item = (usize, String)>) {
+        self.kernels = self.kernels.saturating_add(kernels);
+        self.args = match (self.args, args) {
+            (Some([least, most]), Some([other, another])) => Some([least.min(other), most.max(another)]),
+            (one, other) => one.or(other),
+        };
+        self.examples.extend(examples);
     }
 
+    fn add_kernel(&mut self, at: usize, kernel: &KernelFacts) {
+        let example = (self.examples.len() < EXAMPLES).then(|| (at, kernel.name.clone()));
+        self.add(1, kernel.known_args().map(|args| [args; 2]), example);
+    }
+}
+
+impl Table {
+    /// Adds kernels.
+    fn add(&mut self, file: &FileKernels<'_>, view: &View) {
+        // By what cells are made of: most kernels are like one before them, and need none made.
+        let mut alike: HashMap<Facts<'_>, usize> = HashMap::new();
+        if self.devices.is_empty() {
+            self.devices = file.devices.iter().map(|answers| answers.device.name.clone()).collect();
+        }
+        for kernel in &file.kernels {
+            let at = self.kernels;
+            self.kernels = at.saturating_add(1);
+            if !self.names.contains(&kernel.name) {
+                self.names.insert(kernel.name.clone());
+            }
+            self.images.insert(kernel.image);
+            self.native |= !kernel.native.is_empty();
+            let rows = self.all || self.kernels <= ROWS;
+            if !rows {
+                self.rows = Vec::new();
+            }
+            let mut known = Facts::new(file, kernel).map(|facts| alike.entry(facts).or_insert(usize::MAX));
+            let group = known.as_ref().and_then(|place| self.groups.groups.get_mut(**place));
+            if let Some(group) = group.filter(|_| !rows) {
+                group.add_kernel(at, kernel);
+                continue;
+            }
+            let variants = variants(kernel);
+            self.varies |= variants.len() > 1;
+            for variant in variants {
+                let cells = cells(file, kernel, &variant);
+                if rows {
+                    let name = view.kernel(&kernel.name);
+                    self.rows.push(Row { image: kernel.image, args: args(kernel), cells: cells.clone(), name });
+                }
+                if self.all {
+                    continue;
+                }
+                let place = self.groups.place(cells);
+                if let Some(group) = self.groups.groups.get_mut(place) {
+                    group.add_kernel(at, kernel);
+                }
+                if let Some(known) = &mut known {
+                    **known = place;
+                }
+            }
+        }
+    }
+
+    /// The titles of [`cells`] that are told.
     fn titles(&self) -> Vec<(&'static str, Column)> {
         let mut titles = vec![
             ("Aspects", Column::Wrapped(24)),
@@ -139,7 +278,7 @@ impl<'f> Columns<'f> {
                 ("Scratch", Column::Number),
             ]);
         }
-        for _ in &self.file.devices {
+        for _ in &self.devices {
             titles.extend([
                 ("Max", Column::Number),
                 ("Multiple", Column::Number),
@@ -150,142 +289,83 @@ impl<'f> Columns<'f> {
         titles
     }
 
-    /// Native code for a kernel: once where all parts take the same, else by what they take, with the devices of each.
-    fn variants(&self, kernel: &'f KernelFacts) -> Vec<Variant<'f>> {
-        let mut variants: Vec<Variant<'f>> = Vec::new();
-        for (devices, native) in &kernel.native {
-            let known = variants.iter_mut().find(|known| known.native.is_some_and(|known| takes_as(known, native)));
-            match known {
-                Some(known) => known.devices.push(devices),
-                None => variants.push(Variant { devices: vec![devices], native: Some(native) }),
-            }
-        }
-        if variants.is_empty() {
-            variants.push(Variant { devices: Vec::new(), native: None });
-        }
-        variants
-    }
-
-    fn cells(&self, kernel: &KernelFacts, variant: &Variant<'_>) -> Vec<String> {
-        let mut cells = vec![
-            aspects(kernel),
-            work_group(kernel),
-            kernel.reqd_sub_group_size.map_or_else(dash, sub_group),
-            kernel.local_memory().filter(|size| *size > 0).map_or_else(dash, bytes),
-        ];
-        if self.native {
-            let number = |of: &dyn Fn(&Kernel) -> Option<u64>| {
-                variant.native.and_then(of).map_or_else(dash, |number| number.to_string())
-            };
-            let devices = || match variant.devices.len() {
-                0 => dash(),
-                all if all == kernel.native.len() => "all".to_owned(),
-                _ => variant.devices.join(", "),
-            };
-            cells.extend(self.varies.then(devices));
-            cells.extend([
-                number(&|native| native.registers),
-                number(&|native| native.simd),
-                number(&|native| native.spill),
-                number(&|native| native.private),
-                // Where spills and private memory are told apart, their sum says nothing new.
-                number(&|native| native.scratch.filter(|_| native.spill.is_none() || native.private.is_none())),
-            ]);
-        }
-        for device in &self.file.devices {
-            let of = |query: &str| match device.on_kernel(kernel) {
-                Some(OnDevice::Answers { sycl, .. }) => {
-                    number(sycl, query).map_or_else(dash, |number| number.to_string())
-                }
-                Some(OnDevice::None { errc: Some(errc), .. }) => (*errc).to_owned(),
-                _ => dash(),
-            };
-            cells.extend(
-                ["work_group_size", "preferred_work_group_size_multiple", "private_mem_size", "max_sub_group_size"]
-                    .map(of),
-            );
-        }
+    /// Returns the cells that are told.
+    fn told(&self, mut cells: Vec<String>) -> Vec<String> {
+        let without = match (self.native, self.varies) {
+            (false, _) => NATIVE_CELLS,
+            (true, false) => CODE_FOR..NATIVE_CELLS.start.saturating_add(1),
+            (true, true) => 0..0,
+        };
+        let mut at = 0usize..;
+        cells.retain(|_| at.next().is_none_or(|at| !without.contains(&at)));
         cells
     }
 
-    /// Names the devices that the last columns are about.
-    fn legend(&self) -> Shown {
-        let names: Vec<&str> = self.file.devices.iter().map(|answers| answers.device.name.as_str()).collect();
-        let mut out = Shown::default();
-        if !names.is_empty() {
+    /// Ends the table.
+    fn end(mut self, path: &str, view: &View) -> Shown {
+        let mut sentence = format!("{} in {}", counted(self.kernels, "kernel"), counted(self.images.len(), "image"));
+        if self.names.len() < self.kernels {
+            sentence.push_str(&format!(", {}", counted(self.names.len(), "name")));
+        }
+        let rows = self.all || self.kernels <= ROWS;
+        let mut titles = match rows {
+            true => vec![("Image", Column::Number), ("Args", Column::Number)],
+            false => vec![("Kernels", Column::Number), ("Args", Column::Text)],
+        };
+        titles.extend(self.titles());
+        titles.push((if rows { "Kernel" } else { "A kernel" }, Column::Name));
+        let lines = if rows { self.lines() } else { self.groups(view) };
+        let mut out = view.heading(path);
+        writeln!(out, "  {sentence}");
+        out.push_str("\n");
+        out.append(&drawn(titles, lines, view));
+        if !self.devices.is_empty() {
             out.push_str(
                 "Max, Multiple, Private, Sub: work_group_size, preferred_work_group_size_multiple, private_mem_size and\n",
             );
-            writeln!(out, "max_sub_group_size on {}", names.join(", then "));
+            writeln!(out, "max_sub_group_size on {}", self.devices.join(", then "));
         }
         out
     }
-}
 
-fn rows(file: &FileKernels<'_>, view: &View) -> Shown {
-    let columns = Columns::new(file);
-    let mut titles = vec![("Image", Column::Number), ("Args", Column::Number)];
-    titles.extend(columns.titles());
-    titles.push(("Kernel", Column::Name));
-    let mut rows = Vec::new();
-    for kernel in &file.kernels {
-        for variant in columns.variants(kernel) {
-            let mut row = vec![kernel.image.to_string(), args(kernel)];
-            row.extend(columns.cells(kernel, &variant));
-            row.push(view.kernel(&kernel.name));
-            rows.push(row);
-        }
-    }
-    let mut out = drawn(titles, rows, view);
-    out.append(&columns.legend());
-    out
-}
-
-fn groups(file: &FileKernels<'_>, view: &View) -> Shown {
-    let columns = Columns::new(file);
-    // By what cells are made of, then by the cells: most kernels are like one before them, and need none made.
-    let (mut alike, mut places): (HashMap<Facts<'_>, usize>, HashMap<Vec<String>, usize>) = Default::default();
-    let mut groups: Vec<(Vec<String>, Vec<&KernelFacts>)> = Vec::new();
-    for kernel in &file.kernels {
-        let mut known = Facts::new(file, kernel).map(|facts| alike.entry(facts).or_insert(usize::MAX));
-        if let Some((_, group)) = known.as_ref().and_then(|place| groups.get_mut(**place)) {
-            group.push(kernel);
-            continue;
-        }
-        for variant in columns.variants(kernel) {
-            let cells = columns.cells(kernel, &variant);
-            let place = *places.entry(cells.clone()).or_insert(groups.len());
-            match groups.get_mut(place) {
-                Some((_, group)) => group.push(kernel),
-                None => groups.push((cells, vec![kernel])),
-            }
-            if let Some(known) = &mut known {
-                **known = place;
-            }
-        }
-    }
-    groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.len()));
-    let mut titles = vec![("Kernels", Column::Number), ("Args", Column::Text)];
-    titles.extend(columns.titles());
-    titles.push(("A kernel", Column::Name));
-    let mut rows = Vec::new();
-    for (cells, group) in groups {
-        let known = || group.iter().filter_map(|kernel| kernel.known_args());
-        let range = match (known().min(), known().max()) {
-            (Some(least), Some(most)) if least == most => least.to_string(),
-            (Some(least), Some(most)) => format!("{least}-{most}"),
-            _ => dash(),
+    fn lines(&mut self) -> Vec<Vec<String>> {
+        let rows = std::mem::take(&mut self.rows).into_iter();
+        let line = |row: Row| {
+            let mut line = vec![row.image.to_string(), row.args];
+            line.extend(self.told(row.cells));
+            line.push(row.name);
+            line
         };
-        let mut row = vec![count(group.len()), range];
-        row.extend(cells);
-        // The shortest mangled name of some: it says most in little space, and only it need be demangled.
-        let example = group.iter().take(EXAMPLES).min_by_key(|kernel| kernel.name.len());
-        row.push(example.map(|kernel| view.kernel(&kernel.name)).unwrap_or_default());
-        rows.push(row);
+        rows.map(line).collect()
     }
-    let mut out = drawn(titles, rows, view);
-    out.append(&columns.legend());
-    out
+
+    fn groups(&mut self, view: &View) -> Vec<Vec<String>> {
+        // Groups that differ in what is not told are one.
+        let mut merged = Groups::default();
+        for group in std::mem::take(&mut self.groups).groups {
+            let place = merged.place(self.told(group.cells));
+            if let Some(known) = merged.groups.get_mut(place) {
+                known.add(group.kernels, group.args, group.examples);
+            }
+        }
+        let mut groups = merged.groups;
+        groups.sort_by_key(|group| std::cmp::Reverse(group.kernels));
+        let line = |mut group: Group| {
+            let range = match group.args {
+                Some([least, most]) if least == most => least.to_string(),
+                Some([least, most]) => format!("{least}-{most}"),
+                None => dash(),
+            };
+            let mut line = vec![count(group.kernels), range];
+            line.extend(group.cells);
+            // The shortest mangled name of some: it says most in little space, and only it need be demangled.
+            group.examples.sort_by_key(|(at, _)| *at);
+            let example = group.examples.iter().take(EXAMPLES).min_by_key(|(_, name)| name.len());
+            line.push(example.map(|(_, name)| view.kernel(name)).unwrap_or_default());
+            line
+        };
+        groups.into_iter().map(line).collect()
+    }
 }
 
 /// The facts that the cells of a kernel are made of, where neither a device nor native code adds to them.
@@ -380,7 +460,7 @@ fn sub_group(size: SubGroup) -> String {
     }
 }
 
-fn number(answers: &[Answer], query: &str) -> Option<u64> {
+fn answer(answers: &[Answer], query: &str) -> Option<u64> {
     answers.iter().find(|answer| answer.query == query).and_then(|answer| match &answer.value {
         Ok(Value::Number(number)) => Some(*number),
         _ => None,
@@ -391,9 +471,20 @@ fn number(answers: &[Answer], query: &str) -> Option<u64> {
 pub struct Listing<'o>(Kind<'o>);
 
 enum Kind<'o> {
-    Text { pages: bool, all: bool, parts: Parts, out: &'o mut dyn Sink },
+    Text(Box<Text<'o>>),
     Json(json::Document<&'o mut dyn Write>),
     Jsonl(&'o mut dyn Write),
+}
+
+/// Text for people, of one file at a time.
+struct Text<'o> {
+    /// Whether kernels have a page each, as long as there are few.
+    paged: bool,
+    all: bool,
+    table: Table,
+    pages: Vec<Shown>,
+    parts: Parts,
+    out: &'o mut dyn Sink,
 }
 
 impl<'o> Listing<'o> {
@@ -405,29 +496,57 @@ impl<'o> Listing<'o> {
         Ok(Listing(match form {
             Form::Json => Kind::Json(json::Document::open(out.documents())?),
             Form::Jsonl => Kind::Jsonl(out.documents()),
-            _ => Kind::Text { pages: named && !all, all, parts: Parts::default(), out },
+            _ => Kind::Text(Box::new(Text {
+                paged: named && !all,
+                all,
+                table: Table { all, ..Table::default() },
+                pages: Vec::new(),
+                parts: Parts::default(),
+                out,
+            })),
         }))
     }
 
-    /// Adds the kernels of a file.
+    /// Adds kernels of a file.
     ///
     /// # Errors
     /// `Io` where it cannot be written.
-    pub fn file(&mut self, file: &FileKernels<'_>) -> Result<()> {
+    pub fn kernels(&mut self, file: &FileKernels<'_>) -> Result<()> {
         match &mut self.0 {
-            Kind::Json(document) => document.file(file),
+            Kind::Json(document) => document.kernels(file),
             Kind::Jsonl(out) => json::lines(out, file),
-            Kind::Text { .. } if file.kernels.is_empty() => Ok(()),
-            Kind::Text { pages, all, parts, out } => {
-                let view = out.look().view;
-                let text = if *pages && file.kernels.len() <= PAGES {
-                    Shown::sections(&file.kernels.iter().map(|one| page::page(file, one, &view)).collect::<Vec<_>>())
-                } else {
-                    table(file, *all, &view)
-                };
-                parts.show(&text, *out)
+            Kind::Text(text) => {
+                let view = text.out.look().view;
+                text.table.add(file, &view);
+                if text.paged && text.table.kernels <= PAGES {
+                    text.pages.extend(file.kernels.iter().map(|one| page::page(file, one, &view)));
+                }
+                Ok(())
             }
         }
+    }
+
+    /// Ends a file, with the parts of it that could not be read.
+    ///
+    /// # Errors
+    /// `Io` where it cannot be written.
+    pub fn end_file(&mut self, path: &str, problems: &[Problem]) -> Result<()> {
+        match &mut self.0 {
+            Kind::Json(document) => document.problems(path, problems),
+            Kind::Jsonl(_) => {}
+            Kind::Text(text) => {
+                let table = std::mem::replace(&mut text.table, Table { all: text.all, ..Table::default() });
+                let pages = std::mem::take(&mut text.pages);
+                if table.kernels == 0 {
+                    return Ok(());
+                }
+                let view = text.out.look().view;
+                let paged = text.paged && table.kernels <= PAGES;
+                let shown = if paged { Shown::sections(&pages) } else { table.end(path, &view) };
+                text.parts.show(&shown, text.out)?;
+            }
+        }
+        Ok(())
     }
 
     /// Ends the list.

@@ -44,9 +44,10 @@ pub mod text;
 pub mod units;
 
 use crate::bundle::Bundle;
-use crate::compat::examine::Examined;
+use crate::compat::examine::{Examined, examine_some};
+use crate::compat::kernels::{Alike, Depth, KernelFacts, KernelNames, kernels, kernels_of};
 use crate::container::Host;
-use crate::error::Problem;
+use crate::error::{Problem, Result};
 
 /// Facts about one file: as much as could be read.
 #[derive(Debug, Default)]
@@ -69,4 +70,88 @@ pub struct FileFacts<'a> {
     pub deferred: bool,
     /// Parts of the file that could not be read.
     pub problems: Vec<Problem>,
+}
+
+/// Kernels whose facts are held at a time: enough that all threads are busy, few for the memory.
+const SHARE: usize = 4096;
+
+/// Counts the images at the front that are a share, by the kernels of each; one at least.
+fn share(kernels: impl Iterator<Item = usize>) -> usize {
+    let mut held = 0usize;
+    // Images without kernels have facts, too.
+    let fits = |count: &usize| {
+        let room = held < SHARE;
+        held = held.saturating_add(count.saturating_add(1));
+        room
+    };
+    kernels.take_while(fits).count()
+}
+
+impl<'a> FileFacts<'a> {
+    fn share_of_all(&self) -> usize {
+        match self.bundle.filter(|_| self.deferred) {
+            Some(bundle) => share(bundle.images.iter().map(|image| image.entries.len())),
+            None => share(self.images.iter().map(|image| image.kernels.len())),
+        }
+    }
+
+    /// Hands the images on, some after others, so that facts about all need not be held at once. Those that were left to
+    /// be examined are examined, with their hashes where these are asked for; what is wrong with them is added to the
+    /// problems.
+    ///
+    /// # Errors
+    /// What `each` returns.
+    pub fn each_share(
+        &mut self,
+        hash: bool,
+        mut each: impl FnMut(&'a Bundle<'a>, &[Examined<'a, 'a>]) -> Result<()>,
+    ) -> Result<()> {
+        let Some(bundle) = self.bundle else { return Ok(()) };
+        if !self.deferred {
+            let mut rest = self.images.as_slice();
+            while !rest.is_empty() {
+                let (images, others) = rest.split_at(share(rest.iter().map(|image| image.kernels.len())));
+                each(bundle, images)?;
+                rest = others;
+            }
+            return Ok(());
+        }
+        // They may be examined for the second time.
+        self.problems.clone_from(&bundle.problems);
+        let mut rest = bundle.images.as_slice();
+        while !rest.is_empty() {
+            let (images, others) = rest.split_at(share(rest.iter().map(|image| image.entries.len())));
+            let examined = examine_some(images, bundle.epoch, hash);
+            self.problems.extend(examined.iter().flat_map(Examined::problems));
+            each(bundle, &examined)?;
+            rest = others;
+        }
+        Ok(())
+    }
+
+    /// Hands the kernels of the images on like [`FileFacts::each_share`]. Where they are compared with each other, many are
+    /// read twice.
+    ///
+    /// # Errors
+    /// What `each` returns.
+    pub fn each_kernels(&mut self, depth: Depth, mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>) -> Result<()> {
+        let Some(bundle) = self.bundle else { return Ok(()) };
+        let all = if self.deferred { bundle.images.len() } else { self.images.len() };
+        if self.share_of_all() == all {
+            return self.each_share(false, |bundle, images| each(kernels(bundle, images, depth)));
+        }
+        let mut alike = Alike::default();
+        if depth.clones {
+            self.each_share(false, |_, images| {
+                alike.read(images);
+                Ok(())
+            })?;
+        }
+        let mut names = KernelNames::new(bundle, alike);
+        self.each_share(false, |bundle, images| {
+            let mut found = kernels_of(bundle, images, Depth { clones: false, ..depth });
+            names.tell(&mut found);
+            each(found)
+        })
+    }
 }

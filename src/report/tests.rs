@@ -1,4 +1,5 @@
-//! Do the results of verbs that write, keep or look around fulfil their published schemas?
+//! Do the results of verbs that write, keep or look around fulfil their published schemas, and are kernels found the same
+//! however many are read at a time?
 //!
 //! Every field is there, lists are not empty, and the schema names each key. What real runs print is judged by another
 //! reader of schemas in `tests/real/schemas`.
@@ -6,8 +7,13 @@
 use super::json::ImageProblem;
 use super::json::tests::against;
 use super::json::writer::text;
-use super::{built, cache, clones, doctor, edited, extracted, filtered};
+use super::{FileFacts, SHARE, built, cache, clones, doctor, edited, extracted, filtered};
+use crate::bundle::Bundle;
+use crate::bundle::image::Image;
+use crate::compat::examine::examine;
 use crate::compat::finding::RuleId;
+use crate::compat::kernels::{Depth, kernels};
+use crate::container::Host;
 use crate::rewrite::extract::Names;
 use serde_json::Value;
 
@@ -133,4 +139,58 @@ fn machines() {
     prove(&doctor::schema(), &super::json::pretty(&none), "caches");
     let text = found.table(100);
     assert!(text.ends_with("\nProblem           broken\nRemedy            mend it\n"), "{text}");
+}
+
+/// A module with a kernel of this name.
+fn module(name: &str, size: u32) -> Vec<u8> {
+    let name = u32::from_le_bytes(name.as_bytes().try_into().unwrap());
+    let instructions: [&[u32]; 10] = [
+        &[17, 6],
+        &[14, 2, 2],
+        &[15, 6, 1, name],
+        &[16, 1, 17, size, 1, 1],
+        &[19, 3],
+        &[33, 6, 3],
+        &[54, 3, 1, 0, 6],
+        &[248, 8],
+        &[253],
+        &[56],
+    ];
+    let mut words = vec![0x0723_0203, 0x0001_0200, 0, 9, 0];
+    for instruction in instructions {
+        words.push((instruction.len() as u32) << 16 | instruction[0]);
+        words.extend(&instruction[1..]);
+    }
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+#[test]
+fn kernels_are_the_same_in_shares_and_all_at_once() {
+    let modules = [module("one\0", 8), module("two\0", 8), module("six\0", 4)];
+    let hosts: Vec<Host<'_>> = modules.iter().map(|bytes| Host::read(bytes).unwrap()).collect();
+    let bundles: Vec<Bundle<'_>> = hosts.iter().map(|host| Bundle::read(host).unwrap()).collect();
+    let mut bundle = Bundle::read(&hosts[0]).unwrap();
+    let of = |index: usize| Image { index, ..bundles[index % 3].images[0].clone() };
+    bundle.images = (0..SHARE * 2).map(of).collect();
+    let depth = Depth { clones: true, evidence: true };
+    let told = |facts: &mut FileFacts<'_>| {
+        let (mut shares, mut told) = (0, Vec::new());
+        facts
+            .each_kernels(depth, |found| {
+                shares += 1;
+                told.extend(found.iter().map(|kernel| format!("{kernel:?}")));
+                Ok(())
+            })
+            .unwrap();
+        (shares, told)
+    };
+    let whole: Vec<String> =
+        kernels(&bundle, &examine(&bundle), depth).iter().map(|kernel| format!("{kernel:?}")).collect();
+    assert_eq!(whole.len(), SHARE * 2);
+    assert!(whole[0].contains("two") && !whole[0].contains("six"), "{}", whole[0]);
+    let mut deferred = FileFacts { bundle: Some(&bundle), deferred: true, ..FileFacts::default() };
+    // What bare modules hold is not known before.
+    assert!(told(&mut deferred) == (2, whole.clone()));
+    let mut examined = FileFacts { bundle: Some(&bundle), images: examine(&bundle), ..FileFacts::default() };
+    assert!(told(&mut examined) == (4, whole));
 }

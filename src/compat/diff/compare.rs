@@ -2,10 +2,11 @@
 
 mod images;
 
-use super::snapshot::{Shot, Snapshot, Total};
+use super::snapshot::{Shot, Shots, Snapshot, Total};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -196,7 +197,7 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
     let renamed = renamed(old, new);
     let gone: BTreeSet<&str> = renamed.values().copied().collect();
     for (name, targets) in &new.kernels {
-        let (before, fate) = match (old.kernels.get(name), renamed.get(name.as_str())) {
+        let (before, fate) = match (old.kernels.get(name), renamed.get(&**name)) {
             (Some(before), _) => (Some(before), Fate::Changed),
             (None, Some(from)) => (old.kernels.get(*from), Fate::Renamed { from: (*from).to_owned() }),
             (None, None) => (None, Fate::Added),
@@ -212,7 +213,7 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
         diff.diffs.push(kernel_diff(name, fate, before.unwrap_or(&none), targets, changes));
     }
     for (name, targets) in &old.kernels {
-        if !new.kernels.contains_key(name) && !gone.contains(name.as_str()) {
+        if !new.kernels.contains_key(name) && !gone.contains(&**name) {
             diff.diffs.push(kernel_diff(name, Fate::Removed, targets, &BTreeMap::new(), Vec::new()));
         }
     }
@@ -224,14 +225,12 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
     diff
 }
 
-type Shots = BTreeMap<String, Shot>;
-
 fn kernel_diff(name: &str, fate: Fate, old: &Shots, new: &Shots, changes: Vec<Change>) -> KernelDiff {
     let bytes = |shots: &Shots| shots.values().fold(0u64, |sum, shot| sum.saturating_add(shot.bytes));
     KernelDiff {
         name: name.to_owned(),
         fate,
-        targets: old.keys().chain(new.keys()).cloned().collect(),
+        targets: old.keys().chain(new.keys()).map(|target| target.to_string()).collect(),
         bytes: [bytes(old), bytes(new)],
         changes,
     }
@@ -243,7 +242,7 @@ fn renamed<'s>(old: &'s Snapshot, new: &'s Snapshot) -> BTreeMap<&'s str, &'s st
     let bodies = |one: &'s Snapshot, other: &Snapshot| {
         let mut found: BTreeMap<(&'s str, [u8; 32]), Vec<&'s str>> = BTreeMap::new();
         for (name, targets) in one.kernels.iter().filter(|(name, _)| !other.kernels.contains_key(*name)) {
-            if let Some((target, body)) = targets.iter().find_map(|(target, shot)| Some((target.as_str(), shot.body?)))
+            if let Some((target, body)) = targets.iter().find_map(|(target, shot)| Some((&**target, shot.body?)))
             {
                 found.entry((target, body)).or_default().push(name);
             }
@@ -258,12 +257,12 @@ fn renamed<'s>(old: &'s Snapshot, new: &'s Snapshot) -> BTreeMap<&'s str, &'s st
 /// Lists the changes of a kernel.
 fn kernel(old: &Shots, new: &Shots) -> Vec<Change> {
     let mut changes = Vec::new();
-    let targets: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let targets: BTreeSet<&Arc<str>> = old.keys().chain(new.keys()).collect();
     for target in targets {
         match (old.get(target), new.get(target)) {
             (Some(old), Some(new)) => shot(target, old, new, &mut changes),
             (old, new) => {
-                let there = |shot: Option<&Shot>| shot.map(|_| target.clone());
+                let there = |shot: Option<&Box<Shot>>| shot.map(|_| target.to_string());
                 changes.push(change(What::Targets, target, "", there(old), there(new)));
             }
         }
@@ -296,29 +295,29 @@ fn named<K: Ord + AsRef<str>, V: PartialEq + ToString>(
 
 fn shot(target: &str, old: &Shot, new: &Shot, changes: &mut Vec<Change>) {
     let begin = changes.len();
-    let count = old.arguments.len().max(new.arguments.len());
+    let count = old.traits.arguments.len().max(new.traits.arguments.len());
     for at in 0..count {
-        let (before, after) = (old.arguments.get(at), new.arguments.get(at));
+        let (before, after) = (old.traits.arguments.get(at), new.traits.arguments.get(at));
         if before != after {
             changes.push(change(What::Arguments, target, at.to_string(), before.cloned(), after.cloned()));
         }
     }
-    for aspect in old.aspects.symmetric_difference(&new.aspects) {
-        let there = |shot: &Shot| shot.aspects.contains(aspect).then(|| aspect.clone());
+    for aspect in old.traits.aspects.symmetric_difference(&new.traits.aspects) {
+        let there = |shot: &Shot| shot.traits.aspects.contains(aspect).then(|| aspect.clone());
         changes.push(change(What::Aspects, target, aspect, there(old), there(new)));
     }
     let texts = |list: &[String]| Some(list.join(", ")).filter(|text| !text.is_empty());
-    let (before, after) = (texts(&old.constants), texts(&new.constants));
+    let (before, after) = (texts(&old.traits.constants), texts(&new.traits.constants));
     if before != after {
         changes.push(change(What::Constants, target, "", before, after));
     }
-    named(What::Attributes, target, &old.attributes, &new.attributes, changes);
-    named(What::Resources, target, &old.resources, &new.resources, changes);
-    if old.options != new.options {
-        let text = |shot: &Shot| Some(shot.options.clone()).filter(|text| !text.is_empty());
+    named(What::Attributes, target, &old.traits.attributes, &new.traits.attributes, changes);
+    named(What::Resources, target, &old.traits.resources, &new.traits.resources, changes);
+    if old.traits.options != new.traits.options {
+        let text = |shot: &Shot| Some(shot.traits.options.clone()).filter(|text| !text.is_empty());
         changes.push(change(What::Options, target, "", text(old), text(new)));
     }
-    named(What::Properties, target, &old.properties, &new.properties, changes);
+    named(What::Properties, target, &old.traits.properties, &new.traits.properties, changes);
     if old.bytes != new.bytes {
         let text = |shot: &Shot| Some(shot.bytes.to_string());
         changes.push(change(What::Bytes, target, "", text(old), text(new)));

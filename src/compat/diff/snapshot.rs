@@ -9,13 +9,15 @@ use crate::bundle::property_sets::{Compare, KnownSet, describe};
 use crate::compat::examine::Examined;
 use crate::compat::explain::trace::{devices, times};
 use crate::compat::fit::spec;
-use crate::compat::kernels::{Depth, KernelFacts, kernels};
+use crate::compat::kernels::{Depth, KernelFacts, kernels_of};
 use crate::native::Native;
 use crate::native::coverage::Coverage;
 use crate::spirv::kernel::attributes::SubGroup;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// A file, reduced to what counts.
@@ -23,12 +25,12 @@ use std::sync::Arc;
 pub struct Snapshot {
     /// The images for each target.
     pub targets: BTreeMap<String, Total>,
-    /// Facts about each kernel, by its mangled name and by target.
-    pub kernels: BTreeMap<String, BTreeMap<String, Shot>>,
+    /// Facts about each kernel, by its mangled name.
+    pub kernels: BTreeMap<Arc<str>, Shots>,
     /// Properties of symbols and of images without kernels, by target.
     pub properties: BTreeMap<String, Values>,
     /// Coverage of Intel GPUs by the images of each kernel, by its mangled name.
-    pub coverage: BTreeMap<String, KernelCoverage>,
+    pub coverage: BTreeMap<Arc<str>, Arc<KernelCoverage>>,
     /// The hashes of images without kernels, by target.
     pub libraries: BTreeMap<String, BTreeSet<[u8; 32]>>,
     /// Whether something of the file could not be read.
@@ -36,7 +38,7 @@ pub struct Snapshot {
 }
 
 /// Coverage of Intel GPUs by a kernel, with all its images.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct KernelCoverage {
     /// GPUs that native code or the SPIR-V inside it is for, by their names in the device configuration.
     pub gpus: BTreeMap<String, Coverage>,
@@ -73,6 +75,9 @@ pub struct Total {
     pub stored: u64,
 }
 
+/// Facts about a kernel by target.
+pub type Shots = BTreeMap<Arc<str>, Box<Shot>>;
+
 /// A kernel for a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shot {
@@ -86,6 +91,15 @@ pub struct Shot {
     pub body: Option<[u8; 32]>,
     /// The hash of its image.
     pub image: [u8; 32],
+    /// What is told of it.
+    pub traits: Arc<Traits>,
+    /// Properties of its image.
+    pub shared: Shared,
+}
+
+/// Facts that many kernels have in common.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Traits {
     /// The arguments in order, each as text; `-` for one that the compiler removed.
     pub arguments: Vec<String>,
     /// Aspects that the image records, or its code uses.
@@ -100,50 +114,73 @@ pub struct Shot {
     pub options: String,
     /// Properties of the kernel that nothing else here tells, by set.
     pub properties: BTreeMap<String, String>,
-    /// Properties of its image.
-    pub shared: Shared,
 }
 
-/// Reduces a file's images.
-pub fn snapshot(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Snapshot {
-    let mut snapshot = Snapshot::default();
-    let mut by_number: HashMap<usize, (&Examined<'_, '_>, String, OfImage<'_>)> = HashMap::new();
-    for image in images {
-        let target = devices(image);
-        let total = snapshot.targets.entry(target.clone()).or_default();
-        total.add(image.size, image.image.stored.len() as u64);
-        if image.kernels.is_empty() {
-            snapshot.libraries.entry(target.clone()).or_default().insert(image.blake3);
-        }
-        let gpus = image.native.as_ref().map(Native::coverage_by_gpu).unwrap_or_default();
-        for name in &image.kernels {
-            snapshot.coverage.entry(name.clone()).or_default().add(image, &gpus);
-        }
-        let mut sorted = of_image(bundle, image);
-        let values = snapshot.properties.entry(target.clone()).or_default();
-        for (name, value) in sorted.rest.drain(..) {
-            values.entry(name).or_default().insert(value);
-        }
-        by_number.insert(image.image.index, (image, target, sorted));
-    }
-    for facts in kernels(bundle, images, Depth { clones: true, evidence: false }) {
-        let Some((image, target, properties)) = by_number.get(&facts.image) else { continue };
-        let shot = shot(&facts, image, properties);
-        let targets = snapshot.kernels.entry(facts.name).or_default();
-        match targets.get_mut(target) {
-            // Images of one kernel for one target: the first tells what it is.
-            Some(known) => {
-                known.bytes = known.bytes.saturating_add(shot.bytes);
-                known.images = known.images.saturating_add(1);
-                known.sharing = known.sharing.max(shot.sharing);
-            }
-            None => {
-                targets.insert(target.clone(), shot);
-            }
+/// Facts of several builds that are the same, each held once: libraries have tens of thousands of kernels with long names.
+#[derive(Debug, Default)]
+pub struct Interner {
+    texts: HashSet<Arc<str>>,
+    traits: HashSet<Arc<Traits>>,
+    coverage: HashSet<Arc<KernelCoverage>>,
+    shared: HashSet<Shared>,
+}
+
+/// Returns what a set holds of a value's equals, which may be the value now.
+fn held<T: ?Sized + Eq + Hash>(set: &mut HashSet<Arc<T>>, value: impl Borrow<T> + Into<Arc<T>>) -> Arc<T> {
+    match set.get(value.borrow()) {
+        Some(known) => known.clone(),
+        None => {
+            let value = value.into();
+            set.insert(value.clone());
+            value
         }
     }
-    snapshot.partial = images.iter().any(|image| image.problem.is_some());
-    snapshot
+}
+
+impl Snapshot {
+    /// Adds images of a file, reduced to what counts. Of a kernel's images for one target the first tells what it is.
+    pub fn add(&mut self, bundle: &Bundle<'_>, images: &[Examined<'_, '_>], interner: &mut Interner) {
+        let mut by_number: HashMap<usize, (&Examined<'_, '_>, Arc<str>, OfImage<'_>)> = HashMap::new();
+        for image in images {
+            let target = devices(image);
+            let total = self.targets.entry(target.clone()).or_default();
+            total.add(image.size, image.image.stored.len() as u64);
+            if image.kernels.is_empty() {
+                self.libraries.entry(target.clone()).or_default().insert(image.blake3);
+            }
+            let gpus = image.native.as_ref().map(Native::coverage_by_gpu).unwrap_or_default();
+            for name in &image.kernels {
+                let name = held(&mut interner.texts, name.as_str());
+                let known = self.coverage.entry(name).or_default();
+                let mut coverage = KernelCoverage::clone(known);
+                coverage.add(image, &gpus);
+                *known = held(&mut interner.coverage, coverage);
+            }
+            let mut sorted = of_image(bundle, image);
+            sorted.shared = held(&mut interner.shared, BTreeMap::clone(&sorted.shared));
+            let values = self.properties.entry(target.clone()).or_default();
+            for (name, value) in sorted.rest.drain(..) {
+                values.entry(name).or_default().insert(value);
+            }
+            by_number.insert(image.image.index, (image, held(&mut interner.texts, target.as_str()), sorted));
+        }
+        for facts in kernels_of(bundle, images, Depth { clones: true, evidence: false }) {
+            let Some((image, target, properties)) = by_number.get(&facts.image) else { continue };
+            let shot = shot(&facts, image, properties, interner);
+            let targets = self.kernels.entry(held(&mut interner.texts, facts.name.as_str())).or_default();
+            match targets.get_mut(target) {
+                Some(known) => {
+                    known.bytes = known.bytes.saturating_add(shot.bytes);
+                    known.images = known.images.saturating_add(1);
+                    known.sharing = known.sharing.max(shot.sharing);
+                }
+                None => {
+                    targets.insert(target.clone(), Box::new(shot));
+                }
+            }
+        }
+        self.partial |= images.iter().any(|image| image.problem.is_some());
+    }
 }
 
 impl Total {
@@ -172,7 +209,7 @@ impl Snapshot {
     }
 }
 
-fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: &OfImage<'_>) -> Shot {
+fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: &OfImage<'_>, interner: &mut Interner) -> Shot {
     let mut attributes = BTreeMap::new();
     if let Some(size) = &facts.reqd_work_group_size {
         attributes.insert("work-group size", times(size));
@@ -195,12 +232,7 @@ fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: &OfImage<'_>)
         attributes.insert("explicit SIMD", "yes".to_owned());
     }
     let options = [image.image.compile_options, image.image.link_options].map(str::trim);
-    Shot {
-        bytes: image.size,
-        images: 1,
-        sharing: image.kernels.len(),
-        body: facts.body(),
-        image: image.blake3,
+    let traits = Traits {
         arguments: arguments(facts),
         aspects: facts.declared.iter().chain(&facts.used).cloned().collect(),
         attributes,
@@ -208,6 +240,14 @@ fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: &OfImage<'_>)
         resources: resources(facts),
         options: options.join(" ").trim().to_owned(),
         properties: properties.kernels.get(facts.name.as_str()).cloned().unwrap_or_default(),
+    };
+    Shot {
+        bytes: image.size,
+        images: 1,
+        sharing: image.kernels.len(),
+        body: facts.body(),
+        image: image.blake3,
+        traits: held(&mut interner.traits, traits),
         shared: properties.shared.clone(),
     }
 }

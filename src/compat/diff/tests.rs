@@ -2,7 +2,7 @@
 
 use super::budget::{Budgets, Forbidden, Growth, breaches};
 use super::compare::{Change, Fate, ImageChange, What, compare};
-use super::snapshot::{KernelCoverage, Shot, Snapshot, Total};
+use super::snapshot::{KernelCoverage, Shot, Snapshot, Total, Traits};
 use crate::native::coverage::Coverage;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ fn shot(body: u8, bytes: u64) -> Shot {
         sharing: 1,
         body: Some([body; 32]),
         image: [body; 32],
-        arguments: vec!["int* global 8".into()],
+        traits: Traits { arguments: vec!["int* global 8".into()], ..Traits::default() }.into(),
         ..Shot::default()
     }
 }
@@ -25,8 +25,8 @@ fn snapshot(kernels: &[(&str, &[(&str, Shot)])]) -> Snapshot {
         for (target, shot) in *shots {
             let total = snapshot.targets.entry((*target).to_owned()).or_default();
             *total = total.plus(Total { images: 1, bytes: shot.bytes, stored: shot.bytes });
-            let own: &mut BTreeMap<_, _> = snapshot.kernels.entry((*name).to_owned()).or_default();
-            own.insert((*target).to_owned(), shot.clone());
+            let own = snapshot.kernels.entry((*name).into()).or_default();
+            own.insert((*target).into(), shot.clone().into());
         }
     }
     snapshot
@@ -58,13 +58,14 @@ fn kernels_come_go_and_take_new_names() {
 fn each_way_to_change_is_told() {
     let before = shot(1, 10);
     let mut after = shot(2, 14);
-    after.arguments = vec!["long* global 8".into(), "int private 4".into()];
-    after.aspects = ["fp64".to_owned()].into();
-    after.attributes = [("sub-group size", "16".to_owned())].into();
-    after.constants = vec!["width".into()];
-    after.resources = [("spill", 64)].into();
-    after.options = "-O3".into();
-    after.properties = BTreeMap::from([("SYCL/assert used".to_owned(), "1".to_owned())]);
+    let traits = Arc::make_mut(&mut after.traits);
+    traits.arguments = vec!["long* global 8".into(), "int private 4".into()];
+    traits.aspects = ["fp64".to_owned()].into();
+    traits.attributes = [("sub-group size", "16".to_owned())].into();
+    traits.constants = vec!["width".into()];
+    traits.resources = [("spill", 64)].into();
+    traits.options = "-O3".into();
+    traits.properties = BTreeMap::from([("SYCL/assert used".to_owned(), "1".to_owned())]);
     let old = snapshot(&[("k", &[("spir64", before.clone()), ("avx2", before.clone())])]);
     let new = snapshot(&[("k", &[("spir64", after), ("intel_gpu_pvc", before)])]);
     let diff = compare(&old, &new, &[]);
@@ -139,7 +140,7 @@ fn gpus_that_a_kernel_gains_and_loses_are_told() {
         spirv,
     };
     let build = |coverage: KernelCoverage| {
-        let kernels = ["k", "l"].map(|name| (name.to_owned(), coverage.clone()));
+        let kernels = ["k", "l"].map(|name| (name.into(), coverage.clone().into()));
         Snapshot { coverage: kernels.into(), ..Snapshot::default() }
     };
     let old = build(covered(&[("pvc", Coverage::Native), ("dg1", Coverage::Jit)], false));
@@ -160,8 +161,9 @@ fn gpus_that_a_kernel_gains_and_loses_are_told() {
 #[test]
 fn budgets_are_held() {
     let mut grown = shot(2, 1100);
-    grown.resources = [("spill", 64)].into();
-    grown.aspects = ["fp64".to_owned()].into();
+    let traits = Arc::make_mut(&mut grown.traits);
+    traits.resources = [("spill", 64)].into();
+    traits.aspects = ["fp64".to_owned()].into();
     let old = snapshot(&[("k", &[("spir64", shot(1, 1000))]), ("gone", &[("avx2", shot(3, 10))])]);
     let new = snapshot(&[("k", &[("spir64", grown)])]);
     let diff = compare(&old, &new, &[]);

@@ -6,7 +6,7 @@ use super::{FileKernels, OnDevice};
 use crate::compat::aspects::{Aspect, Difference, Reason};
 use crate::compat::kernels::{KernelFacts, NamedConstant, SourceArgument};
 use crate::demangle::demangle;
-use crate::error::Result;
+use crate::error::{Problem, Result};
 use crate::native;
 use crate::report::devices::Queries;
 use crate::report::evidence::AspectUse;
@@ -378,11 +378,11 @@ impl<W: Write> Document<W> {
         Ok(Document { rows: Rows::open(out, &listing(&[]))?, problems: Vec::new() })
     }
 
-    /// Adds the kernels of a file.
+    /// Adds kernels of a file.
     ///
     /// # Errors
     /// `Io` where the writer fails.
-    pub fn file(&mut self, file: &FileKernels<'_>) -> Result<()> {
+    pub fn kernels(&mut self, file: &FileKernels<'_>) -> Result<()> {
         if !file.kernels.is_empty() {
             let out = self.rows.next()?;
             let mut first = true;
@@ -392,8 +392,12 @@ impl<W: Write> Document<W> {
                 put(out, text)
             })?;
         }
-        self.problems.extend(file.problems.iter().map(|problem| FileProblem::new(file.path, problem)));
         Ok(())
+    }
+
+    /// Adds parts of a file that could not be read.
+    pub fn problems(&mut self, path: &str, problems: &[Problem]) {
+        self.problems.extend(problems.iter().map(|problem| FileProblem::new(path, problem)));
     }
 
     /// Closes the document and gives the writer back.
@@ -449,7 +453,7 @@ mod tests {
     use crate::compat::examine::examine;
     use crate::compat::kernels::{Depth, kernels};
     use crate::container::Host;
-    use crate::error::{Error, Problem};
+    use crate::error::Error;
     use crate::report::json::tests::against;
     use crate::report::kernels::Answers;
     use serde_json::{Value, json};
@@ -501,10 +505,11 @@ mod tests {
         let none = OnDevice::None { errc: Some("invalid"), reason: "no".into() };
         let none = Answers { device: &other, kernels: HashMap::from([((0, "k".to_owned()), none)]) };
         let problems = vec![Problem::of_image(0, Error::at(8, "cut"))];
-        let file = FileKernels { path: "k.spv", kernels: found, devices: vec![answered, none], problems };
+        let file = FileKernels { path: "k.spv", kernels: found, devices: vec![answered, none] };
         let mut document = Document::open(Vec::new()).unwrap();
-        document.file(&file).unwrap();
-        document.file(&FileKernels::default()).unwrap();
+        document.kernels(&file).unwrap();
+        document.kernels(&FileKernels::default()).unwrap();
+        document.problems("k.spv", &problems);
         let document: Value = serde_json::from_slice(&document.close().unwrap()).unwrap();
         assert_eq!(against(&schema(), &document), Vec::<String>::new());
 

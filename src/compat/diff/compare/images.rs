@@ -1,7 +1,7 @@
 //! What changed of images, whatever kernels share them?
 
-use super::{Change, ImageChange, Shots, What, change, named};
-use crate::compat::diff::snapshot::{Shared, Snapshot, Values};
+use super::{Change, ImageChange, What, change, named};
+use crate::compat::diff::snapshot::{Shared, Shots, Snapshot, Values};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
