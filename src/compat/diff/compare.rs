@@ -242,8 +242,7 @@ fn renamed<'s>(old: &'s Snapshot, new: &'s Snapshot) -> BTreeMap<&'s str, &'s st
     let bodies = |one: &'s Snapshot, other: &Snapshot| {
         let mut found: BTreeMap<(&'s str, [u8; 32]), Vec<&'s str>> = BTreeMap::new();
         for (name, targets) in one.kernels.iter().filter(|(name, _)| !other.kernels.contains_key(*name)) {
-            if let Some((target, body)) = targets.iter().find_map(|(target, shot)| Some((&**target, shot.body?)))
-            {
+            if let Some((target, body)) = targets.iter().find_map(|(target, shot)| Some((&**target, shot.body?))) {
                 found.entry((target, body)).or_default().push(name);
             }
         }
