@@ -352,7 +352,7 @@ pub fn embed(bytes: &[u8]) -> bool {
             assert!(out.len() <= bytes.len().saturating_add(MORE));
             let again = Host::read(&out).expect("what was written is a file");
             let record = Record::find(&again).expect("which says what was added");
-            // What an earlier run had added is replaced, and restored to what was before that.
+            // Images that an earlier run had added are replaced; the file is restored to the state before that run.
             if Record::find(&host).is_none() {
                 assert!(record.restore(&out).is_ok_and(|original| original == bytes), "the file that it was");
             }

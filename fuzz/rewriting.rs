@@ -56,7 +56,7 @@ impl Choices<'_> {
     }
 }
 
-/// What the runtime sees of an image.
+/// Facts of an image that the runtime sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Facts {
     target: String,
@@ -149,7 +149,7 @@ fn take(all: &mut Vec<Facts>, one: &Facts) -> Option<Facts> {
     all.iter().position(|other| other == one).map(|at| all.swap_remove(at))
 }
 
-/// What all images of a file are, and whether all of it could be read.
+/// Facts of all images of a file, and whether all of it could be read.
 fn read(file: &[u8]) -> Result<(Vec<Facts>, bool), Error> {
     let host = Host::read(file)?;
     let bundle = Bundle::read(&host)?;
@@ -433,7 +433,7 @@ fn natives(file: &mut Vec<u8>, before: &[Facts], choices: &mut Choices<'_>, soun
                     };
                     assert!(new.iter().any(there), "{} of {source:?} is not in {new:?}", target);
                 }
-                // What is gone was replaced: it is for the same target.
+                // An image that is gone was replaced by one for the same target.
                 for facts in before {
                     assert!(after.contains(facts) || facts.target == target, "{facts:?} is gone");
                 }

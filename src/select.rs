@@ -239,7 +239,7 @@ impl Selector {
         }));
         parts.extend(self.kernels.iter().map(|pattern| format!("--kernel '{}'", pattern.text)));
         parts.extend(self.states.iter().map(|state| format!("--state {}", state.name())));
-        // What the user wrote comes first; behind it stand other names of the same targets.
+        // The user's own text comes first; behind it stand other names of the same targets.
         let more = if self.targets.len() > 1 { ", ..." } else { "" };
         parts.extend(self.targets.first().map(|pattern| format!("--target '{}'{more}", pattern.text)));
         parts.extend(self.aspects.iter().map(|aspect| format!("--aspect {aspect}")));

@@ -33,7 +33,7 @@ fn licences_and_sources_are_those_that_may_be() {
     let allow = list(&text(".ci/deny.toml"), "allow");
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.args(["metadata", "--format-version", "1", "--offline", "--locked"]);
-    // What other systems need is not on this machine.
+    // Packages that other systems need are not on this machine.
     command.args(["--filter-platform", "x86_64-unknown-linux-gnu"]).current_dir(env!("CARGO_MANIFEST_DIR"));
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -174,7 +174,7 @@ fn a_container_is_everywhere() {
         let body = kinds.split(from).nth(1).unwrap().split("\n    }").next().unwrap().to_owned();
         body.split("Kind::").skip(1).filter_map(|rest| Some(rest.split('"').nth(1)?.to_owned())).collect::<Vec<_>>()
     };
-    // What README calls each kind that a user may have.
+    // README's name for each kind that a user may have.
     let readme = text("README.md");
     let read = readme.split("## What is read").nth(1).unwrap().split("\n## ").next().unwrap();
     let known = [

@@ -375,7 +375,7 @@ fn run(
         let remedy = if kept > 0 { "run the same command again to go on" } else { "run it again" };
         return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));
     }
-    // Which one it was has been said when it happened.
+    // The failed module has been named when it failed.
     if failed && settings.fail_fast {
         let message = format!(
             "ended by an image that did not build: {finished} of {images} compiled, {kept} of them kept in the cache"

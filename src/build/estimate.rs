@@ -195,7 +195,7 @@ mod tests {
         let history = History::read(&file);
         assert!((history.seconds("spir64_gen pvc", 4000) - 4.5).abs() < 0.01, "{history:?}");
         assert_eq!(history.seconds("spir64_gen dg1", 1000), 0.05 + 0.03, "another target");
-        // What is no history counts as none.
+        // Texts that are no history count as none.
         for text in ["spir64_gen_pvc nan 1 1 1 1", "spir64_gen_pvc 1 2", "\u{0}", "spir64_gen_pvc -1 1 1 1 1"] {
             std::fs::write(&file, text).unwrap();
             assert_eq!(History::read(&file), History::default(), "{text}");

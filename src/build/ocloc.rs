@@ -126,8 +126,8 @@ impl Ocloc {
         let files = match &self.kind {
             Kind::Library(_) if !devices.is_empty() => Vec::new(),
             Kind::Library(_) => {
-                // What does the work (IGC) is loaded with the first module, and stays; of no bytes at all ocloc 22.43 says
-                // that the file is missing (-5151), before it loads anything.
+                // The graphics compiler (IGC) is loaded with the first module, and stays. Of no bytes at all ocloc
+                // 22.43 says that the file is missing (-5151), before it loads anything.
                 let least: Vec<u8> = LEAST.into_iter().flat_map(u32::to_le_bytes).collect();
                 let built = |device: &&str| matches!(self.compile(&least, device, ""), Compiled::Built { .. });
                 let _ = PROBES.iter().find(|device| built(device));

@@ -98,7 +98,7 @@ pub fn plans<'a>(
         plans.specialized.extend(own.specialized.drain().map(|(image, specialized)| ((image, number), specialized)));
         plans.counts.push(own.jobs.len());
         plans.jobs.append(&mut own.jobs);
-        // They are the same for every target.
+        // The instructions are the same for every target.
         if number == 0 {
             plans.problems.append(&mut own.problems);
         }
@@ -129,7 +129,7 @@ pub fn metadata<'a>(
         if !examined.image.properties.set(set::PROGRAM_METADATA).is_empty() {
             continue;
         }
-        // What cannot be read is not compiled either.
+        // Images that cannot be read are not compiled either.
         let Ok(contents) = examined.image.contents() else { continue };
         let Ok(index) = Index::read(&contents) else { continue };
         let of_kernel = |point: &EntryPoint<'_>| {

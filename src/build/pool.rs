@@ -136,7 +136,8 @@ pub(super) fn run_tasks<T: Task>(
             let slot = || Slot { number, jobs, engines, settings, queue: &queue, stop: &stop, news: news.clone() };
             let own = slot();
             if let Err(_no_thread) = thread::Builder::new().spawn_scoped(scope, move || own.work()) {
-                // Those that there are do the work. Where there is none, this one does, and what happened is told after it.
+                // The threads that could be had do the work. Where there is none, this thread does, and events are told
+                // after it.
                 if number == 0 {
                     slot().work();
                 }

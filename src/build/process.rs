@@ -102,7 +102,8 @@ impl Worker {
         let said = Arc::new(Mutex::new(Vec::new()));
         let (stderr, stderr_ended) = listen(&said);
         command.stdin(stdin).stdout(stdout).stderr(stderr);
-        // What a terminal sends to the program ends it in order, and no worker before that as if its driver had crashed.
+        // A signal from the terminal (Ctrl-C) is for the program, which ends its workers in order; sent to a worker it
+        // would look like a crash of its driver.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let child = command.spawn().map_err(|error| {
@@ -200,7 +201,7 @@ impl Worker {
             match self.child.try_wait() {
                 Ok(Some(status)) => break Some(status),
                 Ok(None) if begun.elapsed() < GRACE => thread::sleep(Duration::from_millis(1)),
-                // It closed its output and lives on.
+                // The worker closed its output and lives on.
                 Ok(None) | Err(_) => break None,
             }
         };
@@ -240,7 +241,8 @@ fn listen(said: &Arc<Mutex<Vec<u8>>>) -> (Stdio, Receiver<()>) {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // There is nothing to save, and a driver's own tear-down can hang. Both fail only where it has ended already.
+        // A worker has nothing to save, and its driver's tear-down can hang. Both calls fail only where it has ended
+        // already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

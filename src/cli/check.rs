@@ -225,7 +225,7 @@ impl GateArgs {
         let named = spelled_targets(global, &table, &targets)?;
         let policy = held.as_ref().map(|held| &held.policy);
         let targets = require_targets(global, named, policy, &table, self.require_native)?;
-        // What is shown of a few kernels is looked for in these alone; which they are, a baseline decides later.
+        // Evidence is looked for only in the few kernels that are shown, unless a baseline decides which these are.
         let depth = match format {
             Form::Table | Form::Markdown if known.is_none() && written.is_none() => Depth::First(gate::EXAMPLES),
             Form::Matrix => Depth::First(0),

@@ -135,7 +135,7 @@ impl Args {
         let mut interner = Interner::default();
         let (old, first) = read(global, old, &selector, &mut interner)?;
         let (new, second) = read(global, new, &selector, &mut interner)?;
-        // What a side that could not be read lacks is not known to be gone.
+        // Kernels missing on a side that could not be read are not known to be gone.
         for (build, exit) in [(&old, first), (&new, second)] {
             if !matches!(exit, Exit::Done | Exit::Input | Exit::NoDeviceCode) || exit == Exit::Input && build.is_empty()
             {

@@ -124,7 +124,7 @@ pub fn installed() -> Option<Installed> {
 }
 
 /// The variables of [`CHOICES`] that are set.
-fn chosen() -> Vec<&'static str> {
+pub fn chosen() -> Vec<&'static str> {
     CHOICES.into_iter().filter(|name| env::var_os(name).is_some()).collect()
 }
 

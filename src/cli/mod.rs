@@ -121,7 +121,7 @@ impl Cli {
         let command = command.unwrap_or_else(|mut error| {
             // clap proposes to take a flag that there is not for a file of that name, which it never is.
             error.remove(ContextKind::Suggested);
-            // It names arguments as they are; the shell takes them from the names of files, too.
+            // clap names arguments as they are; the shell takes them from the names of files, too.
             let shown = |argument: OsString| argument.to_string_lossy().chars().all(shows);
             if error.use_stderr() && !std::env::args_os().all(shown) {
                 output::say(&error.render().to_string());
@@ -145,7 +145,7 @@ impl Cli {
         if !matches!(self.verb, Verb::Split(_)) {
             self.pages.as_before();
         }
-        // What ends a worker is the driver's doing, and is told by the process that started it.
+        // A worker is ended by its driver, and the process that started it tells of that.
         if !matches!(self.verb, Verb::Worker(_)) {
             process::end_where_inputs_are_cut_short();
         }

@@ -38,7 +38,7 @@ pub fn target_patterns(texts: &[String]) -> Result<Vec<Pattern>> {
     let mut patterns = Vec::new();
     for text in texts {
         patterns.push(Pattern::new(text)?);
-        // What is no spelling is the name of a target in files: a triple, or a device that nobody knows.
+        // A text that is no spelling is the name of a target in files: a triple, or a device that nobody knows.
         for target in device::table().resolve(text).map(|found| found.targets).unwrap_or_default() {
             let names = std::iter::once(&*target.name).chain(target.aliases.iter().map(String::as_str));
             for name in names.chain(target.ocloc_device()) {

@@ -100,7 +100,7 @@ pub(super) fn launch_with(mut env: driver::Environment, march: Option<CpuArch>) 
         let given = env.iter().find(|(known, _)| known == name).map(|(_, paths)| paths.clone());
         let Some(paths) = given.or_else(|| std::env::var_os(name)).filter(|paths| !paths.is_empty()) else { continue };
         let whole = std::env::split_paths(&paths).map(|path| absolute(&path)).collect::<io::Result<Vec<PathBuf>>>();
-        // What came apart at colons has none.
+        // Paths that were split at colons can be joined again.
         let Ok(whole) = std::env::join_paths(whole.map_err(failed)?) else { continue };
         env.retain(|(known, _)| known != name);
         env.push((name.into(), whole));
@@ -163,7 +163,7 @@ pub fn offline(open: Open) -> Result<Engine> {
         other => other,
     };
     if let Open::Nvidia(Places { keep: Some(keep), .. }) = &open {
-        // What cannot be kept is made again by each worker.
+        // A library that cannot be kept is made again by each worker.
         if std::fs::create_dir_all(keep).is_ok() {
             launch.args.extend([WRITABLE.into(), keep.into()]);
         }

@@ -147,7 +147,7 @@ fn listed(own: &Effects, other: &Effects) -> String {
 fn of_part(part: &Part) -> Effects {
     let words = part.options.as_deref().unwrap_or_default().split_whitespace();
     let mut effects: Effects = words.filter_map(effect).collect();
-    // What the compiler chose for some is no option of all.
+    // Devices for which the compiler chooses by itself show no option.
     let fixed = !part.devices.iter().any(|device| CHOOSING.iter().any(|prefix| device.starts_with(prefix)));
     if fixed && !effects.contains(AUTO) && part.kernels.iter().any(|kernel| kernel.registers == Some(256)) {
         effects.insert(LARGE);

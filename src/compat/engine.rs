@@ -39,7 +39,7 @@ impl<'e> Engine<'e> {
         let Some(image) = self.images.get(at) else { return Fit::default() };
         let used = self.used(at);
         let mut fit = fit_with(image, subject, used.iter().map(|(name, _)| *name));
-        // What several aspects leave the same trace of is not sure, unless it is recorded.
+        // A trace that several aspects leave is not sure, unless the aspect is recorded.
         let unsure = |finding: &Finding| {
             let aspect = finding.aspect.as_deref();
             let recorded = image.requirements.aspects.iter().any(|own| Some(own.as_str()) == aspect);
@@ -85,7 +85,7 @@ pub fn objections(images: &[Examined<'_, '_>], codes: &[Code], subjects: &[Subje
 fn of_image(engine: &Engine<'_>, at: usize, subject: &Subject<'_>) -> Vec<Finding> {
     let Some(image) = engine.images().get(at) else { return Vec::new() };
     let counts = |finding: &Finding| match finding.rule {
-        // What is still to be compiled is for whatever it is compiled for; native code is for what it is for.
+        // SPIR-V can be compiled for any target; native code is for its own target alone.
         RuleId::Target => !matches!(image.format, Format::LlvmBitcode | Format::Unknown),
         rule => matches!(
             rule,

@@ -87,7 +87,7 @@ impl Examined<'_, '_> {
     /// the module's execution modes.
     pub fn work_group_sizes(&self) -> Vec<Vec<u64>> {
         let mut sizes = self.requirements.reqd_work_group_sizes.clone();
-        // What is recorded leaves out dimensions that the source does not name.
+        // The recorded size leaves out dimensions that the source does not name.
         let same = |one: &[u64], other: &[u64]| {
             let padded = |size: &[u64]| size.iter().copied().skip_while(|side| *side == 1).collect::<Vec<_>>();
             padded(one) == padded(other)
@@ -174,7 +174,7 @@ pub fn examine_images<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch) -> Vec<Exam
         let (mut one, contents) = walk(image, epoch);
         match contents {
             Cow::Borrowed(payload) => payloads.push((at, payload)),
-            // What was inflated is not kept until the others are there.
+            // The inflated payload is not kept until the others are there.
             Cow::Owned(payload) => one.blake3 = *blake3::hash(&payload).as_bytes(),
         }
         examined.push(one);
@@ -205,7 +205,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a
         Err(error) => (image.stored.into(), Some(error)),
     };
     let format = if problem.is_none() { image.format_of(&contents) } else { Format::Unknown };
-    // What does not inflate whole may still begin as what it is.
+    // A payload that does not inflate whole may still begin with its format's magic number.
     let state = if problem.is_none() { image.state_of(format) } else { image.state() };
     let module = match format {
         Format::SpirV => match Module::parse(&contents) {
@@ -256,7 +256,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a
         native,
         module,
         requirements: match &bitcode {
-            // What is recorded beside it counts alone.
+            // Requirements that are recorded beside the module count alone.
             Some(module) if image.properties.set(set::REQUIREMENTS).is_empty() => requirements(module, epoch),
             _ => Requirements::read(image, epoch),
         },

@@ -300,7 +300,7 @@ struct OfImage {
 
 fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
     let image = examined.image;
-    // What does not inflate or is no module is a problem that has been told.
+    // A payload that does not inflate or is no module is a problem that has been told.
     let contents = if examined.format == Format::SpirV { image.contents().ok() } else { None };
     let read = contents.as_ref().and_then(|contents| kernel::kernels(contents).ok());
     let of_bitcode = || examined.bitcode.as_ref().map(bitcode::kernels).unwrap_or_default();

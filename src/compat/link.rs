@@ -204,7 +204,7 @@ pub fn link(units: &[LinkUnit]) -> Linked {
         linked.findings.extend(unresolved(symbol, wanting, all));
         for (unit, _) in wanting {
             let found: Vec<&&LinkUnit> = all.iter().filter(|other| format(other) == format(unit)).collect();
-            // What a file defines itself is no link to another, though the runtime may take either.
+            // A symbol that the file itself defines is no link to another file, though the runtime may take either.
             if !found.iter().any(|other| other.file == unit.file) {
                 for other in found {
                     links.entry((&unit.file, &other.file)).or_default().insert(symbol);

@@ -220,7 +220,7 @@ pub fn external<'r>(
     for (module, place) in graph.reached(std::iter::once((subject.module, node))) {
         let code = graph.codes().get(module).filter(|code| module != subject.module && code.kernels.is_empty());
         let Some((code, required)) = code.zip(recorded_of(module)) else { continue };
-        // Who imports a function promised something of it; who is called by it alone did not.
+        // Only a function with a symbol is imported; functions that it calls in its own image do not count.
         let Some(function) = code.nodes.get(place).filter(|node| node.symbol.is_some()) else { continue };
         let shown: Vec<&str> = code.used().into_iter().map(|aspect| aspect.name()).collect();
         let aspects = required.aspects.iter().filter(|name| !shown.contains(&name.as_str()) && !recorded(name));

@@ -229,7 +229,7 @@ impl TargetTable {
         let wanted = normal(text);
         let full = self.targets().iter().map(|one| one.name.as_str());
         let families = self.families().iter().map(|one| one.name.as_str());
-        // What a device is, and not which.
+        // A kind of device is no target.
         match wanted.as_str() {
             "cpu" | "x86" | "x86_64" | "host" => return error.with_remedy("native code for CPUs is `spir64_x86_64`"),
             "gpu" => {

@@ -64,7 +64,7 @@ pub struct Gate<'g> {
     pub write_baseline: Option<&'g Path>,
     /// The number of findings whose evidence is looked for.
     pub depth: Depth,
-    /// How kernels are named.
+    /// The form of kernels' names.
     pub names: Names,
     /// Whether the unknown fails.
     pub strict: bool,
@@ -79,7 +79,8 @@ impl Gate<'_> {
         let Gate { files, mut selector, targets, baseline, write_baseline, depth, names, .. } = self;
         let policy = self.policy.map(|held| &held.policy);
         let today = self.policy.and_then(|held| held.today);
-        // These choose among kernels and among the images of each, and hide none that others import from.
+        // Names and states choose among kernels and among the images of each; they hide no image that others import
+        // from.
         let kernels = std::mem::take(&mut selector.kernels);
         let states = std::mem::take(&mut selector.states);
         let wanted = |name: &str| {
@@ -360,7 +361,7 @@ pub fn has(
         return Ok((None, exit));
     }
     for pattern in patterns {
-        // What could not be read may have it.
+        // A file that could not be read may have it.
         if exit == Exit::Done && !bundles.names().any(|name| matches(pattern, name)) {
             let error = Error::new(ErrorKind::Usage, format!("No kernel named {} was found", pattern.text()));
             let near = did_you_mean(pattern.text(), others.iter().map(String::as_str));

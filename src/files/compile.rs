@@ -91,7 +91,7 @@ impl Compiling<'_> {
             let message = format!("no image can be compiled for {}", names.join(", "));
             return Err(Error::new(ErrorKind::NoDeviceCode, message));
         }
-        // What an object was compiled with is said beside it.
+        // The options that an object was compiled with stand beside it.
         let mut options = HashMap::new();
         for job in &jobs {
             options.insert(job.unit(), (text(&arena, &job.compile_options)?, text(&arena, &job.link_options)?));

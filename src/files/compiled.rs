@@ -203,7 +203,7 @@ fn without(compiled: &Compiled<'_, '_>, bytes: &[u8]) -> Result<Draft> {
 
 /// Additions with their payloads as zstd frames, where these are smaller.
 fn compressed<'k>(arena: &'k Arena, additions: &[Addition<'k>], level: i32) -> Result<Vec<Addition<'k>>> {
-    // What is listed for several devices is compressed once.
+    // Code that is listed for several devices is compressed once.
     let mut known: HashMap<(*const u8, usize), (u8, &'k [u8])> = HashMap::new();
     let one = |addition: &Addition<'k>| {
         let key = (addition.payload.as_ptr(), addition.payload.len());
@@ -256,7 +256,7 @@ fn images<'c>(arena: &'c Arena, emit: Emit, compiled: &'c Compiled<'_, '_>) -> R
         }
     }
     let mut numbers = HashSet::new();
-    // Their parts would be files of one name.
+    // Two images of one number would have parts of one name.
     if !images.iter().all(|image| numbers.insert(image.index)) {
         images.iter_mut().enumerate().for_each(|(number, image)| image.index = number);
     }

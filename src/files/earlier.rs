@@ -29,7 +29,7 @@ pub fn check<'n>(names: impl Iterator<Item = &'n str>, path: &Path, inputs: &[&P
     let is_input = |part: &Path| part.canonicalize().is_ok_and(|part| inputs.contains(&part));
     for name in names {
         let part = folder.join(name);
-        // There may be thousands of parts, and most are new.
+        // A table may have thousands of parts, and most are new.
         if part.symlink_metadata().is_err() {
             continue;
         }

@@ -97,7 +97,7 @@ impl Extraction<'_> {
             };
             match added {
                 Ok(entries) => set.written.extend(entries),
-                // What failed to inflate has been reported with the file's other problems.
+                // A payload that failed to inflate has been reported with the file's other problems.
                 Err(error) if error.kind() == ErrorKind::Input => {
                     set.damaged = true;
                     if image.problem.is_none() {
@@ -116,7 +116,7 @@ impl Extraction<'_> {
         // The table last: where it is, so is everything it names.
         folder.add(extract::TABLE, extract::table(set.written.iter().map(|entry| &entry.names))?.as_bytes())?;
         let table = self.output.join(extract::TABLE);
-        // What is read from the folder stays in it.
+        // Files that are read from the folder stay in it.
         let reads_it = same_file(self.file, &table) || same_file(self.file, self.output);
         let earlier = if reads_it { Earlier::default() } else { earlier::in_folder(&table, &[self.file]) };
         let replaced = folder.replaces(extract::TABLE);

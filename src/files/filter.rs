@@ -151,7 +151,7 @@ impl Filtering<'_> {
         let arena = Arena::with_limit(u64::MAX);
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
         let bundle = Bundle::read(&host).context(|| linked.name())?;
-        // What is known of tens of thousands of kernels goes before the file is read again.
+        // The facts of tens of thousands of kernels are freed before the file is read again.
         let (made, drop, output) = {
             let images = self.selector.keep(examine(&bundle))?;
             let codes = codes(&images);

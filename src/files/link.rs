@@ -350,7 +350,7 @@ fn each<'k>(
     let mut made = Vec::with_capacity(gathered.images.len());
     let mut failed = false;
     for (at, image) in gathered.images.iter().enumerate() {
-        // What holds no kernel is there for those that import from it.
+        // An image without a kernel is there for those that import from it.
         if image.imports().is_empty() || image.kernels().is_empty() {
             made.push(image.clone());
             continue;

@@ -134,7 +134,7 @@ impl Linked {
     ) -> Result<(Edited, Exit)> {
         let tool = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
         let notes = [("tool".to_owned(), tool.to_owned())];
-        // What is known of tens of thousands of kernels goes before the file is read again.
+        // The facts of tens of thousands of kernels are freed before the file is read again.
         let (mut result, problems) = {
             let host = Host::read(self.bytes()).context(|| self.name())?;
             let before = Bundle::read(&host).context(|| self.name())?;

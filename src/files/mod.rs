@@ -204,7 +204,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
         let table = host.as_ref().ok().filter(|host| host.kind == Kind::Table && form == ArgumentKind::Plain);
         let parts = table.map(|host| Parts::open(Path::new(leaf.path), host.bytes)).transpose();
         let module = host.as_ref().ok().filter(|host| is_module(host));
-        // So do the files of a module, of a folder too, but not in a package or a stream.
+        // The files of a module lie beside it, too, in a folder as well, but not in a package or a stream.
         let named = self.sidecars.is_some_and(Beside::is_named);
         let is_file = named || facts.absolute.is_some() && facts.base == 0;
         let parts = match parts {

@@ -36,7 +36,7 @@ pub struct Rules {
     pub held: Option<AppliedPolicy>,
     /// Findings that are known, with the name of their file.
     pub known: Option<(String, Baseline)>,
-    /// How kernels are named.
+    /// The form of kernels' names.
     pub names: Names,
 }
 

@@ -392,7 +392,7 @@ impl Folder {
     pub fn finish(self) -> Result<()> {
         input::unchanged()?;
         let failed = |error: &std::io::Error| cannot_write(&self.target, error);
-        // This fails where another process has made the target since.
+        // The renaming fails where another process has made the target since.
         if self.whole && std::fs::rename(self.temporary.path(), &self.target).is_ok() {
             let _ = self.temporary.keep();
             return Ok(());
@@ -401,7 +401,7 @@ impl Folder {
         let new = |name: &&String| !self.target.join(name).exists() || self.names.last() == Some(name);
         let listing = self.names.iter().filter(new).map(String::as_str).collect::<Vec<_>>().join("\n");
         std::fs::write(self.temporary.path().join(LISTING), listing).map_err(|error| failed(&error))?;
-        // What a signal calls waits until all have appeared, and does not take the folder away meanwhile.
+        // A signal's handler waits until all files have appeared; it does not take the folder away meanwhile.
         let _all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
         for name in &self.names {
             std::fs::rename(self.temporary.path().join(name), self.target.join(name))

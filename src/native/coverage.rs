@@ -69,7 +69,7 @@ impl Native {
         if self.parts.iter().any(|part| part.format == Format::SpirV || part.spirv) {
             return Some(Coverage::Jit);
         }
-        // What could not be read may have been for this one.
+        // Code that could not be read may have been for this device.
         let whole = self.problems.is_empty() && code.all(|part| !part.devices.is_empty());
         whole.then_some(Coverage::None)
     }

@@ -86,7 +86,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, de
         let start = at.checked_add(usize::from(header)).ok_or_else(cut)?;
         let whole = usize::try_from(size).ok().and_then(|size| bytes::slice_at(data, start, size)).ok_or_else(cut)?;
         entries(reader, whole, place.at(start as u64), depth);
-        // What follows is another one, or nothing; they are aligned to 8 bytes.
+        // Another fat binary may follow, aligned to 8 bytes.
         at = start.saturating_add(whole.len()).next_multiple_of(8);
     }
     Ok(())

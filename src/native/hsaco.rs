@@ -68,7 +68,7 @@ fn kernel(metadata: &Value<'_>) -> Option<Kernel> {
         reqd_work_group_size: size,
         max_work_group_size: number(".max_flat_workgroup_size"),
         argument_bytes: number(".kernarg_segment_size"),
-        // What the runtime passes by itself is hidden.
+        // Arguments that the runtime passes by itself are hidden.
         arguments: metadata
             .items(".args")
             .iter()

@@ -177,7 +177,7 @@ impl Native {
         let mut reader = Reader::new(arena, payload.len());
         reader.part("", payload, format, place, 0);
         let mut native = reader.native;
-        // What has a container of its own is a list even where it has one entry; else there is just the code.
+        // Code in a container of its own is a list even where that has one entry; else there is just the code.
         if native.container.is_none()
             && let [only] = native.parts.as_mut_slice()
         {

@@ -54,7 +54,8 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], plac
         reader.part(name, section.data, Format::SpirV, place.at(section.offset), depth);
         return Ok(());
     }
-    // What Intel's CPU driver compiles and does not link: type 0xff02, no machine, and its own intermediate code.
+    // An object that Intel's CPU driver compiled and did not link: type 0xff02, no machine, and its own intermediate
+    // code.
     if elf.machine == 0 && elf.section(".ocl.ir").is_some() {
         let mut part = Part::new(Format::Elf, data.len());
         part.stated = "intermediate code of a driver, compiled and not linked".to_owned();

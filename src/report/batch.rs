@@ -328,7 +328,7 @@ impl<'w, 'a> Work<'w, 'a> {
             staying: plan.staying.len(),
             failed: done.failures.iter().filter(|failure| failure.target == place).count(),
             elsewhere: of(&done.elsewhere),
-            // What is another GPU's code is counted there.
+            // Code that is shared with another GPU is counted there.
             native_bytes: compiled()
                 .filter(|binary| !done.shared.contains(&binary.unit()))
                 .map(|binary| binary.bytes.len() as u64)

@@ -253,7 +253,7 @@ impl<'w> Temps<'w> {
 
     fn begin(&self, job: &Job<'_>, options: &str) -> Result<()> {
         let unit = job.unit();
-        // What an earlier build left would be taken for this one's.
+        // Files that an earlier build left would be taken for this one's.
         for end in ["bin", "log"] {
             let _ = std::fs::remove_file(self.folder.join(format!("{}.{end}", (self.label)(unit))));
         }

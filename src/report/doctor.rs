@@ -1,14 +1,28 @@
 //! What does a machine have for building and running device code, and what is to be done about the rest?
+//!
+//! The runtime's variables are those of DPC++ (`sycl/doc/EnvironmentVariables.md`): `SYCL_CACHE_PERSISTENT=1` turns its cache
+//! on, which lies in `SYCL_CACHE_DIR`, else in `libsycl_cache` below `XDG_CACHE_HOME` or below `.cache` in `HOME`; with none
+//! of them it stays off without a word.
+//!
+//! The system's loader looks into `LD_LIBRARY_PATH` and then its own folders. `CMPLR_ROOT` is where oneAPI's `setvars.sh`
+//! says the compiler is; an active Python or conda environment holds what pip or conda installed.
 
 use super::document::{Document, Form, Sink};
 use super::json::{SchemaVersion, pretty};
 use super::text::{Shown, field};
 use super::units::{bytes, count};
+use crate::build::{self, Inventory, Offline};
+use crate::container::address::find;
+use crate::device::selector::{Selector, VARIABLE};
 use crate::error::{Error, Result};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 /// The column in which answers begin.
 const COLUMN: usize = 18;
@@ -115,7 +129,7 @@ pub struct Runtime {
 }
 
 /// A driver that was installed for this user.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Clone, Serialize, JsonSchema)]
 pub struct Driver {
     /// The version.
     pub version: String,
@@ -131,7 +145,7 @@ pub struct Driver {
 }
 
 /// The program that installs drivers.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Clone, Serialize, JsonSchema)]
 pub struct Pip {
     /// The command that calls it.
     pub command: String,
@@ -149,7 +163,7 @@ pub struct Caches {
 }
 
 /// The cache of `build`.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Clone, Serialize, JsonSchema)]
 pub struct BuildCache {
     /// The folder.
     pub folder: String,
@@ -277,5 +291,312 @@ impl Document for Doctor {
     fn write(&self, form: Form, out: &mut dyn Sink) -> Result<()> {
         let width = out.look().view.width;
         if form == Form::Json { out.made(&pretty(self)) } else { out.show(&self.table(width)) }
+    }
+}
+
+/// Looks a variable of the environment up.
+pub type Variables<'v> = &'v dyn Fn(&str) -> Option<OsString>;
+
+/// Variables that decide what OpenCL finds, what its drivers do, and what a SYCL program sees and keeps.
+const VARIABLES: [&str; 13] = [
+    "OPENCL_DYLIB_PATH",
+    "OCL_ICD_FILENAMES",
+    "OCL_ICD_VENDORS",
+    "LD_LIBRARY_PATH",
+    "CL_CONFIG_CPU_TARGET_ARCH",
+    VARIABLE,
+    "SYCL_DEVICE_ALLOWLIST",
+    "ZE_AFFINITY_MASK",
+    "CMPLR_ROOT",
+    "SYCL_CACHE_PERSISTENT",
+    "SYCL_CACHE_DIR",
+    "SYCL_CACHE_MAX_SIZE",
+    "SYCL_BUNDLE_CACHE_DIR",
+];
+
+/// Answers of a machine, before anything is made of them.
+pub struct Machine {
+    /// The OpenCL devices.
+    pub opencl: Result<Inventory>,
+    /// The compiler for Intel GPUs.
+    pub ocloc: Result<Offline>,
+    /// The compilers for NVIDIA GPUs.
+    pub nvidia: Result<Offline>,
+    /// The CPU driver that was installed for this user.
+    pub installed: Option<Driver>,
+    /// The variable by which the user has chosen loader or drivers.
+    pub chosen: Option<&'static str>,
+    /// Whether this program can load drivers.
+    pub loads_drivers: bool,
+    /// The program that installs drivers.
+    pub pip: Result<Pip>,
+    /// The cache of `build`, where there is a folder for it.
+    pub cache: Result<Option<BuildCache>>,
+    /// The most bytes that `build` leaves there.
+    pub cache_limit: Result<u64>,
+}
+
+impl Machine {
+    /// The document about all that was found, where `variable` looks a variable of the environment up.
+    pub fn examine(&self, variable: Variables<'_>) -> Doctor {
+        let set = |name: &'static str| Some((name, variable(name)?.to_string_lossy().into_owned()));
+        let variables: Vec<(&'static str, String)> = VARIABLES.into_iter().filter_map(set).collect();
+        let selector = variables.iter().find(|(name, _)| *name == VARIABLE).map_or("", |(_, value)| value);
+        let selector = Selector::parse(selector);
+        let seen = self.opencl.as_ref().ok();
+        let device = |(place, device): (usize, &build::Device)| Device {
+            name: device.name.clone(),
+            kind: device.kind.clone(),
+            platform: device.platform.clone(),
+            vendor: device.vendor.clone(),
+            driver: device.driver.clone(),
+            opencl: device.opencl.clone(),
+            il: device.il.split_whitespace().map(str::to_owned).collect(),
+            compiles: device.compiles,
+            visible: is_visible(&selector, &device.kind, place),
+        };
+        let runtimes = find_runtimes(variable);
+        let (runtime, of_runtime) = runtime_cache(variable);
+        let mut problems = self.judge(&variables, &selector);
+        problems.extend(judge_runtimes(&runtimes));
+        problems.extend(self.cache.as_ref().err().map(Trouble::from));
+        problems.extend(self.cache_limit.as_ref().err().map(Trouble::from));
+        problems.extend(of_runtime);
+        Doctor {
+            schema_version: SchemaVersion,
+            ready: self.compiles(),
+            loader: seen.map(|seen| seen.loader.clone()).filter(|path| !path.is_empty()),
+            opencl: seen.is_some(),
+            devices: seen.map_or(&[][..], |seen| &seen.devices).iter().enumerate().map(device).collect(),
+            ocloc: self.ocloc.as_ref().ok().map(|ocloc| Ocloc {
+                version: ocloc.version.clone(),
+                in_process: ocloc.in_process,
+                files: ocloc.files.iter().map(|file| file.display().to_string()).collect(),
+                igc: igc(ocloc),
+                igc_version: igc(ocloc).and_then(|file| Some(file.rsplit_once(".so.")?.1.to_owned())),
+            }),
+            nvidia: self.nvidia.as_ref().ok().map(|nvidia| Nvidia {
+                version: nvidia.version.clone(),
+                files: nvidia.files.iter().map(|file| file.display().to_string()).collect(),
+            }),
+            runtimes,
+            installed_driver: self.installed.clone(),
+            pip: self.pip.as_ref().ok().cloned(),
+            caches: Caches { build: self.cache.as_ref().ok().cloned().flatten(), runtime },
+            environment: variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone().into())).collect(),
+            problems,
+        }
+    }
+
+    fn compiles(&self) -> bool {
+        self.opencl.as_ref().is_ok_and(|seen| seen.devices.iter().any(|device| device.compiles))
+    }
+
+    /// Problems of the machine, each with its remedy.
+    fn judge(&self, variables: &[(&str, String)], selector: &Result<Selector>) -> Vec<Trouble> {
+        let mut problems = Vec::new();
+        match &self.opencl {
+            Err(error) => problems.push(Trouble::from(error)),
+            Ok(_) if !self.compiles() => {
+                let message = "no device compiles for spir64_x86_64: that takes Intel's OpenCL CPU driver";
+                let remedy = "`sycl-bundle doctor --install-driver` installs it from PyPI for this user";
+                problems.push(Trouble::new(message, remedy));
+            }
+            Ok(_) => {}
+        }
+        if !self.compiles() {
+            // A driver that could not be used need not be installed.
+            problems.extend(self.pip.as_ref().err().filter(|_| self.loads_drivers).map(Trouble::from));
+            if let (Some(driver), Some(name)) = (&self.installed, self.chosen) {
+                let message = format!("the installed driver {} is not used while {name} is set", driver.version);
+                problems.push(Trouble::new(message, format!("unset {name}")));
+            }
+        }
+        if variables.iter().any(|(name, value)| *name == "CL_CONFIG_CPU_TARGET_ARCH" && value.is_empty()) {
+            let message = "CL_CONFIG_CPU_TARGET_ARCH is set to nothing, with which the CPU driver builds no program";
+            problems.push(Trouble::new(message, "unset CL_CONFIG_CPU_TARGET_ARCH"));
+        }
+        match &self.ocloc {
+            Err(error) => {
+                let message = format!("nothing compiles for Intel GPUs: {error}");
+                problems.push(Trouble { message, ..Trouble::from(error) });
+            }
+            Ok(ocloc) if ocloc.in_process && igc(ocloc).is_none() => {
+                let message = "ocloc is there without IGC (libigc.so), which does its work";
+                problems.push(Trouble::new(message, "install it (package libigc1, libigc2 or intel-igc-core)"));
+            }
+            Ok(_) => {}
+        }
+        if let Err(error) = &self.nvidia {
+            let message = format!("nothing compiles for NVIDIA GPUs: {error}");
+            problems.push(Trouble { message, ..Trouble::from(error) });
+        }
+        problems.extend(selector.as_ref().err().map(Trouble::from));
+        let devices = self.opencl.as_ref().map_or(&[][..], |seen| &seen.devices);
+        let hidden = |(place, device): (usize, &build::Device)| !is_visible(selector, &device.kind, place);
+        if selector.is_ok() && !devices.is_empty() && devices.iter().enumerate().all(hidden) {
+            let message = format!("{VARIABLE} hides every OpenCL device from SYCL programs, and from `devices`");
+            problems.push(Trouble::new(message, format!("unset {VARIABLE}, or add `;opencl:*` to it")));
+        }
+        problems
+    }
+}
+
+/// Whether a SYCL program sees a device. Where the variable is malformed none starts, which is told by itself.
+fn is_visible(selector: &Result<Selector>, kind: &str, place: usize) -> bool {
+    selector.as_ref().is_ok_and(|selector| selector.admits(kind, place))
+}
+
+/// The file of the graphics compiler.
+fn igc(ocloc: &Offline) -> Option<String> {
+    let is_igc = |file: &&PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libigc.so"));
+    ocloc.files.iter().find(is_igc).map(|file| file.display().to_string())
+}
+
+/// The persistent cache of the SYCL runtime, and what is wrong with its settings.
+fn runtime_cache(variable: Variables<'_>) -> (RuntimeCache, Vec<Trouble>) {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = set("SYCL_CACHE_DIR")
+        .or_else(|| Some(set("XDG_CACHE_HOME")?.join("libsycl_cache")))
+        .or_else(|| Some(set("HOME")?.join(".cache/libsycl_cache")));
+    let persistent = set("SYCL_CACHE_PERSISTENT").is_some_and(|value| value.as_os_str() != "0");
+    let mut problems = Vec::new();
+    if persistent && folder.is_none() {
+        let message = "SYCL_CACHE_PERSISTENT is set, and the SYCL runtime keeps nothing: it knows no folder";
+        problems.push(Trouble::new(message, "set SYCL_CACHE_DIR to a folder"));
+    }
+    if set("SYCL_CACHE_DISABLE_PERSISTENT").is_some() {
+        let message = "SYCL_CACHE_DISABLE_PERSISTENT has no effect any more";
+        problems.push(Trouble::new(message, "set SYCL_CACHE_PERSISTENT=0 instead"));
+    }
+    (RuntimeCache { persistent, folder: folder.map(|folder| folder.display().to_string()) }, problems)
+}
+
+/// Folders in which the loader looks without being told.
+const SYSTEM: [&str; 4] = ["/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
+/// Variables that name a folder above `lib`.
+const PREFIXES: [&str; 3] = ["CMPLR_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX"];
+
+/// The runtimes, the first of `LD_LIBRARY_PATH` first, each file once.
+fn find_runtimes(variable: Variables<'_>) -> Vec<Runtime> {
+    let path = variable("LD_LIBRARY_PATH").unwrap_or_default();
+    let folders = path.as_bytes().split(|byte| *byte == b':').map(|folder| PathBuf::from(OsStr::from_bytes(folder)));
+    let own = folders.filter(|folder| folder.is_absolute()).map(|folder| (folder, "LD_LIBRARY_PATH"));
+    let below = |name: &'static str| variable(name).map(|prefix| (Path::new(&prefix).join("lib"), name));
+    let system = SYSTEM.iter().map(|folder| (PathBuf::from(folder), "system"));
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for (folder, by) in own.chain(PREFIXES.into_iter().filter_map(below)).chain(system) {
+        let Ok(folder) = folder.canonicalize() else { continue };
+        if seen.insert(folder.clone()) {
+            found.extend(in_folder(&folder, by));
+        }
+    }
+    found
+}
+
+/// The loader of the runtime's adapters.
+const LOADER: &str = "libur_loader.so";
+/// Text of the OpenCL adapter where it is linked in.
+const OWN_OPENCL: &[u8] = b"OpenCL adapter used before initalization or after destruction";
+
+/// Whether a file holds a text; not where it cannot be read.
+fn holds(file: &Path, text: &[u8]) -> bool {
+    let Ok(bytes) = fs::read(file) else { return false };
+    find(&bytes, text).is_some()
+}
+
+fn in_folder(folder: &Path, by: &str) -> Vec<Runtime> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names: BTreeSet<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let mut adapters: BTreeSet<String> = names
+        .iter()
+        .filter_map(|name| name.strip_prefix("libur_adapter_")?.split(".so").next())
+        .map(str::to_owned)
+        .collect();
+    // The adapter for OpenCL stands in the loader of newer runtimes.
+    if names.iter().filter(|name| name.starts_with(LOADER)).any(|name| holds(&folder.join(name), OWN_OPENCL)) {
+        adapters.insert("opencl".to_owned());
+    }
+    let versions: Vec<&str> = names.iter().filter_map(|name| version(name)).collect();
+    let majors = versions.iter().filter(|version| !version.contains('.'));
+    majors
+        .map(|major| {
+            let whole = versions.iter().filter(|version| version.split('.').next() == Some(*major));
+            let soname = format!("libsycl.so.{major}");
+            Runtime {
+                path: folder.join(&soname).display().to_string(),
+                version: whole.max_by_key(|version| version.len()).unwrap_or(major).to_string(),
+                soname,
+                by: by.to_owned(),
+                adapters: adapters.iter().cloned().collect(),
+            }
+        })
+        .collect()
+}
+
+/// `9` of `libsycl.so.9`, `9.0.0` of `libsycl.so.9.0.0`; none of `libsycl.so.9.0.0-gdb.py`.
+fn version(name: &str) -> Option<&str> {
+    let version = name.strip_prefix("libsycl.so.")?;
+    version.chars().all(|letter| letter.is_ascii_digit() || letter == '.').then_some(version)
+}
+
+/// Problems of runtimes that do not go together.
+fn judge_runtimes(runtimes: &[Runtime]) -> Vec<Trouble> {
+    let mut problems = Vec::new();
+    let Some(first) = runtimes.first() else { return problems };
+    let one =
+        |runtime: &Runtime| format!("{} {} ({}, by {})", runtime.soname, runtime.version, runtime.path, runtime.by);
+    if let Some(other) = runtimes.iter().find(|other| other.soname != first.soname) {
+        let message = format!(
+            "two SYCL runtimes: {} and {}; where a program is linked to one and a library of it to the other, both are \
+             loaded, and neither sees the other's device images",
+            one(first),
+            one(other)
+        );
+        problems.push(Trouble::new(message, "build all parts with one compiler, and name its `lib` alone"));
+    }
+    let twice = |other: &&Runtime| other.soname == first.soname && other.version != first.version;
+    if let Some(other) = runtimes.iter().find(twice) {
+        let message = format!("{} hides {}: programs of the second run on the first", one(first), one(other));
+        problems.push(Trouble::new(message, "put the folder of the newer one first in LD_LIBRARY_PATH"));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(names: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        names.iter().for_each(|name| fs::write(folder.path().join(name), "").unwrap());
+        folder
+    }
+
+    #[test]
+    fn runtimes_and_their_adapters_are_told_by_names() {
+        let names =
+            ["libsycl.so", "libsycl.so.9", "libsycl.so.9.0.0", "libsycl.so.9.0.0-gdb.py", "libsycl-preview.so.9"];
+        let folder = folder(&[&names[..], &["libur_adapter_cuda.so.0", "libur_adapter_cuda.so.0.12.0"]].concat());
+        fs::write(folder.path().join("libur_loader.so.0"), [b"\x7fELF", OWN_OPENCL].concat()).unwrap();
+        let found = in_folder(folder.path(), "CMPLR_ROOT");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].soname.as_str(), found[0].version.as_str()), ("libsycl.so.9", "9.0.0"));
+        assert_eq!(found[0].adapters, ["cuda", "opencl"]);
+        assert_eq!(judge_runtimes(&found), Vec::new());
+    }
+
+    #[test]
+    fn runtimes_that_do_not_go_together_are_named() {
+        let runtime = |soname: &str, version: &str| Runtime {
+            soname: soname.to_owned(),
+            version: version.to_owned(),
+            ..Runtime::default()
+        };
+        let (eight, nine, newer) = (runtime("s.8", "8.0.0"), runtime("s.9", "9.0.0"), runtime("s.9", "9.1.0"));
+        assert!(judge_runtimes(&[nine.clone(), nine.clone()]).is_empty());
+        assert!(judge_runtimes(&[eight, nine.clone()])[0].message.contains("two SYCL runtimes"));
+        assert!(judge_runtimes(&[nine, newer])[0].message.contains("hides"));
     }
 }

@@ -177,7 +177,7 @@ impl ImageChoice {
             verdict: match certain {
                 Some(true) => Verdict::Incompatible,
                 Some(false) => Verdict::Unknown,
-                // What something else may define, or nothing does, is not known.
+                // Whether something else defines the symbol is not known.
                 None if thrown.is_some() => Verdict::Unknown,
                 None => Verdict::Compatible,
             },
@@ -336,7 +336,7 @@ fn choice_text(choice: &ImageChoice, view: &View) -> Shown {
             Fate::PassedOver(why) => format!("not for the device: {}", why.trim_end_matches('.')),
             Fate::Candidate => "for the device; another is picked".to_owned(),
             Fate::Chosen => {
-                // How a kernel would run that does not is beside the point.
+                // A kernel that does not run needs no word on how it would.
                 let told = choice.verdict != Verdict::Incompatible || seen.coverage == Some(Coverage::None);
                 let how = seen.coverage.filter(|_| told).map(|coverage| format!("; {}", way(coverage, seen.format)));
                 format!("picked: {}{}", choice.rule, how.unwrap_or_default())

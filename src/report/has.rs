@@ -60,7 +60,7 @@ fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool, na
             return out;
         }
     }
-    // What is missing is told of each where it is not too much.
+    // Few kernels are told one by one.
     let told = conclusion.kernels.iter().filter(|(_, verdict, _)| few || *verdict != Verdict::Compatible);
     let left = told.clone().count().saturating_sub(EACH);
     for (name, verdict, outcomes) in told.take(EACH) {

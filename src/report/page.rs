@@ -38,7 +38,7 @@ pub fn library(
     }
     let table = table.sorted();
     let policy = held.map(|held| held.section(targets, names));
-    // What is found whatever the target has no column.
+    // Findings that are about no target have no column.
     let named: Vec<&TargetFindings> = targets.iter().filter(|one| !one.target.is_empty()).collect();
     let frame = Frame {
         title: files.title(),

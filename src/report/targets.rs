@@ -174,7 +174,7 @@ fn family(family: &Family, view: &View, verbose: bool) -> Shown {
 
 /// Lists the facts in which two targets differ; empty where they agree on all that decides what runs.
 fn difference(first: &Target, second: &Target, view: &View) -> Shown {
-    // What identifies a target differs by nature.
+    // Names and numbers that identify a target always differ.
     let own =
         ["aliases", "families", "ip-versions", "architecture-id", "pci-device-ids", "product-names", "aot options"];
     let (left, right) = (facts(first), facts(second));

@@ -13,7 +13,7 @@ pub fn bytes(count: u64) -> String {
     let mut value = count as f64;
     let mut unit = "B";
     for next in UNITS {
-        // What would be shown as 1024 of a unit is 1 of the next.
+        // A value that would be shown as 1024 of a unit is 1 of the next.
         if value < 1023.5 {
             break;
         }

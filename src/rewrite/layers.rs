@@ -123,7 +123,7 @@ pub fn edit_in(
         }
         match source(image, &middle).filter(|source| stays.contains(source)) {
             Some(source) => plan.natives.push((source, image)),
-            // Its source is removed, and with it the shared tables, so it takes a copy of them along.
+            // The image's source is removed, and with it the shared tables, so it takes a copy of them along.
             None => {
                 orphans = orphans.saturating_add(1);
                 plan.standalone.push(standalone_copy(image));

@@ -353,7 +353,7 @@ fn the_real_worker_dies_with_its_parent_while_its_input_is_open() {
         line.push(byte[0]);
     }
     let pid = String::from_utf8(line).unwrap().trim().parse().unwrap();
-    // Its answer proves that it is up, its preparations done.
+    // The worker's answer proves that it is up, its preparations done.
     shell.stdin.as_mut().unwrap().write_all(&Request::Inventory.encode().unwrap()).unwrap();
     assert!(matches!(Reply::read(&mut output).unwrap(), Some(Reply::Unavailable { .. })));
     assert!(alive(pid));

@@ -29,7 +29,7 @@ pub struct Scripted;
 impl Compiler for Scripted {
     fn open(&mut self, _what: &Open) -> Result<String> {
         let dir = std::env::var(DIR).unwrap();
-        // What a driver prints goes to descriptor 1, which is not the protocol's.
+        // A driver prints to descriptor 1, which is not the protocol's.
         println!("the driver says hello on standard output");
         File::create(Path::new(&dir).join(format!("pid-{}", getpid().as_raw_nonzero()))).unwrap();
         match std::env::var(START).unwrap_or_default().as_str() {

@@ -88,7 +88,7 @@ fn a_full_disk_leaves_what_was_there() {
             limited.args(arguments).args(["--color", "never"]).current_dir(folder.path());
             let done = limited.stdout(Stdio::null()).output().unwrap();
             let said = String::from_utf8_lossy(&done.stderr);
-            // What would be the same is not written.
+            // An output that would be the same is not written.
             let refused = done.status.code() == Some(5) && said.contains("cannot write");
             assert!(refused || is_there && done.status.success(), "{arguments:?}: {said}");
             assert_eq!(&files(folder.path()), if is_there { &before } else { &inputs }, "{arguments:?}");

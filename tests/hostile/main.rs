@@ -46,7 +46,7 @@ fn examine(bytes: &[u8]) -> Ending {
             let (_, _, _) = (image.kernels(), image.exports(), image.imports());
             let (_, _, _) = (image.state(), image.format(), Requirements::read(image, bundle.epoch));
             match image.contents() {
-                // What the module says is of no interest here; that asking is harmless is.
+                // Only whether parsing is harmless is of interest here, not the result.
                 Ok(contents) => drop(Module::parse(&contents)),
                 Err(error) => placed(&error),
             }

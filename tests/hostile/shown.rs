@@ -330,7 +330,7 @@ fn a_name_begins_no_rule() {
 #[test]
 fn memory_is_what_is_allowed() {
     let (folder, _) = prepared();
-    // Its name is all that there is of it: a hole.
+    // The file is a hole: nothing of it but its name is stored.
     let large = std::fs::File::create(folder.path().join("large.so")).unwrap();
     large.set_len(96 << 20).unwrap();
     let nops = [0x0723_0203u32, 0x0001_0300, 0, 10, 0].into_iter().chain(std::iter::repeat_n(0x0001_0000, 6_000_000));

@@ -74,7 +74,7 @@ fn lines_are_told_from_every_form_of_debug_information() {
         -> mid(float) src/a.cpp:31:12 -> leaf(float) src/a.cpp:12:30: OpFConvert %double at src/a.cpp:5:10\n";
     assert_eq!(evidence(&[code("chain_lines")]), wanted);
     assert_eq!(evidence(&[code("chain_shader_debug")]), wanted);
-    // What was inlined has lines, no columns.
+    // Inlined places have lines, no columns.
     let inlined = wanted.replace("31:12", "31").replace("12:30", "12");
     assert_eq!(evidence(&[code("inlined")]), inlined);
 }

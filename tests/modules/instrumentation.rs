@@ -29,7 +29,7 @@ fn hooks_and_their_switch_go_and_the_rest_stays() {
     assert_eq!(called.len(), 1);
     assert_eq!(index.linkage(called[0]).unwrap().name, "kept");
     assert_eq!(index.functions.len(), 2);
-    // What has none is told, not copied.
+    // A module without instrumentation is told, not copied.
     assert_eq!(strip(&stripped, SWITCH).unwrap(), None);
     assert_eq!(strip(&module("add_one"), SWITCH).unwrap(), None);
 }
@@ -44,7 +44,7 @@ fn damage_is_an_error_with_a_place() {
         for value in [0, 1, 0x7fff_ffff, 0xffff_ffff_u32] {
             let mut damaged = instrumented.clone();
             damaged[at..at + 4].copy_from_slice(&value.to_le_bytes());
-            // What is written of a damaged module has the form of one.
+            // The output of a damaged module has the form of a module.
             if let Ok(Some(stripped)) = strip(&damaged, SWITCH) {
                 assert!(Index::read(&stripped).unwrap().stopped.is_none(), "word {at}: {value:#x}");
             }

@@ -152,7 +152,7 @@ fn judge(library: &std::path::Path) -> Vec<Judgement> {
         .map(|((image, module), code)| {
             let graph = Graph::link(std::slice::from_ref(code));
             let found = graph.used_by_module(0);
-            // What the facts leave out, nobody looks for in the code.
+            // Instructions that the facts leave out are not looked for in the code.
             let facts = Module::parse(module).unwrap();
             let shown = |one: &Aspect| facts.may_use_others || facts.used_aspects.contains(one.name());
             assert!(code.used().iter().all(shown), "image {}: {:?}", image.index, code.used());

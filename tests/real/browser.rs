@@ -163,7 +163,7 @@ impl Browser {
         ));
         let (x, y) = (place[0].as_f64(), place[1].as_f64());
         let (Some(x), Some(y)) = (x, y) else { panic!("nothing is {selector}") };
-        // What scrolls says so a frame later.
+        // Scrolling is reported a frame later.
         self.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))");
         self.call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y }));
         (x, y)

@@ -170,7 +170,7 @@ fn a_plan_does_the_work_once_by_make_and_by_ninja() {
         assert!(cached("intel_gpu_pvc").starts_with("intel_gpu_pvc 3 3 "), "{text}");
         let (units, last, text) = run();
         assert_eq!((units, last), (0, 0), "{text}");
-        // What the plan made is what a build makes.
+        // The plan's output is that of a build.
         let mut command = tool();
         command.current_dir(at).args(["build", "lib.so", "-t", "spir64_x86_64", "-t", "pvc", "--image", "0-2"]);
         succeed(command.args(["-o", "straight.so", "--options", "-cl-mad-enable"]));
@@ -192,7 +192,7 @@ fn a_trial_says_what_would_be_done_and_does_nothing() {
     let said = tail(&done.stderr);
     assert!(said.contains("20 of 20 images would be compiled for spir64_x86_64 (avx2)"), "{said}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-    // It needs no driver.
+    // A dry run needs no driver.
     let mut command = build_command(&world().window(), &output);
     succeed(command.arg("--dry-run").env("OCL_ICD_VENDORS", "/nowhere").env_remove("LD_LIBRARY_PATH"));
 }

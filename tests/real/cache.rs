@@ -48,7 +48,7 @@ impl Place {
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).into_iter().flatten() {
                 let path = entry.unwrap().path();
-                // How long compilations took is no entry.
+                // The file of compile times is no entry.
                 match path.file_name().unwrap().to_str() {
                     _ if path.is_dir() => folders.push(path),
                     Some("times") => {}

@@ -148,7 +148,7 @@ fn wanted(folder: &str, ways: impl Fn(&str) -> Vec<Vec<String>>) -> Vec<Wanted> 
         std::fs::read_dir(sources.join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "cpp"));
     paths.sort();
-    // What every compilation depends on: the compiler's version, how it is called, and the common header.
+    // Every compilation depends on the compiler's version, how it is called, and the common header.
     let common = [scripts().join("requirements.txt"), scripts().join("sycl_compiler.cpp"), sources.join("kernel.hpp")];
     let common = common.map(|file| std::fs::read_to_string(file).unwrap()).join("\0");
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sycl");

@@ -71,7 +71,7 @@ fn broken_promises_are_found_by_the_compilers_chain() {
             named.dedup();
             let expected: Vec<&str> = warning.chain.iter().map(|step| step.function.as_str()).collect();
             if one.optimised() {
-                // What was inlined without debug information is gone; what stayed is in the compiler's order.
+                // Functions inlined without debug information are gone; the others are in the compiler's order.
                 let kept: Vec<&str> = expected.iter().copied().filter(|name| named.contains(name)).collect();
                 assert_eq!(named, kept, "{what}: {expected:?}");
             } else {

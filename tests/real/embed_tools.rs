@@ -175,7 +175,7 @@ fn what_leaves_a_library_gives_its_pages_back_and_the_rest_survives_other_tools(
                 let seen = after(program, arguments, &folder.file("treated", &edited.bytes));
                 same(&seen.unwrap_or_else(|error| panic!("{what}: {error}")), &expected, &what);
             }
-            // What shrank is changed again like any other file.
+            // A file that shrank is changed again like any other.
             let natives = natives(&edited.bytes);
             same(
                 &load(&folder.file("again", &embedded(&edited.bytes, &natives))),

@@ -143,7 +143,7 @@ fn wrong(choice: &Value, outcome: &Outcome) -> Option<String> {
                 // Of a build error the log's line that counts is told.
                 Some(told) if errc == "build" && text.contains('\n') => text.contains(told),
                 Some(told) => told == text,
-                // What hangs on the machine's CPU is told as not known, with what it hangs on.
+                // Answers that depend on the machine's CPU are told as unknown, with what they depend on.
                 None => {
                     let findings = choice["findings"].as_array().unwrap();
                     verdict == "unknown"
@@ -250,10 +250,10 @@ fn the_runtime_has_the_bundles_that_are_told() {
             *answers.entry((state, said.clone(), answer.clone())).or_insert(0) += 1;
             let right = match (said.as_str(), answer.as_str()) {
                 ("yes", "yes") | ("no", "no") => true,
-                // It throws for a symbol that no library of this program defines; another's might. What hangs on the
-                // machine's CPU is not known.
+                // The runtime throws for a symbol that no library of this program defines; another's might. Answers
+                // that depend on the machine's CPU are unknown.
                 ("unknown", _) => answer == "throws" || CPUS_DIFFER.contains(&stem(library)),
-                // It goes by what is recorded alone; the device does not run the kernel all the same.
+                // The runtime goes by what is recorded alone; the device does not run the kernel all the same.
                 ("no", "yes") => matches!(launch(&program, library, kernel), Outcome::Throws { .. }),
                 _ => false,
             };

@@ -57,7 +57,7 @@ fn recipes_make_what_is_checked_in() {
                 while let Some((key, document)) = recipes.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let (from, to) = (old.path().join(key), new.path().join(key));
                     std::fs::create_dir(&to).unwrap();
-                    // What other recipes made is taken as it is checked in: each recipe is judged alone.
+                    // Outputs of other recipes are taken as they are checked in: each recipe is judged alone.
                     let need = |need: &Value| -> PathBuf {
                         old.path().join(need[0].as_str().unwrap()).join("out").join(need[1].as_str().unwrap())
                     };

@@ -147,7 +147,7 @@ fn a_device_answers_as_it_does_a_c_program() {
                 (&Value::Null, &json!("invalid"))
             );
             assert_eq!(answer["errors"]["num_args"]["errc"], "invalid");
-            // What needs no device agrees with the device.
+            // Facts that need no device agree with the device.
             assert_eq!(kernel["num_args"], numbers(&expected["args"]), "{name}");
             assert_eq!(kernel["local_memory"], numbers(&expected["11b2"]), "{name}");
             compared += 1;

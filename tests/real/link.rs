@@ -134,7 +134,7 @@ fn linked_modules_keep_every_kernel() {
                 }
                 assert_eq!(after.len(), before.len(), "{}", library.display());
                 for (name, one) in &before {
-                    // What was imported may be code now.
+                    // An imported function may be code now.
                     let whole = &after[name];
                     let same = if !one.imports.is_empty() {
                         (&one.arguments, &one.attributes) == (&whole.arguments, &whole.attributes)

@@ -76,7 +76,7 @@ fn work_groups_are_those_of_the_source_or_of_the_device() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let path = folder.join("sum.spv");
-    // It requires 32 work-items.
+    // The kernel requires 32 work-items.
     std::fs::write(&path, module("bounded_sum")).unwrap();
     let table = folder.join("required.table");
     let mut build = tool();

@@ -47,7 +47,7 @@ fn compile(module: &[u8], device: &str) -> Verdict {
     std::fs::write(&file, module).unwrap();
     let mut command = needed("ocloc");
     command.args(["compile", "-spirv_input", "-device", device, "-output_no_suffix", "-file"]).arg(&file);
-    // It writes what is wrong with an explicit-SIMD kernel to where it works.
+    // ocloc writes the errors of an explicit-SIMD kernel into its working folder.
     let output = command.current_dir(folder.path()).arg("-out_dir").arg(folder.path()).output();
     let output = output.unwrap_or_else(|error| panic!("ocloc (package intel-opencl-icd): {error}"));
     let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
@@ -227,7 +227,7 @@ fn the_gate_refuses_what_ocloc_refuses() {
 /// A source may say `// ocloc accepts: KERNEL`, and why: of a kernel that needs fp64 by the compiler's rules.
 #[test]
 fn kernels_of_our_sources_need_fp64_where_ocloc_names_them() {
-    // It is older than the debug information of today's compilers.
+    // ocloc is older here than the debug information of today's compilers.
     let optimised: Vec<_> = compiled().iter().filter(|one| one.optimised()).collect();
     let judged: Vec<_> = optimised
         .par_iter()

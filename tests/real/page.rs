@@ -30,7 +30,7 @@ fn thousands_of_real_kernels_are_looked_at() {
     println!("{images} kernels, {bytes} bytes: shown after {:?}", begin.elapsed());
     assert!(browser.count("*") < 4000);
 
-    // What the gate counts stands above the matrix.
+    // The gate's counts stand above the matrix.
     let mut gate: Command = tool();
     let gate = gate.arg("check").arg(library).args(["-t", "acm-g10", "--format", "json"]).output().unwrap();
     let gate: Value = serde_json::from_slice(&gate.stdout).unwrap();

@@ -156,7 +156,7 @@ fn the_probe_finds_what_a_c_program_finds() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(yes > 40 && yes < results.len(), "{yes}");
 
-    // What is saved is a target that other verbs take, and says what was found.
+    // The saved file is a target that other verbs take, and holds the answers.
     succeed(tool().args(["devices", "--device", "cpu", "--save"]).arg(&saved));
     succeed(tool().args(["targets", "--validate"]).arg(&saved));
     let text = std::fs::read_to_string(&saved).unwrap();

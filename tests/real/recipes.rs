@@ -44,7 +44,7 @@ impl Project {
         let rule = format!("libfoo.so:\n\tcp '{}' $@\n", world().window().display());
         std::fs::write(at("Makefile"), format!("{makefile}{rule}")).unwrap();
         std::fs::create_dir(at("bin")).unwrap();
-        // What `cargo install` installs is the program that is tested; the stand-in takes no other command.
+        // The stand-in for `cargo install` installs the program under test; it takes no other command.
         let tool = env!("CARGO_BIN_EXE_sycl-bundle");
         let install = format!(
             "#!/bin/sh\n[ \"$*\" = 'install --locked --path vendor/sycl-bundle' ] || exit 9\nln -s '{tool}' \"$(dirname \"$0\")/sycl-bundle\"\n"

@@ -135,7 +135,7 @@ fn linux_and_windows_builds_of_a_release_hold_the_same() {
                 if ours["requirements"] == theirs["requirements"] {
                     continue;
                 }
-                // What really differs: Windows' front end records the use of a class of doubles where Linux' does not;
+                // A real difference: Windows' front end records the use of a class of doubles where Linux' does not;
                 // the code of the Windows module does use them.
                 fp64_on_windows += 1;
                 let fp64 = serde_json::json!(["fp64"]);

@@ -137,7 +137,7 @@ fn relink(library: &Path, share: usize, judged: usize) -> Counts {
             .flat_map_iter(|image| {
                 let alone = parts(&arena, image, bundle.epoch, Mode::PerKernel);
                 let kernels: Vec<_> = alone.into_iter().filter(|part| !said(part.stored).is_empty()).collect();
-                // Its code is compared with that of the module linked with no other, which has its constants once.
+                // The code is compared with that of the module linked with no other, which has its constants once.
                 let inputs = [Input { image, label: "image", internal: false }];
                 let linked = link(&arena, &inputs, &Options { partial: true }).unwrap();
                 let mut codes = codes(linked.image.stored);
@@ -153,7 +153,7 @@ fn relink(library: &Path, share: usize, judged: usize) -> Counts {
         sizes.dedup();
         for size in sizes {
             for group in images.chunks(size) {
-                // Its own, so that what a group made goes when it was judged.
+                // An arena of its own for each group, so that memory is given back when the group was judged.
                 let arena = Arena::with_limit(u64::MAX);
                 compare(&arena, group, bundle.epoch, &originals, judged, &mut counts);
             }

@@ -45,7 +45,7 @@ fn relinked(name: &str, mode: &str, folder: &Path) -> PathBuf {
 fn in_place(library: &Path, table: &Path, folder: &Path, name: &str) -> PathBuf {
     let output = folder.join(name);
     succeed(tool().arg("embed").arg(library).arg(table).args(["--replace", "-o"]).arg(&output));
-    // What is left of the old ones has no kernel.
+    // The old images that are left have no kernel.
     let payloads = |file: &Path| -> Vec<String> {
         let report = inspect(file);
         let images = report["images"].as_array().unwrap().iter();

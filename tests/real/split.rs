@@ -137,7 +137,7 @@ fn of_image<'k>(arena: &'k Arena, image: &Image<'k>, epoch: Epoch) -> (Vec<u8>, 
         assert_eq!(again[0].stored, part.stored, "image {}: a part of a part is itself", image.index);
         assert_eq!(properties(&again[0].properties), properties(&part.properties), "image {}", image.index);
         let (had, has) = (Requirements::read(image, epoch), Requirements::read(part, epoch));
-        // What is required of all is required of one; where there is but one, it is all.
+        // A part requires nothing that the whole does not; a single part requires all of it.
         if parts.len() == 1 {
             assert_eq!(properties(&part.properties), properties(&image.properties), "image {}", image.index);
             assert_eq!(had, has, "image {}", image.index);

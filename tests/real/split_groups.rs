@@ -109,7 +109,7 @@ fn compare(off: &[Compiled], theirs: &[Compiled], mode: Mode) -> Compared {
             let other = theirs.iter().find(|other| key(other) == key(image)).unwrap();
             all.images += 1;
             all.properties += seen(image).len();
-            // What no code shows is recorded for every kernel.
+            // Aspects that no code shows are recorded for every kernel.
             let theirs_alone = !differing.is_empty();
             let compared = |image: &Image<'_>| {
                 let mut seen = seen(image);

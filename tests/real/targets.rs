@@ -102,7 +102,7 @@ fn eight_gpus_get_native_images_where_check_says_that_they_run() {
         let code = parts.join(row.split('|').next().unwrap());
         assert_eq!(disassembled(&code, &device), names(image), "{target}");
     }
-    // What was compiled is told by the code itself: its device's kernels, with what they take of it.
+    // The code itself tells what was compiled: its device's kernels, with the resources that they take.
     let kernels = json(tool().arg("kernels").arg(&output).args(["--target", "spir64_gen", "--format", "json"]));
     let kernels = kernels["kernels"].as_array().unwrap();
     assert_eq!(kernels.len(), gpu.len());

@@ -170,7 +170,7 @@ fn answer(place: &Place, task: &str, commands: &[String]) -> String {
 #[test]
 fn every_task_of_the_help_is_done_by_its_commands() {
     let place = Place::new();
-    // What each has to say, by words of the task; asked with what the commands said and the folder.
+    // The judge of each task, by words of the task; it gets the commands' output and the folder.
     type Judge = fn(&str, &Place) -> bool;
     let judges: &[(&str, Judge)] = &[
         ("need fp64", |said, _| said.contains("10 kernels") && said.contains("<double>") && !said.contains("<float>")),

@@ -76,7 +76,7 @@ impl World {
             .env("LD_LIBRARY_PATH", self.root.join("venv/lib"))
             .env("ONEAPI_DEVICE_SELECTOR", "opencl:cpu")
             .env("SYCL_CACHE_PERSISTENT", "0")
-            // What is tested is compiled; the tests of the cache name a folder.
+            // Without a cache everything is compiled; the tests of the cache name a folder.
             .env("SYCL_BUNDLE_CACHE_DIR", "")
             .env_remove("MAKEFLAGS")
             .env("PYTHONDONTWRITEBYTECODE", "1")

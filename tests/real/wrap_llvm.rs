@@ -165,7 +165,7 @@ fn objects_carry_them_to_the_linker_wrapper() {
         images(&folder, "host.o", |images| assert_eq!(images[0].stored, spirv::module("add_one")));
         let listed = said(&folder.run(llvm(version, "llvm-objdump"), ["--offloading", "host.o"]));
         assert!(listed.contains("triple          spir64-unknown-unknown"), "{listed}");
-        // It takes the image out to link it, and then knows no linker for SPIR-V of DPC++'s name.
+        // clang-linker-wrapper takes the image out to link it, and then knows no linker for SPIR-V of DPC++'s name.
         let mut wrapper = std::process::Command::new(llvm(version, "clang-linker-wrapper"));
         let output = wrapper
             .current_dir(folder.path())

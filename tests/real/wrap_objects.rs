@@ -162,7 +162,7 @@ fn tools_find_nothing_wrong_and_symbols_are_local() {
         .filter_map(|line| line.split(' ').next())
         .collect();
     assert_eq!(global, ["__sycl_register_lib", "__sycl_unregister_lib"], "{symbols}");
-    // What marks the functions of an object as targets of indirect calls must hold for all of a program.
+    // A note that marks functions as targets of indirect calls must hold for all of a program.
     let notes = said(&folder.run(tool("readelf"), ["--notes", "images.o"]));
     assert!(notes.contains("IBT, SHSTK"), "{notes}");
 }

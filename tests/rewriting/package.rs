@@ -100,7 +100,7 @@ fn a_folder_is_changed_in_place_or_copied() {
     assert_eq!(document["files"].as_array().unwrap().len(), 1, "{document}");
     assert_eq!(document["bytes_after"], original.len() as u64);
     assert!(at("foo/sub/liba.so") == original);
-    // There is nothing to take away any more.
+    // Nothing is left to take away.
     assert_eq!(tool(folder.path(), &["prune", "foo", "--restore", "--in-place"]).status.code(), Some(1));
 }
 

@@ -224,7 +224,7 @@ proptest! {
                 let sets = image.properties.sets.len();
                 prop_assert_eq!(&back.properties.sets[..sets], &image.properties.sets[..]);
             }
-            // What was read is written the same.
+            // The same bytes are written as were read.
             let again = blobs::syclbin(&bundle.images, envelope, blobs::state(&bundle.images)).unwrap();
             prop_assert_eq!(again, bytes);
         }

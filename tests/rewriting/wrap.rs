@@ -283,7 +283,7 @@ fn modules_alone_are_a_file_or_a_folder() {
         std::fs::read_dir(folder.path().join("modules")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names.len(), 7, "{names:?}");
-    // What was compressed is not, in a file of its own.
+    // A compressed image is not compressed in a file of its own.
     assert_eq!(folder.read("modules/modules_4.spv"), spirv::module("count"));
 }
 

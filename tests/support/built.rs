@@ -192,7 +192,7 @@ fn unpacked() -> &'static Path {
             let unpacking = tempfile::tempdir_in(root).unwrap();
             for entry in pack().entries().unwrap() {
                 let mut entry = entry.unwrap();
-                // What they were made of is for those who make them again.
+                // The sources are for those who make the fixtures again.
                 if !entry.path().unwrap().components().any(|part| part.as_os_str() == "in") {
                     entry.unpack_in(unpacking.path()).unwrap();
                 }

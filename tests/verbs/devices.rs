@@ -67,7 +67,7 @@ fn built_in_kernels_have_the_queries_that_others_have_not() {
         assert_eq!((&kernel["max_sub_group_size"], &kernel["compile_sub_group_size"]), (&json!(1), &json!(0)));
         assert_eq!(kernel["errors"], json!({}));
     }
-    // They are that device's alone.
+    // Built-in kernels are that device's alone.
     let other = json_of(None, &["devices", "0", "--kernels"]);
     assert_eq!((names(&other), &other["devices"][0]["kernels"]), (vec!["Plain CPU"], &json!({})));
 }
@@ -149,7 +149,7 @@ fn a_saved_device_is_a_target() {
     // One device at a time, and one that takes SPIR-V.
     assert_eq!(run(None, &["devices", "--save", path]).status.code(), Some(2));
     assert_eq!(run(None, &["devices", "--probe"]).status.code(), Some(5));
-    // Its folder is made, where that can be.
+    // The file's folder is made, where that can be.
     on(&["devices", "--save", folder.path().join("new/x.yaml").to_str().unwrap(), "--no-probe"]);
     assert!(folder.path().join("new/x.yaml").is_file());
     assert_eq!(run_on(&loaders()[1], None, &["devices", "--save", "/proc/none/x.yaml"]).status.code(), Some(5));

@@ -91,7 +91,7 @@ fn agree(desk: &Desk, arguments: &[&str]) -> [u64; 5] {
             *left -= 1;
         }
         assert!(said.values().all(|left| *left == 0), "{arguments:?}: {name}: {said:?}");
-        // What is found of whole files stands beside the matrix.
+        // Findings about whole files stand beside the matrix.
         let of_files = findings.iter().filter(|finding| finding["kernel"].is_null()).count();
         let found = page["policy"]["findings"].as_array();
         let beside = found.into_iter().flatten().filter(|one| one["target"] == target["target"]).count();
@@ -118,7 +118,7 @@ fn a_page_counts_what_check_counts() {
     assert_eq!(seen, [0, 0, 1, 0, 0]);
     let seen = agree(&desk, &["wide.spv", "--no-policy", "-t", "acm-g10"]);
     assert_eq!(seen, [0, 0, 1, 0, 0]);
-    // What is known.
+    // With findings that are known.
     desk.run(&["check", "wide.spv", "-t", "dg1", "--no-policy", "--write-baseline", "known.json"]);
     let seen = agree(&desk, &["wide.spv", "chain.spv", "--policy", "other.toml", "--baseline", "known.json"]);
     assert_eq!(seen, [0, 0, 1, 1, 0]);

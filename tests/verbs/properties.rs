@@ -167,7 +167,7 @@ proptest! {
     fn text_of_its_own_alphabet_is_read_or_refused(text in "(\\[?[a=|1-2 \\]]{0,8}(AAAA){0,4}=?\\r?\\n){0,6}") {
         let arena = Arena::default();
         match read(text.as_bytes(), |bytes| arena.keep(bytes)) {
-            // What is read can be written, and is the same again.
+            // Properties that were read can be written, and are the same again.
             Ok(before) => {
                 if let Ok(written) = write(&before) {
                     let again = read(written.as_bytes(), |bytes| arena.keep(bytes)).unwrap();

@@ -110,7 +110,7 @@ fn compare(folder: &Path, label: &str) {
         run(folder, &["build", "m.spv", "-t", &built.join(","), "-o", "x.table", "--dry-run", "--format", "json"]);
     for target in list(&planned["targets"]) {
         let (name, count) = (target["target"].as_str().unwrap(), |key: &str| target[key].as_u64().unwrap());
-        // What stays for other reasons (imports, specialization constants) is not looked at further.
+        // Images that stay for other reasons (imports, specialization constants) are not looked at further.
         if cannot(name) {
             assert_eq!(count("compiled"), 0, "{label}: build for {name}");
         } else {

@@ -82,7 +82,7 @@ impl Key {
         field(job.compile_options.as_bytes());
         field(job.link_options.as_bytes());
         module(&mut field);
-        // What is built ends here, as it did before there were other steps.
+        // The key of a build ends here, as it did before there were other steps.
         match &job.step {
             // For which GPU is the compiler's architecture.
             Step::Build | Step::Offline(_) => {}

@@ -265,7 +265,7 @@ fn rewrite(index: &Index<'_>, moved: &[Conditional]) -> Result<Vec<u8>> {
     }
     let mut zeros: Vec<Zeros> = added.zeros.values().copied().collect();
     zeros.sort_unstable_by_key(|zeros| zeros.variable);
-    // What a phi takes from the joined block: by the phi's number and the block before.
+    // The value that a phi takes from the joined block, by the phi's number and the block before.
     let mut selected: HashMap<(usize, u32), u32> = HashMap::new();
     for one in moved {
         for phi in one.phis.clone() {

@@ -53,7 +53,7 @@ impl Program {
 
     /// The version, as it tells it.
     pub fn version(&self) -> String {
-        // It writes the answer to a file of that name, beside printing it.
+        // ocloc writes the answer to a file of that name, beside printing it.
         let asked = Scratch::new(&self.surroundings.scratch, "ocloc").and_then(|scratch| {
             self.run(&scratch, &["query".to_owned(), "OCL_DRIVER_VERSION".to_owned()])
                 .map(|_| std::fs::read_to_string(scratch.path().join("OCL_DRIVER_VERSION")).unwrap_or_default())

@@ -308,7 +308,7 @@ impl Args {
             let _ = earlier_parts.clear(output);
             self.after(output, &prerequisites, &libraries)?;
         }
-        // What ends with another code than 0 is made again.
+        // An output of a build that ends with another code than 0 is made again.
         if let Some(stamp) = self.stamp.as_ref().filter(|_| whole && !idle) {
             touch(stamp)?;
         }

@@ -285,7 +285,7 @@ impl<'m> Graph<'m> {
             }
             let number = self.number(module, place);
             let provider = number.and_then(|number| self.owner(*self.provided.get(&number)?));
-            // They are in the order of callers.
+            // The calls are in the order of callers.
             let first = self.sets.callers.partition_point(|(caller, _)| Some(*caller) < number);
             let sets = self.sets.callers.iter().skip(first).take_while(|(caller, _)| Some(*caller) == number);
             let members = sets.filter_map(|(_, set)| self.sets.members.get(*set)).flatten();

@@ -158,7 +158,7 @@ impl<'i, 'a> Rules<'i, 'a> {
             _ => self.special(instruction),
         };
         let result_type = match instruction.opcode {
-            // Its value is what counts.
+            // The type of the stored value counts.
             op::ATOMIC_STORE => self.index.type_of(instruction.word(3)),
             _ => self.index.result_type(instruction),
         };
@@ -167,7 +167,7 @@ impl<'i, 'a> Rules<'i, 'a> {
         }
         let mut seen = result_type.map_or(0, |id| self.contents.of_type(self.index, id));
         let mut shown = result_type;
-        // What a variable holds, and what an address is counted in, though no value of that type need be there.
+        // The type that a variable holds or an address is counted in, though no value of that type need be there.
         let pointer = match instruction.opcode {
             op::VARIABLE => result_type,
             op::ACCESS_CHAIN | op::IN_BOUNDS_ACCESS_CHAIN | op::PTR_ACCESS_CHAIN | op::IN_BOUNDS_PTR_ACCESS_CHAIN => {

@@ -219,7 +219,7 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
     }
     diff.diffs.sort_by(|one, other| one.name.cmp(&other.name));
     diff.images = images::changes(old, new, &shared);
-    // Who does not ask for targets does not ask for GPUs either.
+    // Where targets are not asked for, GPUs are not either.
     let kind = |what| if what == What::Coverage { What::Targets } else { what };
     diff.images.retain(|one| !ignored.contains(&kind(one.change.what)));
     diff

@@ -9,7 +9,7 @@ pub fn stem(path: &str) -> String {
     let path = path.replace('\\', "/");
     let (folder, name) = path.rsplit_once('/').map_or(("", path.as_str()), |(folder, name)| (folder, name));
     let mut parts: Vec<&str> = name.split('.').collect();
-    // What follows `so` is a version.
+    // After `so` comes a version.
     if let Some(so) = parts.iter().position(|part| *part == "so")
         && parts.iter().skip(so).skip(1).all(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
     {

@@ -82,7 +82,7 @@ const LINES: usize = 10_000;
 
 /// Reads a message.
 pub fn read(message: &str) -> Message {
-    // What `what()` gave is often pasted with its line ends escaped.
+    // The text of `what()` is often pasted with its line ends escaped.
     let message = message.replace("\\n", "\n");
     let mut read = Message::default();
     let mut extension = false;
@@ -243,7 +243,7 @@ fn symbols(line: &str) -> Option<Vec<String>> {
     let symbol = quoted.or_else(|| after(line, "nresolved Symbol "))?;
     let end = |c: char| matches!(c, '`' | '\'' | '"' | '<' | '>');
     let symbol = symbol.trim_start_matches(end).split(end).next().unwrap_or_default().trim();
-    // What the host's linker misses is no matter of device code, but for the registration.
+    // Symbols that the host's linker misses are no matter of device code, but for the registration.
     (!symbol.is_empty()).then(|| vec![symbol.trim_end_matches("()").to_owned()])
 }
 

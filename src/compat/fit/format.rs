@@ -209,7 +209,7 @@ const AMD_FLAVOUR: u32 = 0xffff;
 /// Checks version, capabilities and extensions of a module.
 pub fn spirv(module: &Module, subject: &Subject<'_>, fit: &mut Fit) {
     if !subject.takes_spirv() {
-        // That no SPIR-V is taken there is said once, of the image.
+        // Said once of the image: no SPIR-V is taken there.
         return;
     }
     let target = subject.target;

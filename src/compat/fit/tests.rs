@@ -129,7 +129,7 @@ fn work_group_sizes_are_stored_in_reverse() {
         judge(&spirv(&[("reqd_work_group_size", words(&[512, 1, 1]))]), "intel_gpu_skl").verdict(),
         Verdict::Incompatible
     );
-    // What nobody knows is unknown.
+    // A target without recorded sizes gives `unknown`.
     assert_eq!(judge(&sizes(&[16, 1, 1], 1), "spir64").verdict(), Verdict::Unknown);
 }
 

@@ -41,7 +41,7 @@ impl Proofs {
     pub(super) fn look(images: &[Examined<'_, '_>], graph: &Graph<'_>, judged: &[&Judgement], depth: Depth) -> Proofs {
         let asked: Vec<_> = asked(judged, depth).into_iter().collect();
         let found = asked.par_iter().flat_map_iter(|(place, asked)| {
-            // What several kernels share an image for is found by one reading.
+            // Kernels that share an image are judged by one reading of it.
             let all = judged.first().map(|one| one.kernels.as_ref());
             let name = |kernel: usize| all.and_then(|all| all.name(kernel)).map_or("", |name| name);
             let shared = graph.codes().get(*place).is_some_and(|code| !code.nodes.is_empty());

@@ -97,7 +97,8 @@ fn key(
         "maybe-aspects" => target.maybe_aspects = names(node, aspects, faults),
         "lacks-aspects" => {
             target.lacks_aspects = names(node, aspects, faults);
-            // What is taken over with `like` gives way; what the entry says itself must not contradict.
+            // Aspects taken over with `like` give way; those that the entry lists itself must not contradict each
+            // other.
             target.aspects.retain(|name| !taken_over.contains(name) || !target.lacks_aspects.contains(name));
             target.maybe_aspects.retain(|name| !taken_over.contains(name) || !target.lacks_aspects.contains(name));
         }

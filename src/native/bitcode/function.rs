@@ -367,7 +367,7 @@ impl<'r, 'a> Body<'r, 'a> {
         };
         step.name = "call".into();
         let called = target.and_then(|target| self.reader.module.functions.get(target)).map(|one| one.name.clone());
-        // What is only said of values is no use of them.
+        // Calls that only describe values (debug information, lifetimes) do not use them.
         let noted =
             called.as_deref().is_some_and(|name| name.starts_with("llvm.dbg.") || name.starts_with("llvm.lifetime."));
         self.touch(step, result);
@@ -603,7 +603,7 @@ impl<'r, 'a> Body<'r, 'a> {
             };
             match instruction {
                 None => own.extend_from_slice(pairs),
-                // What an instruction is marked with, its function uses.
+                // Aspects that an instruction is marked with are used by its function.
                 Some(_) => {
                     let used = self.reader.recorded(pairs).used;
                     let step = Step { name: "instruction marked".into(), ..Step::new(&[]) };

@@ -151,7 +151,8 @@ fn kernels(out: &mut Shown, pair: &Pair, all: bool, view: &View) {
     ];
     for is in fates {
         let mut own: Vec<&KernelDiff> = pair.diff.diffs.iter().filter(|kernel| is(&kernel.fate)).collect();
-        // What says most first: changes of what a kernel is before those of its bytes, large before small.
+        // The changes that say most stand first: changes of what a kernel is before those of its bytes, large before
+        // small.
         own.sort_by_key(|kernel| {
             let [old, new] = kernel.bytes;
             (kernel.changes.first().map(|change| change.what), std::cmp::Reverse(old.abs_diff(new)))

@@ -85,7 +85,7 @@ pub fn json(
     compared: Option<&Compared>,
     providers: &[offers::Provider],
 ) -> Result<()> {
-    // What could not be read may hold anything.
+    // A file that could not be read may hold anything.
     let unread = if problems.is_empty() { Verdict::Compatible } else { Verdict::Unknown };
     let [head, middle, tail] = split(&form::Document {
         schema_version: SchemaVersion,

@@ -44,7 +44,7 @@ fn open(out: &mut String, target: &TargetFindings, strict: bool) {
         failed = failed.saturating_add(if items.iter().any(counts) { kernels.len() } else { 0 });
     }
     let skipped = all.saturating_sub(failed);
-    // What is of a file as a whole has a case of its own.
+    // Findings about a file as a whole have a test case of their own.
     let whole = target.files.iter().filter(|of| of.is_whole()).count();
     let (name, tests) = (escaped(target.name()), target.kernels().saturating_add(whole));
     let head = format!("tests=\"{tests}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\"");

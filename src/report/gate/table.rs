@@ -32,7 +32,7 @@ pub fn table(targets: &[TargetFindings], view: &View, drawing: Option<Drawing>) 
     ];
     let row = |one: &TargetFindings| {
         let Counts { compatible, unknown, incompatible } = one.counts();
-        // They count as kernels that run, and do not run all the same.
+        // Excused kernels count as kernels that run, though they do not.
         let excused = one.excused_kernels();
         let numbers = [compatible.saturating_sub(excused), unknown, incompatible, excused].map(count);
         let mut row = vec![one.name().to_owned()];
@@ -167,7 +167,7 @@ pub fn matrix(targets: &[TargetFindings], view: &View, drawing: Drawing, most: u
         }
         writeln!(out, "  {:>widest$}  {name}", count(line.kernels));
     };
-    // What runs everywhere is the last line, and is not left out.
+    // Kernels that run everywhere are the last line, which is not left out.
     let (everywhere, others): (Vec<_>, Vec<_>) = lines.iter().partition(|(stands, _)| run(stands));
     others.iter().take(most).for_each(|line| put(&mut out, line));
     let more = others.iter().skip(most).map(|(_, line)| line.kernels).sum::<usize>();
@@ -176,7 +176,7 @@ pub fn matrix(targets: &[TargetFindings], view: &View, drawing: Drawing, most: u
     }
     everywhere.iter().for_each(|line| put(&mut out, line));
     let any = |wanted| lines.iter().any(|(stands, _)| stands.contains(&wanted));
-    // What stands in the line so far.
+    // Width of the line so far.
     let mut used = 0usize;
     for (stand, what) in [
         (Standing::Native, "native"),
@@ -223,7 +223,7 @@ fn matrix_lines(targets: &[&TargetFindings], view: &View) -> Vec<(Vec<Standing>,
         }
         lines.push((stands, line));
     }
-    // Those that run nowhere before those that do not run somewhere; of these the many first.
+    // Kernels that run nowhere stand before those that run on some targets; larger groups stand first.
     lines.sort_by(|(one, first), (other, second)| {
         let badness = |all: &[Standing]| all.iter().map(|stand| badness(*stand)).sum::<usize>();
         badness(other).cmp(&badness(one)).then(second.kernels.cmp(&first.kernels)).then(first.first.cmp(&second.first))

@@ -250,7 +250,7 @@ impl<W: Write> Document<W> {
         let [head, _] = split(&File::new(facts));
         put(out, &format!("{head}["))?;
         images(facts, out, None, (",\n", ""))?;
-        // What is wrong with images is known now that they are examined.
+        // The problems of images are known now that they are examined.
         let [_, tail] = split(&File::new(facts));
         put(out, &format!("\n]{tail}"))
     }

@@ -387,7 +387,7 @@ impl<W: Write> Document<W> {
             let out = self.rows.next()?;
             let mut first = true;
             each(file, (",\n", ""), &mut |text| {
-                // What would part the first kernel from the one before stands there already.
+                // The comma before the first kernel stands there already.
                 let text = if std::mem::take(&mut first) { text.strip_prefix(",\n").unwrap_or(text) } else { text };
                 put(out, text)
             })?;

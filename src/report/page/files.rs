@@ -158,7 +158,7 @@ impl Files {
         let base = |file: &FileRow| crate::compat::gate::base_name(&file.path).to_owned();
         match self.all.as_slice() {
             [only] => base(only),
-            // What is in one package has the package's name.
+            // Files in one package have the package's name.
             all if self.package().is_some() => {
                 format!("{}: {}", self.package().unwrap_or_default(), counted(all.len(), "file"))
             }

@@ -302,7 +302,7 @@ impl Cut<'_> {
                 all.get_mut(number)?.sh_offset = U64::new(LE, self.offset(section.sh_offset(LE)));
                 continue;
             }
-            // What is cut is addressed, and is nothing but bytes.
+            // Only sections that have an address and hold nothing but bytes are cut.
             let plain = section.sh_type(LE) == elf::SHT_PROGBITS && section.sh_flags(LE).contains(elf::SHF_ALLOC);
             if !plain || holes.iter().any(|hole| hole.free.start < start || end < hole.free.end) {
                 return None;

@@ -215,7 +215,7 @@ fn united(images: &[Image<'_>], is_code: &[bool], mode: Mode) -> Vec<usize> {
             false => facts.exports.iter().filter(|name| !kernels.contains(name.as_str())).cloned().collect(),
         };
         for symbol in exports {
-            // Which of several is meant is the runtime's to say.
+            // Of several providers the runtime chooses one.
             providers.entry(symbol).and_modify(|known| *known = None).or_insert(Some(at));
         }
         let wanted = if told { image.imports().into_iter().map(str::to_owned).collect() } else { facts.imports };

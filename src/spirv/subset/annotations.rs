@@ -151,7 +151,7 @@ impl Annotations {
                 op::EXT_INST => self.extended(index, &instruction, at),
                 _ => match grammar::layout(instruction.opcode) {
                     Some(layout) if layout.result.is_some() => {}
-                    // Its operands are unknown, so whether it may be removed is unknown too.
+                    // The instruction's operands are unknown, so whether it may be removed is unknown too.
                     Some(_) => return Err(misplaced(&instruction)),
                     None => return Err(super::unknown(&instruction)),
                 },

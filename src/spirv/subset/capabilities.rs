@@ -386,7 +386,7 @@ impl Usage {
             op::VARIABLE | op::UNTYPED_VARIABLE => add(&mut self.storage_classes, instruction.word(2)),
             op::TYPE_FORWARD_POINTER => add(&mut self.storage_classes, instruction.word(1)),
             op::DECORATE | op::DECORATE_STRING => self.decoration(instruction, 1),
-            // Its operands are ids, not numbers of built-ins or modes, whatever the decoration.
+            // The operands of OpDecorateId are ids, not numbers of built-ins or modes, whatever the decoration.
             op::DECORATE_ID => add(&mut self.decorations, instruction.word(1)),
             MEMBER_DECORATE | MEMBER_DECORATE_STRING => self.decoration(instruction, 2),
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID => add(&mut self.modes, instruction.word(1)),

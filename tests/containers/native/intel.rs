@@ -61,7 +61,7 @@ fn patch_tokens_say_what_zebin_says() {
         let tokens = read(&ocloc(&["-device", device, "--format", "patchtokens"]));
         let zebin = read(&ocloc(&["-device", device, "--format", "zebin"]));
         assert_eq!((tokens.container, tokens.parts[0].format), (Some("opencl-elf"), Format::PatchTokens));
-        // They name a family of cores.
+        // Patch tokens name a family of cores.
         assert!(tokens.devices().contains(&target), "{:?}", tokens.devices());
         assert_eq!(tokens.kernel_names(), zebin.kernel_names());
         for name in zebin.kernel_names() {
@@ -148,7 +148,7 @@ fn members_are_taken_out_and_told_by_device() {
 fn the_validator_counts_the_same_kernels() {
     for (device, _) in DEVICES {
         let recipe = ocloc_recipe("ocloc-validated", &["-device", device, "--format", "zebin"]);
-        // It finds fault with what it made itself, and says so by its status.
+        // ocloc finds fault with its own output, and says so by its status.
         let recipe = recipe.run(["sh", "-c", "ocloc validate -file out.bin > said || true"]).output("said");
         let payload = recipe.bytes("out.bin");
         let said = String::from_utf8_lossy(&recipe.bytes("said")).into_owned();

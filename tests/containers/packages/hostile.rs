@@ -169,7 +169,7 @@ fn thin_archives_lead_nowhere_twice() {
     let seen = inspect(&path);
     assert!(seen.code == 6 || seen.code == 3, "{}", seen.stderr);
     assert!(seen.files.len() < 10, "{:?}", seen.files);
-    // What is no file with device code, wherever it is, is not read; what is missing is told.
+    // Names that are no files with device code, wherever they are, are not read; missing files are told.
     let names = ["/dev/zero", "/etc/passwd", "../../../../../../dev/zero", "missing.o", "/proc/self/mem"];
     let path = file(&folder, "out.a", &make::thin(&names));
     let seen = inspect(&path);

@@ -128,7 +128,7 @@ fn what_nothing_defines_is_told_with_who_wants_it() {
         (&["f".to_owned()][..], &["g".to_owned()][..])
     );
     judge(&partial.bytes);
-    // What is left open can be linked later, and what the device defines is nobody's business.
+    // Imports that are left open can be linked later; functions of the device library stay open.
     let modules = [partial.bytes, exporter()];
     assert_eq!(linked(&modules).1.calls["k"], ["f"]);
     let mut device = sources(&modules[..1]);
@@ -207,7 +207,7 @@ fn parameters_are_passed_as_the_definition_takes_them() {
     let by_value = "OpDecorate %a FuncParamAttr ByVal\n";
     let body = "%l = OpLabel\nOpReturn\n";
     linked(&[side("Import", by_value, ""), side("Export", by_value, body)]);
-    // What does not change how it is passed may differ.
+    // Attributes that do not change how a parameter is passed may differ.
     linked(&[side("Import", "OpDecorate %a FuncParamAttr NoCapture\n", ""), side("Export", "", body)]);
     let errors = refused(&[side("Import", by_value, ""), side("Export", "", body)]);
     assert!(errors[0].contains("parameter 0 of `f` is passed by value here, and not so in b"), "{errors:?}");
@@ -365,7 +365,8 @@ fn device_globals_are_there_once() {
             function("f", None),
             kernel(name, "f")
         ));
-        // What rspirv has no name for takes the place of a decoration of the same form: HostAccessINTEL, here without a name.
+        // A decoration that rspirv has no name for (HostAccessINTEL, here without a name) takes the place of one of the
+        // same form.
         let place = bytes.windows(8).position(|words| words == [1, 0, 0, 0, 5, 0, 0, 0]).unwrap();
         bytes[place..place + 4].copy_from_slice(&6147u32.to_le_bytes());
         bytes

@@ -94,7 +94,7 @@ fn every_name_is_a_kernel_that_calls_the_one_body() {
     for (one, other) in was.iter().zip(&all) {
         assert_eq!(format!("{:?}", one.arguments), format!("{:?}", other.arguments));
     }
-    // They are the same code still.
+    // The bodies are the same code still.
     let mut numbers = body::Numbers::new(&index);
     let codes: Vec<_> = all.iter().map(|kernel| body::words(&index, &kernel.reach, &mut numbers).unwrap()).collect();
     assert!(codes[0] == codes[2] && codes[0] == codes[3] && codes[0] != codes[1]);

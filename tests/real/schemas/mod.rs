@@ -193,7 +193,7 @@ fn what_the_gate_writes_is_valid() {
     scene.document(&own, "declared.json", &[&declared[..], &["--format", "json"]].concat(), &[3]);
     scene.document(&own, "declared.jsonl", &[&declared[..], &["--format", "jsonl"]].concat(), &[3]);
     scene.prove();
-    // What they are of is there: every kind of finding that a policy has, excused, known and new ones.
+    // Every kind of finding that a policy has is there, excused, known and new ones.
     let all: String =
         (0..6).map(|at| std::fs::read_to_string(scene.folder.path().join(format!("{at}.json"))).unwrap()).collect();
     for part in [

@@ -43,7 +43,8 @@ fn programs_start_through_the_dynamic_linker() {
             .env("LD_LIBRARY_PATH", crate::support::host::runtime())
             .output()
             .unwrap();
-        // There the kernel tells the headers of the dynamic linker's own making; it corrects them before main.
+        // On such systems the kernel tells headers of the dynamic linker's own making; the linker corrects them before
+        // main.
         assert!(output.status.success(), "{runtime}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(String::from_utf8_lossy(&output.stdout).starts_with("descriptor "));
     }

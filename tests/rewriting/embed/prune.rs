@@ -140,7 +140,7 @@ fn native_images_outlive_what_they_were_built_from() {
             };
             assert_eq!(flat(&seen), flat(&wanted), "{target} {}", file.display());
             wanted.descriptors.clear();
-            // It can be built from again, or be pruned once more.
+            // The pruned file can be built from again, or be pruned once more.
             let again = pruned(&edited.bytes, &|index, _| index == 0);
             let count = load(&Folder::new().file("again", &again.bytes)).images().len();
             assert_eq!(count, seen.images().len() - 1);

@@ -71,7 +71,7 @@ fn all_of_the_linkers_images_may_go_where_others_come() {
         assert_eq!(after[0].len(), 1);
         assert_eq!((after[0][0].target.as_str(), after[0][0].payload_size), ("spir64_gen", last.stored.len()));
     }
-    // There is no way back to images that are gone, and nothing pretends that there is.
+    // Images that are gone cannot be had back, and nothing pretends that they can.
     let again = layers::edit(&edited.bytes, &HashSet::new(), &[], &notes()).unwrap();
     assert!(again.bytes == edited.bytes && !again.changed);
 }

@@ -36,7 +36,7 @@ pub(super) fn changes(old: &Snapshot, new: &Snapshot, shared: &SharedBy<'_>) -> 
             *all = all.saturating_add(*kernels);
         }
     }
-    // What a target has gained or lost altogether is told as such.
+    // Targets that were gained or lost altogether are told as such.
     for (target, after) in &new.properties {
         let Some(before) = old.properties.get(target) else { continue };
         for change in values(target, before, after) {
