@@ -3,6 +3,8 @@
 //! Filled in by a worker ([`super::opencl`]) and sent to its parent as fields of a frame.
 
 use super::protocol::Fields;
+use crate::device::table;
+use crate::device::target::IpVersion;
 use crate::error::{Error, ErrorKind, Result};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -58,6 +60,9 @@ pub struct Device {
     /// Whether it compiles for the target `spir64_x86_64`.
     #[serde(skip)]
     pub compiles: bool,
+    /// `CL_DEVICE_IP_VERSION_INTEL` of an Intel GPU, which tells its target; 0 where the driver does not say.
+    #[serde(skip)]
+    pub gmdid: u32,
     /// Aspects that `sycl::device::has` answers yes to, by SYCL name, in the order of the runtime's list.
     pub aspects: Vec<String>,
     /// Aspects that it answers no to, likewise.
@@ -98,6 +103,14 @@ impl Device {
         self.il.contains("SPIR-V")
     }
 
+    /// Whether it is the GPU of a target, in any revision: the runtime hands it native code for that.
+    pub fn is_of(&self, target: &str) -> bool {
+        let release = |version: &IpVersion| (version.architecture, version.release);
+        let own = release(&IpVersion::of_gmdid(self.gmdid));
+        let named = table().targets().iter().find(|one| one.name == target);
+        self.gmdid != 0 && named.is_some_and(|one| one.ip_versions.iter().any(|version| release(version) == own))
+    }
+
     fn encode(&self, out: &mut Vec<Vec<u8>>) {
         let compiles = if self.compiles { "yes" } else { "no" };
         let texts = [&self.platform, &self.vendor, &self.name, &self.kind, &self.driver, &self.opencl, &self.il];
@@ -112,6 +125,7 @@ impl Device {
             self.local_mem,
             self.global_mem,
             self.max_parameter_size,
+            self.gmdid.into(),
         ];
         let numbers = |all: &[u64]| all.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
         out.extend([numbers(&self.sub_group_sizes), numbers(&self.max_work_item_sizes), numbers(&single)]);
@@ -137,12 +151,13 @@ impl Device {
             ..Device::default()
         };
         let single = fields.numbers()?;
-        let [work_group, sub_groups, units, local, global, parameter] = single.as_slice() else {
+        let [work_group, sub_groups, units, local, global, parameter, gmdid] = single.as_slice() else {
             return Err(Error::input(format!("a device with {} sizes", single.len())));
         };
         (device.max_work_group_size, device.max_num_sub_groups, device.compute_units) =
             (*work_group, *sub_groups, *units);
         (device.local_mem, device.global_mem, device.max_parameter_size) = (*local, *global, *parameter);
+        device.gmdid = u32::try_from(*gmdid).unwrap_or_default();
         Ok(device)
     }
 }

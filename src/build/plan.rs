@@ -1,6 +1,6 @@
 //! Which images of a bundle are compiled for a target, with which options, and which stay as they are?
 
-use super::options::{self, Given, Misc, Options};
+use super::options::{self, Given, Misc, Options as DeviceOptions};
 use super::target::{Backend, GPU_SPEC, NVIDIA_SPEC, Target};
 use super::{Job, Step};
 use crate::bundle::Bundle;
@@ -8,13 +8,16 @@ use crate::bundle::image::Image;
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::spec_constants::{ConstantName, ITT};
 use crate::compat::examine::{Examined, examine};
-use crate::compat::finding::Finding;
+use crate::compat::finding::{Finding, RuleId};
+use crate::compat::fit::{Subject, fit};
 use crate::compat::native::{self, Stay};
-use crate::error::{ErrorKind, Problem, Result};
+use crate::device::target::Target as Facts;
+use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::policy::rules::Recipe;
 use crate::rewrite::link::Providers;
 use crate::rewrite::specialize::{Outcome, Specialized, specialized};
 use crate::spirv::instrumentation::strip;
+use crate::spirv::link::{Options, Source, link};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -48,6 +51,8 @@ pub struct For<'t> {
     pub target: &'t Target,
     /// Number of the target, for the jobs.
     pub number: usize,
+    /// Facts of the target, where it is one of the device configuration.
+    pub facts: Option<&'t Facts>,
     /// Findings against images on the target, by index; these images are skipped.
     pub against: &'t HashMap<usize, Finding>,
     /// Options and constants for each image on this target.
@@ -71,7 +76,7 @@ pub enum Goal<'b, 'a> {
 /// # Errors
 /// `Usage` for a value that a specialization constant cannot have.
 pub fn plan<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, goal: Goal<'_, 'a>) -> Result<Plan<'a>> {
-    let imports = || wanted.links() && images.iter().any(|examined| !examined.imports.is_empty());
+    let imports = || images.iter().any(|examined| !examined.imports.is_empty());
     match goal {
         Goal::Objects => plan_images(images, wanted, true, None),
         // Where all are selected, all have been looked at.
@@ -87,9 +92,9 @@ pub fn plan<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, goal: Goal<'_, 'a>
 }
 
 impl For<'_> {
-    /// Whether its compiler links modules.
-    fn links(&self) -> bool {
-        !matches!(self.target.backend, Backend::Ocloc { .. } | Backend::Nvidia { .. })
+    /// Whether its compiler takes one module alone: what that imports is linked into it before.
+    fn takes_one(&self) -> bool {
+        matches!(self.target.backend, Backend::Ocloc { .. } | Backend::Nvidia { .. })
     }
 
     /// Returns the reason why no compiler can make an object of an image for this target.
@@ -109,7 +114,7 @@ impl For<'_> {
 }
 
 /// Returns the options for compiling and for linking an image as the compiler of a target takes them.
-pub fn options_for(target: &Target, image: &Image<'_>, recipe: &Recipe) -> (Options, Options) {
+pub fn options_for(target: &Target, image: &Image<'_>, recipe: &Recipe) -> (DeviceOptions, DeviceOptions) {
     let compile = Given { own: &recipe.options, trusted: &recipe.trusted_options };
     let link = Given { own: &recipe.link_options, trusted: &recipe.trusted_link_options };
     let number = |name| image.properties.number(set::MISC, name);
@@ -137,6 +142,36 @@ pub fn options_for(target: &Target, image: &Image<'_>, recipe: &Recipe) -> (Opti
     (compile, options::for_cpu(link))
 }
 
+/// A module that another imports from.
+struct Needed<'l, 'a> {
+    module: Cow<'a, [u8]>,
+    imports: &'l [String],
+}
+
+/// A module with what it imports, which is nobody else's in the result.
+fn linked(module: &[u8], imports: &[String], needed: &[Needed<'_, '_>]) -> Result<Vec<u8>> {
+    let own = Source { name: "the image", bytes: module, required: Some(names(imports)), ..Source::default() };
+    let others = needed.iter().map(|other| Source {
+        name: "an image that it imports from",
+        bytes: &other.module,
+        required: Some(names(other.imports)),
+        internal: true,
+        ..Source::default()
+    });
+    let sources: Vec<Source<'_>> = std::iter::once(own).chain(others).collect();
+    match link(&sources, &Options::default()) {
+        Ok(linked) => Ok(linked.bytes),
+        Err(errors) => {
+            let message = errors.first().map(Error::message).unwrap_or_default();
+            Err(Error::new(ErrorKind::Build, message))
+        }
+    }
+}
+
+fn names(symbols: &[String]) -> HashSet<&str> {
+    symbols.iter().map(String::as_str).collect()
+}
+
 /// The images that others may import from.
 struct Library<'l, 'a> {
     all: &'l [Examined<'l, 'a>],
@@ -150,19 +185,37 @@ impl<'l, 'a> Library<'l, 'a> {
         Library { all, places, providers: Providers::from_images(all) }
     }
 
-    /// The modules that an image has to be linked with; none where one is missing, or cannot be compiled.
-    fn modules(&self, image: usize, wanted: For<'_>) -> Option<Vec<Cow<'a, [u8]>>> {
-        let needs = self.providers.needs(*self.places.get(&image)?);
+    /// Returns the modules that an image has to be linked with, each with what it imports itself.
+    ///
+    /// # Errors
+    /// The finding against one that the target cannot run; none where one is missing, or cannot be compiled.
+    fn modules(&self, image: usize, wanted: For<'_>) -> Result<Vec<Needed<'l, 'a>>, Option<Finding>> {
+        let needs = self.providers.needs(*self.places.get(&image).ok_or(None)?);
         let mut modules = Vec::with_capacity(needs.images.len());
         for place in needs.images {
-            let examined = self.all.get(place)?;
+            let examined = self.all.get(place).ok_or(None)?;
             if examined.problem.is_some() || wanted.cannot_compile(examined).is_some() {
-                return None;
+                return Err(None);
             }
-            modules.push(examined.image.contents().ok()?);
+            let subject = wanted.facts.map(Subject::new);
+            let against = subject.and_then(|subject| {
+                let mut reasons = fit(examined, &subject).reasons.into_iter();
+                reasons.find(|finding| is_in_the_way(finding, &subject))
+            });
+            if against.is_some() {
+                return Err(against);
+            }
+            let module = examined.image.contents().map_err(|_| None)?;
+            modules.push(Needed { module, imports: &examined.imports });
         }
-        needs.missing.is_empty().then_some(modules)
+        if needs.missing.is_empty() { Ok(modules) } else { Err(None) }
     }
+}
+
+/// Whether a finding against an image speaks against compiling it: imports do not, since linking resolves them; where no
+/// SPIR-V is taken, it is translated first, so that the image is for other devices does not either.
+pub fn is_in_the_way(finding: &Finding, subject: &Subject<'_>) -> bool {
+    finding.rule != RuleId::Imports && (subject.takes_spirv() || finding.rule != RuleId::Target)
 }
 
 fn plan_images<'a>(
@@ -207,15 +260,30 @@ fn plan_images<'a>(
         };
         let open = constants.as_ref().err().cloned();
         let cannot = || open.clone().or_else(|| wanted.has_no(examined));
+        let mut needed = Vec::new();
         if let Some(stay) = not_alone(examined).or_else(cannot) {
             let imports = matches!(stay, Stay::Imports(_)) && cannot().is_none();
-            let modules = library.filter(|_| imports).and_then(|library| library.modules(image.index, wanted));
-            let Some(modules) = modules else {
-                plan.staying.push((image.index, stay));
-                continue;
+            let modules = match library.filter(|_| imports) {
+                Some(library) => library.modules(image.index, wanted),
+                None => Err(None),
+            };
+            let modules = match modules {
+                Ok(modules) => modules,
+                Err(Some(finding)) => {
+                    let own = wanted.against.get(&image.index).cloned();
+                    plan.skipped.push((image.index, own.unwrap_or(finding)));
+                    continue;
+                }
+                Err(None) => {
+                    plan.staying.push((image.index, stay));
+                    continue;
+                }
             };
             plan.linked.insert(image.index);
-            step = Step::Link(modules);
+            match wanted.takes_one() {
+                true => needed = modules,
+                false => step = Step::Link(modules.into_iter().map(|other| other.module).collect()),
+            }
         }
         if let Some(finding) = wanted.against.get(&image.index) {
             plan.linked.remove(&image.index);
@@ -231,8 +299,17 @@ fn plan_images<'a>(
             true => Ok(strip(&il, ITT)?.map_or(il, Cow::Owned)),
             false => Ok(il),
         });
-        let il = match stripped {
+        let whole = stripped.and_then(|il| match needed.as_slice() {
+            [] => Ok(il),
+            needed => linked(&il, &examined.imports, needed).map(Cow::Owned),
+        });
+        let il = match whole {
             Ok(il) => il,
+            Err(error) if !needed.is_empty() => {
+                plan.linked.remove(&image.index);
+                plan.staying.push((image.index, Stay::NotLinked(error.message())));
+                continue;
+            }
             Err(error) => {
                 plan.problems.push(Problem::of_image(image.index, error));
                 continue;

@@ -2,7 +2,7 @@
 
 use super::archive::{ArchiveForm, Archives};
 use super::compile::Binary;
-use super::plan::{For, Goal, Plan, plan};
+use super::plan::{For, Goal, Plan, is_in_the_way, plan};
 use super::target::{GPU_SPEC, Target};
 use super::wanted::Wanted;
 use super::{Job, Unit};
@@ -14,7 +14,7 @@ use crate::bundle::property_sets::set;
 use crate::bundle::spec_constants::{ConstantName, constants};
 use crate::compat::engine::Engine;
 use crate::compat::examine::{Examined, examine};
-use crate::compat::finding::{Finding, RuleId};
+use crate::compat::finding::Finding;
 use crate::compat::fit::Subject;
 use crate::compat::gate::codes;
 use crate::compat::native::Stay;
@@ -92,7 +92,8 @@ pub fn plans<'a>(
         };
         let target = &wanted.target;
         let rules = &recipes.rules.file;
-        let wanted = For { target, number, against: &against, recipe: &recipe, rules };
+        let facts = wanted.facts.as_ref();
+        let wanted = For { target, number, facts, against: &against, recipe: &recipe, rules };
         let mut own = plan(images, wanted, goal)?;
         plans.set.append(&mut own.set);
         plans.specialized.extend(own.specialized.drain().map(|(image, specialized)| ((image, number), specialized)));
@@ -163,16 +164,12 @@ impl Plans<'_> {
     }
 }
 
-/// The first certain finding about each image on a target, by index; imports do not count, since linking resolves them.
+/// Returns the first certain finding about each image on a target that is in the way, by index.
 fn against(engine: &Engine<'_>, facts: &Facts) -> HashMap<usize, Finding> {
     let subject = Subject::new(facts);
-    // Where no SPIR-V is taken, it is translated first: that the image is for other devices does not count.
-    let counts = |finding: &Finding| {
-        finding.rule != RuleId::Imports && (subject.takes_spirv() || finding.rule != RuleId::Target)
-    };
     let one = |(at, image): (usize, &Examined<'_, '_>)| {
         let mut reasons = engine.fit(at, &subject).reasons.into_iter();
-        Some((image.image.index, reasons.find(counts)?))
+        Some((image.image.index, reasons.find(|finding| is_in_the_way(finding, &subject))?))
     };
     engine.images().iter().enumerate().filter_map(one).collect()
 }

@@ -25,6 +25,8 @@ pub enum Stay {
     NoKernel,
     /// The image imports symbols, and the runtime links SPIR-V only.
     Imports(Vec<String>),
+    /// The image and those that define what it imports do not fit together: the reason.
+    NotLinked(String),
     /// The image's specialization constants are set in SPIR-V; native code would keep the defaults.
     SpecConstants(usize),
     /// Specialization constants of the image got no value, where others did: these.
@@ -57,6 +59,7 @@ impl fmt::Display for Stay {
                 [name, ..] => write!(f, "it imports {name} and {} more symbols", names.len().saturating_sub(1)),
                 [] => f.write_str("it imports symbols"),
             },
+            Stay::NotLinked(why) => write!(f, "it cannot be linked with what it imports: {why}"),
             Stay::SpecConstants(1) => f.write_str("it has a specialization constant, which is set in SPIR-V only"),
             Stay::SpecConstants(count) => {
                 write!(f, "it has {count} specialization constants, which are set in SPIR-V only")
@@ -96,7 +99,7 @@ impl Stay {
         match self {
             Stay::NotSpirV(_) => "not SPIR-V",
             Stay::NoKernel => "no kernel",
-            Stay::Imports(_) => "imported symbols",
+            Stay::Imports(_) | Stay::NotLinked(_) => "imported symbols",
             Stay::SpecConstants(_) | Stay::OpenConstants(_) => "specialization constants",
             Stay::Rule(_) => "rules",
             Stay::Esimd => "explicit SIMD",

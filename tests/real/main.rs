@@ -29,6 +29,7 @@ mod instructions;
 mod interrupted;
 mod judges;
 mod kernels;
+mod launched;
 mod link;
 mod march;
 mod numbers;

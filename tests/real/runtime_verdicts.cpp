@@ -2,7 +2,7 @@
 //
 // A library for a process that has opened others with device code. `runtime_verdicts` prints a line for each kernel and
 // device: four digits (is_compatible; has_kernel_bundle in input, object and executable state) and the kernel, parted by
-// a tab. 2 is an exception.
+// a tab. 2 is an exception. `runtime_bundles` prints for each whether get_kernel_bundle in executable state gives one.
 #include <cstdio>
 #include <sycl/sycl.hpp>
 
@@ -24,6 +24,20 @@ extern "C" void runtime_verdicts() {
                   answer([&] { return sycl::has_kernel_bundle<state::input>(context, {device}, {kernel}); }),
                   answer([&] { return sycl::has_kernel_bundle<state::object>(context, {device}, {kernel}); }),
                   answer([&] { return sycl::has_kernel_bundle<state::executable>(context, {device}, {kernel}); }),
+                  kernel.get_name());
+  }
+  std::fflush(stdout);
+}
+
+extern "C" void runtime_bundles() {
+  const auto kernels = sycl::get_kernel_ids();
+  for (const auto &device : sycl::device::get_devices()) {
+    const sycl::context context{device};
+    for (const auto &kernel : kernels)
+      std::printf("%c\t%s\n", answer([&] {
+                    return sycl::get_kernel_bundle<sycl::bundle_state::executable>(context, {device}, {kernel})
+                        .has_kernel(kernel, device);
+                  }),
                   kernel.get_name());
   }
   std::fflush(stdout);

@@ -11,10 +11,10 @@ use serde_json::Value;
 use sycl_bundle::device::simulation::Simulation;
 use sycl_bundle::target_table;
 
-use crate::support::tools::needed;
+use crate::launched::{ask, judge};
 use crate::tool::{inspect, tool};
 use crate::unstable::intel;
-use crate::world::{scripts, succeed, tail, world};
+use crate::world::{tail, world};
 
 const TARGETS: [&str; 6] =
     ["spir64_x86_64", "intel_gpu_pvc", "intel_gpu_dg1", "intel_gpu_acm_g10", "intel_gpu_bmg_g21", "intel_gpu_lnl_m"];
@@ -77,29 +77,14 @@ fn answered(judge: &Path, library: &Path, target: &str) -> BTreeMap<String, Stri
         }
         _ => intel().runtime(&Simulation::find(target, target_table()).unwrap(), &python, &own),
     };
-    // Extensions of Python leave symbols open that the interpreter defines.
-    command.args([
-        "-c",
-        "import ctypes, os, sys\nctypes.CDLL(sys.argv[2], mode=os.RTLD_LAZY | os.RTLD_GLOBAL)\n\
-         ctypes.CDLL(sys.argv[1]).runtime_verdicts()",
-    ]);
-    let output = succeed(command.arg(judge).arg(library));
-    let lines = String::from_utf8(output.stdout).unwrap();
+    let lines = ask(&mut command, judge, library, "runtime_verdicts");
     lines.lines().filter_map(|line| line.split_once('\t')).map(|(digits, name)| (name.into(), digits.into())).collect()
 }
 
 #[test]
 fn check_and_has_answer_as_the_runtime_does() {
     let folder = tempfile::tempdir().unwrap();
-    let judge = folder.path().join("runtime_verdicts.so");
-    let mut command = needed("g++");
-    command
-        .args(["-std=c++17", "-w", "-shared", "-fPIC", "-o"])
-        .arg(&judge)
-        .arg(scripts().join("runtime_verdicts.cpp"));
-    command.arg("-I").arg(world().root().join("venv/include")).arg("-L").arg(world().root().join("venv/lib"));
-    succeed(command.arg("-l:libsycl.so.9"));
-
+    let judge = judge(folder.path());
     let (mut wrong, mut asked, mut unknown, mut refused) = (Vec::new(), 0, 0, 0);
     for part in LIBRARIES {
         let mut all = world().fat_libraries().iter();

@@ -169,6 +169,7 @@ fn describe(id: cl_device_id, kind: &str) -> Device {
         local_mem: number(CL_DEVICE_LOCAL_MEM_SIZE),
         global_mem: number(CL_DEVICE_GLOBAL_MEM_SIZE),
         max_parameter_size: number(CL_DEVICE_MAX_PARAMETER_SIZE),
+        gmdid: u32::try_from(number(IP_VERSION)).unwrap_or_default(),
         extensions,
         ..Device::default()
     };

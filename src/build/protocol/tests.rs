@@ -39,6 +39,7 @@ fn what_is_written_is_read() {
         aspects: vec!["cpu".into(), "fp64".into()],
         sub_group_sizes: vec![4, 64],
         max_parameter_size: 3840,
+        gmdid: 0x0500_4000,
         ..Device::default()
     };
     let problems = vec!["broken".into()];

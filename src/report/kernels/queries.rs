@@ -113,13 +113,17 @@ fn query<'a>(
         // A SYCLBIN may name the device's kind in the architecture alone; the code itself tells.
         Format::Pocl if device.kind == "cpu" && !device.compiles => true,
         _ if (image.target == CPU_SPEC || examined.march.is_some()) && device.compiles => true,
-        // The runtime hands code that names no GPU to any; the driver knows whose it is.
+        // The runtime hands code that names no GPU to any, other code to the GPU of its name; the driver knows whose it is.
         Format::Zebin | Format::PatchTokens | Format::Ar
-            if device.kind == "gpu" && device.vendor.starts_with("Intel") && image.compile_target().is_none() =>
+            if device.kind == "gpu" && device.vendor.starts_with("Intel")
+                && image.compile_target().is_none_or(|target| device.is_of(target)) =>
         {
             true
         }
-        _ => return Err(without(None, format!("the image is for {}, not for this device", image.target))),
+        _ => {
+            let target = image.compile_target().unwrap_or(image.target);
+            return Err(without(None, format!("the image is for {target}, not for this device")));
+        }
     };
     let mut modules = Vec::new();
     for image in closure(image, exporters)
