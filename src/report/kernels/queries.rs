@@ -115,7 +115,8 @@ fn query<'a>(
         _ if (image.target == CPU_SPEC || examined.march.is_some()) && device.compiles => true,
         // The runtime hands code that names no GPU to any, other code to the GPU of its name; the driver knows whose it is.
         Format::Zebin | Format::PatchTokens | Format::Ar
-            if device.kind == "gpu" && device.vendor.starts_with("Intel")
+            if device.kind == "gpu"
+                && device.vendor.starts_with("Intel")
                 && image.compile_target().is_none_or(|target| device.is_of(target)) =>
         {
             true
