@@ -14,7 +14,7 @@ use sycl_bundle::bundle::image::{Image, State};
 use sycl_bundle::bundle::offload_binary::Version;
 use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value};
 use sycl_bundle::bundle::syclbin::Envelope;
-use sycl_bundle::container::arena::Arena;
+use sycl_bundle::container::Arena;
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::{Error, ErrorKind};
 use sycl_bundle::rewrite::embed::record::Record;
@@ -23,7 +23,7 @@ use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion, OutImage, out_im
 use sycl_bundle::rewrite::object_file::{ObjectFormat, ObjectOptions, object_file};
 use sycl_bundle::rewrite::shared::{Machine, SharedOptions, shared_library};
 use sycl_bundle::rewrite::specialize::RecordedValues;
-use sycl_bundle::rewrite::split::{self, Mode, spool};
+use sycl_bundle::rewrite::split::{self, Mode};
 use sycl_bundle::rewrite::{blobs, empty, fold, join, layers, link, prepare};
 use sycl_bundle::spirv::Module;
 use sycl_bundle::spirv::link::Options;
@@ -489,7 +489,7 @@ fn parts(before: &[Facts], choices: &mut Choices<'_>) -> Change {
         explicit: &|_| None,
         epoch: Epoch::From2026,
         target_number: &|_| 0,
-        spool: &spool::in_memory,
+        spool: &split::in_memory,
     };
     let Ok(outcome) = split::split(&arena, input, &options) else { return Change::default() };
     if Module::parse(image.stored).is_err() {

@@ -18,7 +18,6 @@
 //! # Ok::<(), sycl_bundle::error::Error>(())
 //! ```
 
-mod field;
 pub mod predicate;
 
 use self::predicate::Predicate;
@@ -27,7 +26,7 @@ use crate::bundle::image::State;
 use crate::compat::examine::Examined;
 use crate::compat::kernels::KernelFacts;
 use crate::demangle::demangle;
-use crate::device::near::did_you_mean;
+use crate::device::did_you_mean;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use globset::{GlobBuilder, GlobMatcher};
@@ -188,7 +187,7 @@ impl Selector {
             && any(self.targets.is_empty(), self.targets.iter().any(target))
             && any(
                 self.aspects.is_empty(),
-                field::aspects(image).any(|known| self.aspects.iter().any(|aspect| aspect == known)),
+                predicate::aspects(image).any(|known| self.aspects.iter().any(|aspect| aspect == known)),
             )
             && any(self.kernels.is_empty(), image.kernels.iter().any(|name| self.takes_kernel(name)))
             && self.conditions.iter().all(|condition| condition.holds(image))

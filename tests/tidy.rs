@@ -39,13 +39,13 @@ const HOMES: &[(&str, &[&str])] = &[
     ("indicatif", &["src/cli/progress.rs"]),
     ("comfy_table", &["src/report/table.rs"]),
     ("memchr", &["src/container/address.rs", "src/cli/output.rs"]),
-    ("memmap2", &["src/files/input.rs", "src/files/spaces.rs"]),
+    ("memmap2", &["src/files/input.rs", "src/files/input.rs"]),
     (
         "tempfile",
         &[
             "src/cli/",
             "src/files/write.rs",
-            "src/files/spaces.rs",
+            "src/files/input.rs",
             "src/build/cache.rs",
             "src/build/cache/",
             "src/build/process.rs",

@@ -9,11 +9,11 @@ use super::{
     Unit, inventory, offline,
 };
 use crate::bundle::format::Format;
-use crate::container::place::Place;
+use crate::container::Place;
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Reporter, Result};
 use crate::native::Native;
-use crate::native::coverage::also_takes;
+use crate::native::also_takes;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;

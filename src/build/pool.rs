@@ -6,12 +6,12 @@
 //! ties a worker to the thread that started it (`PR_SET_PDEATHSIG` counts threads), which is why a worker never
 //! changes hands.
 
-use super::memory::{self, Queue, Share, Taken};
+use super::estimate::{self, Queue, Share, Taken};
 use super::process::{NoReply, Worker, environment};
 use super::protocol::{Compiled, Reply, Request};
 use super::{Artifact, Engine, Event, Failure, FailureCause, Job, Open, Outcome, Settings, Step, Tokens};
 use crate::bundle::format::Format;
-use crate::container::place::Place;
+use crate::container::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::native::Native;
 use std::collections::HashSet;
@@ -121,7 +121,7 @@ pub(super) fn run_tasks<T: Task>(
     };
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(|place| jobs.get(*place).map(|job| (engine(job), std::cmp::Reverse(job.weight()))));
-    let estimate = |place: &usize| jobs.get(*place).map_or(0, |job| memory::estimate(job.weight()));
+    let estimate = |place: &usize| jobs.get(*place).map_or(0, |job| estimate::estimate(job.weight()));
     let queue = Queue::new(order.iter().map(|place| (*place, estimate(place))), settings.memory);
     let stop = AtomicBool::new(false);
     let (news, from_slots) = channel();

@@ -5,7 +5,7 @@
 //! it died, or it gave no answer. A driver that takes a capability or an extension that does not exist looks at none,
 //! and its yes to one that is only declared says nothing.
 
-use super::failure::FailureCause;
+use super::FailureCause;
 use super::query::{Query, Question, ask};
 use super::{Event, Launch, Settings};
 use crate::error::Result;

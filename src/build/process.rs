@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::failure::{Death, FailureCause};
 use super::inventory::{Inventory, Offline};
 use super::protocol::{Reply, Request};
+use super::{Death, FailureCause};
 use super::{Engine, Launch};
 use crate::error::{Context, Error, ErrorKind, Result};
 

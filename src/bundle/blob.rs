@@ -8,10 +8,10 @@ use super::format::Format;
 use super::image::Image;
 use super::{hcf, offload_binary, offload_bundle, syclbin};
 use crate::bytes;
+use crate::container::Arena;
 use crate::container::Kind;
-use crate::container::arena::Arena;
+use crate::container::Place;
 use crate::container::device_elf::{DeviceElf, SHT_OPENCL_SPIRV};
-use crate::container::place::Place;
 use crate::error::{Error, Problem, Result};
 use crate::limits;
 

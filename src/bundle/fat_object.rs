@@ -13,7 +13,7 @@ use super::blob::Reader;
 use super::image::Image;
 use super::offload_bundle::Part;
 use crate::bytes;
-use crate::container::place::Place;
+use crate::container::Place;
 use crate::container::{Host, Kind};
 use std::collections::HashMap;
 

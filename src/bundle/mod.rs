@@ -2,7 +2,6 @@
 
 pub mod aspect;
 pub mod blob;
-pub mod descriptor;
 pub(crate) mod fat_object;
 pub mod format;
 pub(crate) mod hcf;
@@ -18,15 +17,15 @@ pub mod structure;
 pub mod syclbin;
 pub mod table;
 
-use crate::container::place::Place;
+use crate::container::Place;
 use crate::container::{Host, Kind};
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::limits;
 use aspect::Epoch;
 use blob::Reader;
-use descriptor::Descriptor;
 use image::Image;
 use std::collections::HashSet;
+use structure::Descriptor;
 
 /// Device images of one file.
 #[derive(Debug)]
@@ -121,9 +120,9 @@ impl<'a> Bundle<'a> {
     }
 
     fn read_linked(host: &'a Host<'a>) -> Result<Bundle<'a>> {
-        let descriptors = descriptor::find(host);
+        let descriptors = structure::find(host);
         let mut problems = Vec::new();
-        let listed = descriptor::listed_in_tgtimg(host);
+        let listed = structure::listed_in_tgtimg(host);
         let mut blobs = Reader::new(&host.arena, host.bytes.len());
         offload_binary::read_embedded(host, descriptors.is_empty(), &mut blobs);
         fat_object::read(host, &mut blobs);

@@ -14,7 +14,7 @@ use super::image::Image;
 use super::property::Properties;
 use super::{property_text, syclbin};
 use crate::bytes::{self, align_up};
-use crate::container::place::Place;
+use crate::container::Place;
 use crate::container::{Host, inflate};
 use crate::error::{Error, Result};
 use std::borrow::Cow;

@@ -13,8 +13,8 @@
 use super::blob::{self, Reader};
 use super::image::Image;
 use crate::bytes;
+use crate::container::Place;
 use crate::container::inflate;
-use crate::container::place::Place;
 use crate::error::{Error, Result};
 use crate::limits;
 use md5::{Digest as _, Md5};

@@ -156,7 +156,7 @@ fn digit_value(digit: u8) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::container::arena::Arena;
+    use crate::container::Arena;
     use proptest::prelude::*;
 
     const TEXT: &str = "[SYCL/device requirements]\naspects=2|gAAAAAAAAAgBAAAA\n[SYCL/kernel param opt]\n\

@@ -9,7 +9,7 @@ use super::blob::{self, Reader};
 use super::image::Image;
 use super::property_text;
 use crate::bytes;
-use crate::container::place::Place;
+use crate::container::Place;
 use crate::error::{Error, Result};
 use crate::limits;
 

@@ -5,12 +5,12 @@ mod run;
 
 pub use run::{engine, settings};
 
-use super::device_config::DeviceConfigs;
 use super::driver::InstallArgs;
 use super::emit::EmitArgs;
 use super::global::Global;
 use super::output::{Output, SUMMARY, forms};
 use super::policy_file::PolicyFile;
+use super::selection::DeviceConfigs;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
 use std::num::NonZeroUsize;

@@ -1,22 +1,22 @@
 //! `check`: does the device code run on targets, and keep to what is declared?
 
-use super::device_config::{DeviceConfigs, LiveTargets};
 use super::global::Global;
 use super::output::{NameList, Output, forms};
 use super::policy_file::PolicyArgs;
 use super::selection::Selection;
+use super::selection::{DeviceConfigs, LiveTargets};
 use std::path::PathBuf;
 use sycl_bundle::bundle::aspect;
 use sycl_bundle::compat::aspects::Aspect;
-use sycl_bundle::compat::gate::proof::Depth;
-use sycl_bundle::device::near;
+use sycl_bundle::compat::gate::judgement::Depth;
+use sycl_bundle::device;
 use sycl_bundle::device::resolve::{Named, named_targets};
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::check::{Gate, known_findings, link, warn};
 use sycl_bundle::report::check as report;
-use sycl_bundle::report::check::aspects::Questions;
+use sycl_bundle::report::check::Questions;
 use sycl_bundle::report::document::Form;
 use sycl_bundle::report::gate::findings::{require_targets, spelled_targets};
 use sycl_bundle::report::gate::{self, TargetFindings};
@@ -262,7 +262,7 @@ fn aspects(list: &str) -> Result<Vec<String>> {
             return Ok(name.to_owned());
         }
         let error = Error::new(ErrorKind::Usage, format!("`{name}` is no aspect"));
-        Err(match near::did_you_mean(name, aspect::names()) {
+        Err(match device::did_you_mean(name, aspect::names()) {
             Some(near) => error.with_remedy(near),
             None => error,
         })

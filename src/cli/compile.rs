@@ -1,12 +1,12 @@
 //! `compile`: how does SPIR-V become objects of a device?
 
 use super::build::{RecipeArgs, engine, settings};
-use super::device_config::DeviceConfigs;
 use super::driver::InstallArgs;
 use super::emit::EmitArgs;
 use super::global::Global;
 use super::output::Output;
 use super::progress::Watched;
+use super::selection::DeviceConfigs;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
 use std::num::NonZeroUsize;

@@ -1,9 +1,9 @@
 //! `explain`: what does an error message mean, and how does the runtime choose an image for a kernel?
 
-use super::device_config::DeviceConfigs;
 use super::global::Global;
 use super::live::{self, Asker};
 use super::output::{ANSWER, Output, forms};
+use super::selection::DeviceConfigs;
 use super::selection::read_profiles;
 use std::collections::HashMap;
 use std::io::Read as _;

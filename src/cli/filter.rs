@@ -1,9 +1,9 @@
 //! `filter`: which modules does the compiler of one device get?
 
-use super::device_config::DeviceConfigs;
 use super::emit::EmitArgs;
 use super::global::Global;
 use super::output::{Output, SUMMARY, forms};
+use super::selection::DeviceConfigs;
 use super::selection::Selection;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::fit::Subject;

@@ -1,9 +1,9 @@
 //! `has`: is there a kernel bundle of a state, with these kernels, for these targets?
 
-use super::device_config::{DeviceConfigs, LiveTargets};
 use super::global::Global;
 use super::output::{ANSWER, Output, forms};
 use super::selection::StateName;
+use super::selection::{DeviceConfigs, LiveTargets};
 use std::path::PathBuf;
 use sycl_bundle::error::{Exit, Result};
 use sycl_bundle::files::check::has;

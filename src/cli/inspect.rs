@@ -10,7 +10,7 @@ use sycl_bundle::files::{ReadOptions, each_file, each_file_with, report_problems
 use sycl_bundle::report::clones;
 use sycl_bundle::report::document::Form;
 use sycl_bundle::report::inspect::json;
-use sycl_bundle::report::inspect::listing::{Depth, Listing};
+use sycl_bundle::report::inspect::{Depth, Listing};
 use sycl_bundle::select::Selector;
 
 const AFTER_HELP: &str = "\

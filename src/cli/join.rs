@@ -6,13 +6,13 @@ use super::output::Output;
 use super::selection::TargetSelection;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::image::Image;
-use sycl_bundle::container::arena::Arena;
+use sycl_bundle::container::Arena;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::Result;
 use sycl_bundle::files::emit;
 use sycl_bundle::files::gather::gather;
 use sycl_bundle::report::name::display;
-use sycl_bundle::report::units::{bytes, counted};
+use sycl_bundle::report::text::{bytes, counted};
 use sycl_bundle::rewrite::fold::fold;
 use sycl_bundle::rewrite::join::{InputBundle, join};
 

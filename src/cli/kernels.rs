@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
 use sycl_bundle::compat::offers::Offers;
-use sycl_bundle::container::arena::Arena;
+use sycl_bundle::container::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
 use sycl_bundle::files::collect_offers;
 use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};

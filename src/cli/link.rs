@@ -1,10 +1,10 @@
 //! `link`: how do images that need each other become one that needs nothing?
 
 use super::compile::CompilerArgs;
-use super::device_config::DeviceConfigs;
 use super::emit::EmitArgs;
 use super::global::Global;
 use super::output::Output;
+use super::selection::DeviceConfigs;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
 use std::path::PathBuf;

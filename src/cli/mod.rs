@@ -9,12 +9,10 @@ mod cache;
 mod check;
 mod compile;
 pub mod completions;
-mod device_config;
 mod devices;
 mod diff;
 mod doctor;
 mod driver;
-mod edited;
 mod embed;
 mod emit;
 mod explain;
@@ -42,7 +40,6 @@ mod selection;
 mod short_help;
 mod split;
 mod targets;
-mod tasks;
 mod worker;
 mod wrap;
 
@@ -52,14 +49,14 @@ use process::Pages;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use sycl_bundle::error::{Exit, Result};
-use sycl_bundle::files::spaces::keep_drafts_in;
+use sycl_bundle::files::input::keep_drafts_in;
 use sycl_bundle::files::write::{before_writing, remove_begun};
 use sycl_bundle::files::{input, table};
 use sycl_bundle::report::text::shows;
 
 /// Reads, explains, compiles ahead of time and rewrites the device code inside SYCL programs.
 #[derive(clap::Parser)]
-#[command(version, max_term_width = 100, after_help = AFTER_HELP, after_long_help = format!("{}\n{STATUS}", tasks::text()),
+#[command(version, max_term_width = 100, after_help = AFTER_HELP, after_long_help = format!("{}\n{STATUS}", short_help::text()),
           propagate_version = false, infer_long_args = false)]
 pub struct Cli {
     #[command(subcommand)]

@@ -1,8 +1,8 @@
 //! `inspect --html`: where does the page go, and by what is its matrix judged?
 
-use super::device_config::DeviceConfigs;
 use super::global::Global;
 use super::policy_file::PolicyArgs;
+use super::selection::DeviceConfigs;
 use std::path::{Path, PathBuf};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::files::check::read_baseline;
@@ -10,7 +10,7 @@ use sycl_bundle::files::page::{Draft, Rules};
 use sycl_bundle::files::sources::spare_others;
 use sycl_bundle::files::write::write_atomically;
 use sycl_bundle::report::gate::findings::{resolve_targets, spelled_targets};
-use sycl_bundle::report::units;
+use sycl_bundle::report::text;
 use sycl_bundle::select::Selector;
 
 /// The flags of the page.
@@ -109,6 +109,6 @@ pub fn check<'p>(path: &Path, read: impl IntoIterator<Item = &'p Path>) -> Resul
 /// `Environment` where that is not possible.
 pub fn write(global: &Global, path: &Path, text: &str) -> Result<()> {
     write_atomically(path, text.as_bytes(), None)?;
-    global.note(&format!("a page of {}, written to {}", units::bytes(text.len() as u64), path.display()));
+    global.note(&format!("a page of {}, written to {}", text::bytes(text.len() as u64), path.display()));
     Ok(())
 }

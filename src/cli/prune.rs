@@ -1,6 +1,6 @@
 //! `prune`: how do images leave a linked file?
 
-use super::edited::TargetArgs;
+use super::embed::TargetArgs;
 use super::global::Global;
 use super::output::Output;
 use super::selection::TargetSelection;

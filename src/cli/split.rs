@@ -1,9 +1,9 @@
 //! `split`: which images do the kernels of a module make?
 
-use super::device_config::DeviceConfigs;
 use super::emit::EmitArgs;
 use super::global::Global;
 use super::output::{self, Output};
+use super::selection::DeviceConfigs;
 use super::selection::TargetSelection;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::aspect::Epoch;
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::bundle::image::Image;
-use sycl_bundle::container::arena::{Arena, Owner};
+use sycl_bundle::container::{Arena, Owner};
 use sycl_bundle::demangle::demangle;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Reporter as _, Result};
 use sycl_bundle::files::emit::{self, Emit};
@@ -22,9 +22,9 @@ use sycl_bundle::files::input::{Input, Spooled};
 use sycl_bundle::files::linked::{Linked, Target};
 use sycl_bundle::files::write::{cannot_write, folder_of, mode_of, write_atomically};
 use sycl_bundle::report::document::Form;
-use sycl_bundle::report::units::{bytes, counted};
+use sycl_bundle::report::text::{bytes, counted};
 use sycl_bundle::rewrite::image_data::{OutImage, out_image};
-use sycl_bundle::rewrite::split::spool::Spool;
+use sycl_bundle::rewrite::split::Spool;
 use sycl_bundle::rewrite::split::units::{self, Fixed, Inputs};
 use sycl_bundle::rewrite::split::{Mode, Options, split, split_indexed};
 use sycl_bundle::select::Pattern;

@@ -1,8 +1,8 @@
 //! `targets`: which targets are known, and what is known of them?
 
-use super::device_config::{self, DeviceConfigs};
 use super::global::Global;
 use super::output::{Output, forms};
+use super::selection::{self, DeviceConfigs};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use sycl_bundle::device;
@@ -129,7 +129,7 @@ impl Args {
         let mut text = Shown::default();
         for path in &self.validate {
             let mut table = device::table().clone();
-            match device_config::add(&mut table, path) {
+            match selection::add_definitions(&mut table, path) {
                 Ok(added) => {
                     added.warnings.iter().for_each(|warning| global.note(warning));
                     for fault in &added.faults {

@@ -12,7 +12,7 @@ use crate::native::bitcode::{self, Argument, Function, Module, Numbered, Recorde
 use crate::spirv::calls::{EdgeKind, Reach};
 use crate::spirv::kernel::Kernel;
 use crate::spirv::kernel::argument;
-use crate::spirv::kernel::attributes::{Attributes, SubGroup};
+use crate::spirv::kernel::{Attributes, SubGroup};
 use std::collections::BTreeSet;
 
 /// Returns what the metadata of a module's functions requires; aspects that no SPIR-V shows count as recorded too.

@@ -10,7 +10,7 @@ use super::finding::{Finding, Verdict};
 use super::fit::{Match, Subject, fit, matches, runtime_checks, spec};
 use crate::bundle::image::State;
 use crate::device::target::{Backend, DeviceType};
-use crate::native::coverage::Coverage;
+use crate::native::Coverage;
 
 /// A way in which the choice goes wrong, or may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

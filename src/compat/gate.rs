@@ -6,7 +6,6 @@
 
 pub mod judgement;
 mod kinds;
-pub mod proof;
 #[cfg(test)]
 mod tests;
 
@@ -20,11 +19,11 @@ use super::fit::{Fit, Subject, buildable};
 use super::offers::Provider;
 use crate::bundle::image::State;
 use crate::device::target::{Has, current};
-use crate::native::coverage::Coverage;
+use crate::native::Coverage;
+use judgement::{Depth, Proofs};
 use judgement::{Found, Grouping, Item, Judgement, Kernels, Whose};
 use kinds::Kind;
 pub use kinds::codes;
-use proof::{Depth, Proofs};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use super::aspects::{Evidence, Graph};
 use super::finding::{Finding, RuleId};
 use crate::bundle::requirements::Requirements;
 use crate::device::target::{Has, Target};
-use crate::spirv::kernel::attributes::SubGroup;
+use crate::spirv::kernel::SubGroup;
 use std::collections::BTreeSet;
 
 /// A kernel that is looked at.

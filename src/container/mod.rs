@@ -2,9 +2,11 @@
 //!
 //! [`Kind::identify`] uses magic numbers only, never names. [`Host::read`] then makes the file addressable: segments
 //! with relocations applied, sections, and the producer's signature.
+//!
+//! Images borrow their bytes from the file. Inflated or decoded bytes are not in the file; the arena keeps them for as
+//! long as the file is read. Bytes are added through a shared reference and never move or go away.
 
 pub mod address;
-pub mod arena;
 pub(crate) mod device_elf;
 pub mod elf;
 pub(crate) mod inflate;
@@ -12,16 +14,16 @@ pub(crate) mod kind;
 pub(crate) mod object_file;
 pub mod package;
 pub(crate) mod pe;
-pub mod place;
 
 use crate::error::{Error, Result};
+use crate::limits;
 use address::AddressMap;
-use arena::Arena;
 use elf::Elf;
+pub use kind::Kind;
 use object_file::ObjectFile;
 use pe::Pe;
-
-pub use kind::Kind;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Function of a SYCL runtime to which a program hands its images.
 const REGISTRATION: &str = "__sycl_register_lib";
@@ -173,6 +175,155 @@ pub fn sycl_abi(library: &str) -> Option<u32> {
     stem.strip_suffix("-preview").unwrap_or(stem).parse().ok()
 }
 
+/// Location of a byte: in the file, or in the contents of a compressed part of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Place {
+    offset: u64,
+    inside: Option<u64>,
+}
+
+impl Place {
+    /// Returns the location of a byte of the file.
+    pub fn file(offset: u64) -> Place {
+        Place { offset, inside: None }
+    }
+
+    /// Returns the location `by` bytes further.
+    #[must_use]
+    pub fn at(self, by: u64) -> Place {
+        match self.inside {
+            Some(inside) => Place { inside: Some(inside.saturating_add(by)), ..self },
+            None => Place::file(self.offset.saturating_add(by)),
+        }
+    }
+
+    /// Returns the location of the first byte of the inflated contents of the bytes here.
+    #[must_use]
+    pub fn inflated(self) -> Place {
+        Place { offset: self.offset, inside: Some(0) }
+    }
+
+    /// Returns the offset in the file; for a byte in a compressed part that of the part.
+    pub fn offset(self) -> u64 {
+        self.offset
+    }
+
+    /// Whether the byte is in the contents of a compressed part.
+    pub fn is_inflated(self) -> bool {
+        self.inside.is_some()
+    }
+
+    /// Returns an error for malformed input at this location.
+    #[cold]
+    pub fn error(self, message: impl Into<String>) -> Error {
+        self.locate(Error::input(message))
+    }
+
+    /// Adds this location to an error, unless it has one already.
+    #[cold]
+    pub fn locate(self, error: Error) -> Error {
+        if error.offset().is_some() {
+            return error;
+        }
+        let error = error.with_offset(self.offset);
+        match self.inside {
+            Some(inside) => error.context(format!("{inside:#x} bytes into what inflates")),
+            None => error,
+        }
+    }
+}
+
+/// Chunk of slots; chunk k begins with slot 2^k - 1.
+type Chunk = Box<[OnceLock<Entry>]>;
+
+/// Owner of bytes that stay at their address while it lives.
+pub type Owner = Box<dyn AsRef<[u8]> + Send + Sync>;
+
+/// Owned byte string.
+enum Entry {
+    Bytes(Vec<u8>),
+    Other(Owner),
+}
+
+impl Entry {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Entry::Bytes(bytes) => bytes,
+            Entry::Other(owner) => (**owner).as_ref(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.bytes().len())
+    }
+}
+
+/// Append-only store of byte strings.
+#[derive(Debug)]
+pub struct Arena {
+    chunks: [OnceLock<Chunk>; 32],
+    count: AtomicUsize,
+    bytes: AtomicU64,
+    limit: u64,
+}
+
+impl Default for Arena {
+    /// Creates an arena for the contents of a file, up to [`limits::MAX_INFLATED`] bytes.
+    fn default() -> Self {
+        Arena::with_limit(limits::MAX_INFLATED)
+    }
+}
+
+impl Arena {
+    /// Creates an arena for this many bytes.
+    pub fn with_limit(limit: u64) -> Self {
+        Arena { chunks: Default::default(), count: AtomicUsize::new(0), bytes: AtomicU64::new(0), limit }
+    }
+
+    /// Keeps bytes for as long as the arena lives.
+    ///
+    /// # Errors
+    /// `Input` where the arena would hold more than its limit.
+    pub fn keep(&self, bytes: Vec<u8>) -> Result<&[u8]> {
+        self.put(Entry::Bytes(bytes))
+    }
+
+    /// Keeps an owner of bytes, such as a mapping of a file, for as long as the arena lives.
+    ///
+    /// # Errors
+    /// Those of [`Arena::keep`].
+    pub fn keep_owner(&self, owner: Owner) -> Result<&[u8]> {
+        self.put(Entry::Other(owner))
+    }
+
+    fn put(&self, kept: Entry) -> Result<&[u8]> {
+        // The slot of a byte string counts too.
+        let cost = (kept.bytes().len() as u64).saturating_add(32);
+        if self.bytes.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > self.limit {
+            self.bytes.fetch_sub(cost, Ordering::Relaxed);
+            return Err(full(self.limit));
+        }
+        let number = self.count.fetch_add(1, Ordering::Relaxed).checked_add(1).ok_or_else(|| full(self.limit))?;
+        let chunk = number.ilog2();
+        let slots = self.chunks.get(chunk as usize).ok_or_else(|| full(self.limit))?;
+        let slots = slots.get_or_init(|| (0..1usize << chunk).map(|_| OnceLock::new()).collect());
+        let slot = slots.get(number ^ (1usize << chunk)).ok_or_else(|| full(self.limit))?;
+        Ok(slot.get_or_init(|| kept).bytes())
+    }
+
+    /// Returns the number of bytes that can still be added.
+    pub fn room(&self) -> u64 {
+        self.limit.saturating_sub(self.bytes.load(Ordering::Relaxed))
+    }
+}
+
+#[cold]
+fn full(limit: u64) -> Error {
+    Error::input(format!("the parts of the file inflate to more than the limit of {limit} bytes"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,5 +349,23 @@ mod tests {
         assert_eq!(sycl_abi("sycl8-previewd.dll"), Some(8));
         assert_eq!(sycl_abi("mkl_sycl_blas.4.dll"), None);
         assert_eq!(sycl_abi("sycl.dll"), None);
+    }
+
+    #[test]
+    fn bytes_stay_where_they_are() {
+        let arena = Arena::default();
+        let kept: Vec<&[u8]> = (0..1000u32).map(|number| arena.keep(number.to_le_bytes().to_vec()).unwrap()).collect();
+        for (number, bytes) in (0..1000u32).zip(kept) {
+            assert_eq!(bytes, number.to_le_bytes());
+        }
+        assert_eq!(arena.room(), limits::MAX_INFLATED - 1000 * 36);
+    }
+
+    #[test]
+    fn it_has_a_ceiling() {
+        let arena = Arena::default();
+        arena.bytes.store(limits::MAX_INFLATED - 40, Ordering::Relaxed);
+        assert!(arena.keep(vec![0; 9]).is_err());
+        assert_eq!(arena.keep(vec![7; 8]).unwrap(), [7; 8]);
     }
 }

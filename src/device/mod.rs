@@ -16,7 +16,6 @@
 
 pub mod cpu;
 pub mod matrix;
-pub mod near;
 mod read;
 pub mod resolve;
 pub mod selector;
@@ -26,4 +25,81 @@ pub mod target;
 pub mod yaml;
 
 pub use read::KEYS;
+use strsim::osa_distance;
 pub use table::table;
+
+/// Longer than any name; what is longer is no typo, and comparing it would cost its square.
+const LONGEST: usize = 80;
+/// Names that a remedy lists; more are no help.
+const MOST: usize = 4;
+
+/// Known names that people mean most often, the most common first: of names that are equally near, the one that is meant.
+const COMMON: [&str; 8] =
+    ["fp64", "fp16", "spir64", "spir64_x86_64", "intel_gpu_pvc", "intel_gpu_acm_g10", "intel_gpu_bmg_g21", "gpu"];
+
+/// The known names nearest to one that is not known, common ones first, at most three; none where none is near. Two letters
+/// in each other's place are one mistake.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let length = name.chars().count();
+    if length == 0 || length > LONGEST {
+        return Vec::new();
+    }
+    let most = (length / 4).clamp(1, 3);
+    let rank = |name: &str| COMMON.iter().position(|common| *common == name).unwrap_or(COMMON.len());
+    let mut found: Vec<(usize, usize, &str)> = known
+        .filter(|other| other.len().abs_diff(name.len()) <= most)
+        .map(|other| (osa_distance(name, other), rank(other), other))
+        .filter(|(distance, ..)| *distance <= most)
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    // Something at one letter's distance makes what is farther away noise.
+    let first = found.first().map_or(0, |(distance, ..)| *distance);
+    // And so are others beside a common name.
+    let most = if found.first().is_some_and(|(_, rank, _)| *rank < COMMON.len()) { 1 } else { 3 };
+    found.into_iter().take_while(|(distance, ..)| *distance == first).take(most).map(|(.., name)| name).collect()
+}
+
+/// The known names that go on where one ends, at the end of a word of it (`intel_gpu_acm`), if there are few.
+fn longer<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let goes_on = |other: &&str| other.strip_prefix(name).is_some_and(|rest| rest.starts_with(['_', '-', ':']));
+    let mut found: Vec<&str> = known.filter(|_| !name.is_empty()).filter(goes_on).collect();
+    found.sort_unstable();
+    found.dedup();
+    if found.len() > MOST { Vec::new() } else { found }
+}
+
+/// "did you mean `a`, `b` or `c`?" for the nearest names; none where none is near.
+pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let known: Vec<&str> = known.collect();
+    let longer = longer(name, known.iter().copied());
+    let near = if longer.is_empty() { nearest(name, known.into_iter()) } else { longer };
+    let near: Vec<String> = near.into_iter().map(|name| format!("`{name}`")).collect();
+    let (last, rest) = near.split_last()?;
+    Some(if rest.is_empty() {
+        format!("did you mean {last}?")
+    } else {
+        format!("did you mean {} or {last}?", rest.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_only() {
+        let known = ["intel_gpu_pvc", "intel_gpu_pvc_vg", "aspects", "source"];
+        assert_eq!(did_you_mean("aspect", known.into_iter()).unwrap(), "did you mean `aspects`?");
+        assert_eq!(did_you_mean("intel_gpu_pvd", known.into_iter()).unwrap(), "did you mean `intel_gpu_pvc`?");
+        assert_eq!(
+            did_you_mean("intel_gpu", known.into_iter()).unwrap(),
+            "did you mean `intel_gpu_pvc` or `intel_gpu_pvc_vg`?"
+        );
+        let aspects = ["fp16", "fp64", "gpu", "cpu"];
+        assert_eq!(did_you_mean("fp46", aspects.into_iter()).unwrap(), "did you mean `fp64`?");
+        assert_eq!(did_you_mean("quantum", known.into_iter()), None);
+        assert_eq!(did_you_mean("", known.into_iter()), None);
+        assert_eq!(did_you_mean(&"a".repeat(10_000), known.into_iter()), None);
+    }
+}

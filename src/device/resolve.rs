@@ -6,7 +6,7 @@
 //! and their instruction sets (`avx2`, `skx`).
 
 use super::cpu::CpuArch;
-use super::near::did_you_mean;
+use super::did_you_mean;
 use super::table::{TargetTable, normal, short_name};
 use super::target::IpVersion;
 use super::target::Target;

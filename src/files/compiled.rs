@@ -3,19 +3,19 @@
 //! Into a linked file's own list, or beside it in an object or library, go the native ones alone: the file registers
 //! the others itself. Forms that stand for themselves hold the native images behind what they were compiled from.
 
-use super::earlier::{self, Earlier};
 use super::emit::{self, Emit, HostTriple, OutputForm, stem_and_folder};
 use super::gather::Origin;
+use super::sources::{self, Earlier};
 use crate::build::target::CPU_SPEC;
 use crate::bundle::Bundle;
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::Image;
 use crate::bundle::property::{remove_set, replace_set};
 use crate::bundle::property_sets::set;
-use crate::bytes::draft::Draft;
+use crate::bytes::Draft;
 use crate::compat::examine::Examined;
 use crate::compat::fit::spec;
-use crate::container::arena::Arena;
+use crate::container::Arena;
 use crate::container::{Host, Kind, elf};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Reporter, Result};
@@ -146,7 +146,7 @@ pub fn check_parts(
         names.sort_unstable();
         names.dedup();
     }
-    earlier::check(names.iter().map(String::as_str), path, inputs)
+    sources::earlier_parts(names.iter().map(String::as_str), path, inputs)
 }
 
 /// Whether all native images of a rewritten file are for one instruction set, whatever made them.

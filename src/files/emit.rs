@@ -3,8 +3,8 @@
 //! One set of forms for every verb that makes images ([`OutputForm`]), and one function that writes them ([`write()`]). `build`
 //! alone adds images to a linked file ([`super::compiled`]).
 
-use super::earlier;
 use super::gather::Origin;
+use super::sources;
 use super::sources::spare_inputs;
 use super::write::{Folder, cannot_write, folder_of, write_atomically};
 use crate::bundle::format::Format;
@@ -12,10 +12,10 @@ use crate::bundle::image::{EntryLayout, Image, State};
 use crate::bundle::offload_binary::Version;
 use crate::bundle::property_text;
 use crate::bundle::syclbin::Envelope;
-use crate::container::arena::Arena;
+use crate::container::Arena;
 use crate::device;
 use crate::error::{Context as _, Error, ErrorKind, Reporter, Result};
-use crate::report::units::counted;
+use crate::report::text::counted;
 use crate::rewrite::blobs;
 use crate::rewrite::extract::{self, Names};
 use crate::rewrite::image_data::{EntryForm, ImageVersion, OutImage, out_image};
@@ -431,7 +431,7 @@ pub fn write_with_parts(
     }
     let (stem, _) = stem_and_folder(path);
     let names = part_names(&images, &stem, origin);
-    let earlier = earlier::check(names.iter().flat_map(Names::all), path, inputs)?;
+    let earlier = sources::earlier_parts(names.iter().flat_map(Names::all), path, inputs)?;
     let total = write(reporter, form, images, origin, path)?;
     earlier.clear(path);
     Ok(total)

@@ -1,15 +1,15 @@
 //! `extract`: which files do the images of a binary make?
 
-use super::earlier::{self, Earlier};
 use super::sources::same_file;
+use super::sources::{self, Earlier};
 use super::write::Folder;
 use super::{each_file, report_problems};
 use crate::compat::examine::Examined;
-use crate::container::arena::Arena;
+use crate::container::Arena;
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::report::FileFacts;
 use crate::report::extracted::{Extracted, Written};
-use crate::report::units::counted;
+use crate::report::text::counted;
 use crate::rewrite::extract::{self, Member, Names, Stems};
 use crate::select::{Pattern, Selector};
 use std::collections::BTreeSet;
@@ -118,7 +118,7 @@ impl Extraction<'_> {
         let table = self.output.join(extract::TABLE);
         // Files that are read from the folder stay in it.
         let reads_it = same_file(self.file, &table) || same_file(self.file, self.output);
-        let earlier = if reads_it { Earlier::default() } else { earlier::in_folder(&table, &[self.file]) };
+        let earlier = if reads_it { Earlier::default() } else { sources::earlier_in_folder(&table, &[self.file]) };
         let replaced = folder.replaces(extract::TABLE);
         folder.finish()?;
         let gone = earlier.clear(&table);

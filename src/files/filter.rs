@@ -1,10 +1,10 @@
 //! `filter`: which modules does the compiler of one device get?
 
-use super::earlier::{self, Earlier};
 use super::emit::{self, Emit, OutputForm};
 use super::gather::{Gathered, gather};
 use super::linked::{Linked, Target};
 use super::sources::same_file;
+use super::sources::{self, Earlier};
 use crate::bundle::Bundle;
 use crate::bundle::format::Declared;
 use crate::bundle::image::Image;
@@ -14,8 +14,8 @@ use crate::compat::examine::{Examined, examine, examine_images};
 use crate::compat::finding::Finding;
 use crate::compat::fit::Subject;
 use crate::compat::gate::codes;
+use crate::container::Arena;
 use crate::container::Host;
-use crate::container::arena::Arena;
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::report::edited::Edited;
 use crate::report::filtered::{Emptied, Filtered, Output, Reason};
@@ -123,7 +123,7 @@ impl Filtering<'_> {
                 let (stem, _) = emit::stem_and_folder(&one.path);
                 let names: Vec<Names> =
                     made.iter().map(|image| Names::for_prepared(&stem, image.index, image)).collect();
-                earlier = earlier::check(names.iter().flat_map(Names::all), &one.path, &inputs)?;
+                earlier = sources::earlier_parts(names.iter().flat_map(Names::all), &one.path, &inputs)?;
             }
             ready.push((one, made, findings, earlier));
         }

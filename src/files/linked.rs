@@ -6,7 +6,7 @@ use super::input::Input;
 use super::sources::{replaces_input, same_file};
 use super::write::{mode_of, write_atomically};
 use crate::bundle::Bundle;
-use crate::bytes::draft::Draft;
+use crate::bytes::Draft;
 use crate::compat::examine::{Examined, examine_some};
 use crate::container::{Host, Kind};
 use crate::error::Exit;
@@ -246,7 +246,7 @@ fn no_loss(images: &[Examined<'_, '_>], drop: &HashSet<usize>, add: &[OutImage<'
     let name = crate::report::name::display(first);
     let message = format!(
         "{} would be in no image any more, such as `{}`; the runtime may crash where one is launched",
-        crate::report::units::counted(lost.len(), "kernel"),
+        crate::report::text::counted(lost.len(), "kernel"),
         crate::report::name::shorten(&name, 80)
     );
     Err(Error::new(ErrorKind::Usage, message).with_remedy("`--lose-kernels` removes them all the same"))

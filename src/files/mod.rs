@@ -8,7 +8,6 @@
 pub mod check;
 pub mod compile;
 pub mod compiled;
-pub mod earlier;
 pub mod emit;
 mod expand;
 pub mod extract;
@@ -20,7 +19,6 @@ pub mod linked;
 pub mod package;
 pub mod page;
 pub mod sources;
-pub mod spaces;
 pub mod table;
 pub mod write;
 
@@ -30,10 +28,10 @@ use self::table::{Beside, Files as Parts};
 use crate::bundle::Bundle;
 use crate::compat::examine::{Examined, examine_image, examine_some};
 use crate::compat::offers::Offers;
-use crate::container::arena::Arena;
+use crate::container::Arena;
 use crate::container::{Host, Kind};
 use crate::error::{Error, ErrorKind, Exit, Problem, Reporter, Result};
-use crate::report::{FileFacts, units};
+use crate::report::{FileFacts, text};
 use crate::rewrite::prepare;
 use crate::select::Selector;
 use std::path::{Path, PathBuf};
@@ -233,8 +231,8 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
                     self.reporter.detail(&format!(
                         "{}: {} in {}, {} bytes",
                         leaf.path,
-                        units::counted(bundle.images.len(), "image"),
-                        units::counted(bundle.descriptors.len(), "descriptor"),
+                        text::counted(bundle.images.len(), "image"),
+                        text::counted(bundle.descriptors.len(), "descriptor"),
                         facts.bytes
                     ));
                 }

@@ -3,7 +3,7 @@
 use super::check::linked_elsewhere;
 use super::{ReadOptions, each_file_with};
 use crate::bundle::Bundle;
-use crate::compat::gate::proof::Depth;
+use crate::compat::gate::judgement::Depth;
 use crate::compat::offers::{Lent, are_open};
 use crate::device::table::TargetTable;
 use crate::error::{Reporter, Result};

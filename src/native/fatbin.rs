@@ -9,8 +9,8 @@
 use super::Reader;
 use crate::bundle::format::Format;
 use crate::bytes;
+use crate::container::Place;
 use crate::container::inflate;
-use crate::container::place::Place;
 use crate::error::{Error, Result};
 
 /// The first bytes.

@@ -4,31 +4,35 @@
 //! attributes. One file here reads each, without any vendor's tool, and all give the same answer: the parts of the
 //! payload, their devices by the names of the device configuration, and their kernels. What a format does not tell is
 //! none, never zero.
+//!
+//! A driver takes native code for its GPU and, by rules of families, that for some others. What it cannot take it compiles from
+//! the SPIR-V that stands inside: `generic_ir` of an archive (`device_binary_format_ar.cpp` in intel/compute-runtime), section
+//! `.spv` of a zebin. Code of two GPUs of one family is not the same to it: each entry here was seen to be taken by driver
+//! 26.27, OpenCL and Level Zero, and every other pair of 17 GPUs to be refused (-42, 0x70000004).
+//!
+//! A plain `ar` with members `POINTER SIZE.DEVICE` (`64.12.55.8`, `64.bmg`), each behind a `pad_N` that aligns it, and
+//! perhaps `generic_ir` (`ar_encoder.cpp` and `device_binary_format_ar.cpp` in intel/compute-runtime). What the member
+//! itself says of its device counts; its name does where it says nothing.
 
-mod amd_arch;
-mod ar;
 pub mod bitcode;
 mod bitstream;
-pub mod coverage;
 mod cubin;
 pub mod fatbin;
 mod hsaco;
 mod intel_device;
 mod msgpack;
-mod nv_info;
 pub mod opencl_elf;
 mod patch_tokens;
-mod pocl;
 mod ptx;
 mod yaml;
 mod ze_info;
 pub(crate) mod zebin;
 
 use crate::bundle::format::Format;
-use crate::container::arena::Arena;
-use crate::container::place::Place;
+use crate::container::Arena;
+use crate::container::Place;
 use crate::error::{Error, Result};
-use crate::limits;
+use crate::{bytes, limits};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -250,7 +254,7 @@ impl<'a> Reader<'a> {
         let depth = depth.saturating_add(1);
         self.data = data;
         let read = match format {
-            Format::Ar => ar::read(self, data, place, depth),
+            Format::Ar => archive_members(self, data, place, depth),
             Format::Fatbin => fatbin::read(self, data, place, depth),
             Format::Hsaco if !data.starts_with(b"\x7fELF") => hsaco::read_bundle(self, data, place, depth),
             Format::PatchTokens | Format::Elf if data.starts_with(b"\x7fELF") => {
@@ -267,7 +271,7 @@ impl<'a> Reader<'a> {
                 self.push(name, Read::from(part), place);
                 Ok(())
             }
-            Format::Pocl => pocl::read(data).map(|read| self.push(name, read, place)),
+            Format::Pocl => opencl_elf::read_pocl(data).map(|read| self.push(name, read, place)),
             Format::Elf | Format::NativeCpu | Format::Unknown => {
                 Err(Error::input("this is no device code that this tool knows"))
             }
@@ -362,4 +366,155 @@ fn bounded(count: usize, what: &str) -> Result<()> {
         return Err(Error::input(format!("{count} {what}; the limit is {}", limits::MAX_NATIVE_ITEMS)));
     }
     Ok(())
+}
+
+/// Way in which a GPU runs the code of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Coverage {
+    /// As it is.
+    Native,
+    /// From the SPIR-V inside, compiled when a program first needs it.
+    Jit,
+    /// Not at all: the driver refuses it.
+    None,
+}
+
+impl Coverage {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Coverage::Native => "native",
+            Coverage::Jit => "jit",
+            Coverage::None => "none",
+        }
+    }
+}
+
+/// GPUs that take another's code, beside their own.
+const TAKES: [(&str, &str); 6] = [
+    ("intel_gpu_acm_g11", "intel_gpu_acm_g10"),
+    ("intel_gpu_acm_g12", "intel_gpu_acm_g10"),
+    ("intel_gpu_mtl_h", "intel_gpu_mtl_u"),
+    ("intel_gpu_bmg_g31", "intel_gpu_bmg_g21"),
+    ("intel_gpu_lnl_m", "intel_gpu_bmg_g21"),
+    ("intel_gpu_ptl_u", "intel_gpu_ptl_h"),
+];
+
+/// Whether a driver of one GPU takes native code for another, both by the names of the device configuration.
+fn takes(gpu: &str, code_for: &str) -> bool {
+    gpu == code_for || TAKES.contains(&(gpu, code_for))
+}
+
+/// The GPU of which a GPU takes the code beside its own, by the names of the device configuration.
+pub fn also_takes(gpu: &str) -> Option<&'static str> {
+    TAKES.iter().find(|(own, _)| *own == gpu).map(|(_, other)| *other)
+}
+
+impl Native {
+    /// Returns how an Intel GPU runs the code, by the GPU's name in the device configuration. None for other devices, for code that is
+    /// not Intel's GPUs', and where code of which the device is not known might be for this one.
+    pub fn coverage(&self, gpu: &str) -> Option<Coverage> {
+        let intel = |part: &&Part| matches!(part.format, Format::Zebin | Format::PatchTokens);
+        if !intel_device::is_known(gpu) || !self.parts.iter().any(|part| intel(&part)) {
+            return None;
+        }
+        let mut code = self.parts.iter().filter(intel);
+        if code.clone().any(|part| part.devices.iter().any(|device| takes(gpu, device))) {
+            return Some(Coverage::Native);
+        }
+        if self.parts.iter().any(|part| part.format == Format::SpirV || part.spirv) {
+            return Some(Coverage::Jit);
+        }
+        // Code that could not be read may have been for this device.
+        let whole = self.problems.is_empty() && code.all(|part| !part.devices.is_empty());
+        whole.then_some(Coverage::None)
+    }
+
+    /// Returns how each known Intel GPU runs the code, by its name; those that run nothing of it are left out.
+    pub fn coverage_by_gpu(&self) -> BTreeMap<String, Coverage> {
+        let known = intel_device::targets_known();
+        let covered = known.filter_map(|gpu| self.coverage(&gpu).map(|coverage| (gpu, coverage)));
+        covered.filter(|(_, coverage)| *coverage != Coverage::None).collect()
+    }
+}
+
+const MAGIC: &[u8] = b"!<arch>\n";
+const HEADER: usize = 60;
+
+fn archive_members<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
+    reader.contained("ar");
+    let mut at = MAGIC.len();
+    let mut long_names: &[u8] = &[];
+    while at < data.len() {
+        let bad = |what: &str| Error::at(at as u64, format!("the header of an archive member {what}"));
+        let header = bytes::slice_at(data, at, HEADER).ok_or_else(|| bad("is cut short"))?;
+        let field = |from: usize, to: usize| header.get(from..to).and_then(|field| std::str::from_utf8(field).ok());
+        let size: usize =
+            field(48, 58).and_then(|text| text.trim().parse().ok()).ok_or_else(|| bad("states no size"))?;
+        let start = at.saturating_add(HEADER);
+        let member = bytes::slice_at(data, start, size).ok_or_else(|| bad("states more bytes than there are"))?;
+        let name = field(0, 16).unwrap_or_default().trim_end();
+        if name == "//" {
+            long_names = member;
+        }
+        let name = match name.strip_prefix('/').and_then(|at| at.parse::<usize>().ok()) {
+            Some(at) => long_name(long_names, at),
+            None => name.trim_end_matches('/'),
+        };
+        at = start.saturating_add(size).saturating_add(size & 1);
+        if name.is_empty() || name.starts_with("pad") {
+            continue;
+        }
+        let first = reader.native.parts.len();
+        reader.part(name, member, Format::sniff(member), place.at(start as u64), depth);
+        let device = name.split_once('.').map_or(name, |(_, device)| device);
+        for part in reader.native.parts.iter_mut().skip(first).filter(|part| part.devices.is_empty()) {
+            part.devices = intel_device::of_name(device);
+        }
+    }
+    Ok(())
+}
+
+fn long_name(names: &[u8], at: usize) -> &str {
+    let tail = names.get(at..).unwrap_or_default();
+    let end = tail.iter().position(|&byte| matches!(byte, b'/' | b'\n' | 0)).unwrap_or(tail.len());
+    tail.get(..end).and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Part, *};
+
+    fn part(format: Format, device: &str, spirv: bool) -> Part {
+        let devices = (!device.is_empty()).then(|| format!("intel_gpu_{device}")).into_iter().collect();
+        Part { devices, spirv, ..Part::new(format, 0) }
+    }
+
+    #[test]
+    fn drivers_take_their_own_code_that_of_some_others_and_spirv() {
+        let archive = |parts: Vec<Part>| Native { container: Some("ar"), parts, problems: Vec::new() };
+        let bare = archive(vec![part(Format::Zebin, "pvc", false), part(Format::Zebin, "bmg_g21", false)]);
+        let on = |native: &Native, gpu: &str| native.coverage(&format!("intel_gpu_{gpu}"));
+        for (gpu, coverage) in [
+            ("pvc", Coverage::Native),
+            ("bmg_g21", Coverage::Native),
+            ("bmg_g31", Coverage::Native),
+            ("lnl_m", Coverage::Native),
+            ("pvc_vg", Coverage::None),
+            ("dg1", Coverage::None),
+        ] {
+            assert_eq!(on(&bare, gpu), Some(coverage), "{gpu}");
+        }
+        assert_eq!(bare.coverage("spir64_x86_64"), None);
+        let generic = archive(vec![part(Format::Zebin, "pvc", false), part(Format::SpirV, "", false)]);
+        assert_eq!((on(&generic, "pvc"), on(&generic, "dg1")), (Some(Coverage::Native), Some(Coverage::Jit)));
+        let inside = archive(vec![part(Format::Zebin, "acm_g10", true)]);
+        assert_eq!((on(&inside, "acm_g12"), on(&inside, "mtl_u")), (Some(Coverage::Native), Some(Coverage::Jit)));
+        assert_eq!(on(&archive(vec![part(Format::Zebin, "", false)]), "pvc"), None);
+        assert_eq!(on(&archive(vec![part(Format::Cubin, "", false)]), "pvc"), None);
+        let listed = bare.coverage_by_gpu();
+        assert_eq!(listed.len(), 4, "{listed:?}");
+        assert_eq!(listed["intel_gpu_lnl_m"], Coverage::Native);
+    }
 }

@@ -4,7 +4,7 @@ use super::budget::Budget;
 use super::text::{Located, Table};
 use super::{Exception, Policy, TargetDemands};
 use crate::compat::finding::RuleId;
-use crate::device::near::did_you_mean;
+use crate::device::did_you_mean;
 use crate::device::resolve::Resolution;
 use crate::device::table::TargetTable;
 use crate::device::yaml::{Fault, Place};

@@ -5,7 +5,7 @@
 
 use super::date::Date;
 use crate::bytes;
-use crate::device::near::did_you_mean;
+use crate::device::did_you_mean;
 use crate::device::yaml::{Fault, Place};
 use crate::limits::MAX_CONFIG;
 use std::ops::Range;

@@ -4,8 +4,8 @@ use super::document::{Document, Form, Sink};
 use super::json::{ImageProblem, SchemaVersion};
 use super::table::{Column, render};
 use super::text::Shown;
-use super::units::counted;
-use super::{name, units};
+use super::text::counted;
+use super::{name, text};
 use crate::build::Failure;
 use crate::compat::finding::RuleId;
 use crate::compat::native::Stay;
@@ -345,7 +345,7 @@ impl Built {
     /// The summary for a person; `verbose` names every image, with `kernel` giving the name a kernel is shown by.
     pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, width: usize) -> Shown {
         let mut lines = Vec::new();
-        let size = |bytes: u64| units::bytes(bytes);
+        let size = |bytes: u64| text::bytes(bytes);
         let images = self.images;
         match self.targets.as_slice() {
             several @ [_, _, ..] => lines.extend(self.per_target(several, width)),
@@ -530,7 +530,7 @@ impl Built {
             let name = own.map_or(one.target.clone(), |own| format!("{} ({own})", one.target));
             let numbers = [one.compiled, one.cached, one.skipped, one.staying, one.failed].map(|n| n.to_string());
             let [compiled, cached, skipped, staying, failed] = numbers;
-            vec![name, compiled, cached, skipped, staying, failed, units::bytes(one.native_bytes)]
+            vec![name, compiled, cached, skipped, staying, failed, text::bytes(one.native_bytes)]
         };
         let rows: Vec<Vec<String>> = targets.iter().map(row).collect();
         let table = render(&columns, &rows, &["Cached", "Staying", "Skipped"], width.saturating_sub(2), false);
@@ -546,7 +546,7 @@ impl Built {
                 counted(compiled, "native image"),
                 targets.len(),
                 self.seconds,
-                units::bytes(self.native_bytes)
+                text::bytes(self.native_bytes)
             ),
         };
         std::iter::once(first).chain(table.lines().map(|line| format!("  {line}"))).collect()

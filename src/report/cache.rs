@@ -3,7 +3,7 @@
 use super::document::{Document, Form, Sink};
 use super::json::{SchemaVersion, pretty};
 use super::text::Shown;
-use super::units::{bytes, count};
+use super::text::{bytes, count};
 use crate::error::Result;
 use schemars::JsonSchema;
 use serde::Serialize;

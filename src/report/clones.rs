@@ -9,7 +9,7 @@ use super::inspect::View;
 use super::json::{SchemaVersion, writer::text};
 use super::table::{Column, render};
 use super::text::Shown;
-use super::units::{bytes, count, share};
+use super::text::{bytes, count, share};
 use crate::compat::kernels::{Depth, KernelFacts, kernels};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -9,11 +9,11 @@ use table::{markdown, table};
 
 use crate::compat::diff::budget::{Breach, Budgets, breaches};
 use crate::compat::diff::compare::{Change, Fate, FileDiff, ImageChange, KernelDiff, What, compare};
-use crate::compat::diff::pair::{below, stem};
 use crate::compat::diff::snapshot::{Interner, Snapshot, Total};
+use crate::compat::diff::{below, stem};
 use crate::error::Result;
 use crate::report::document::{Document, Form, Sink};
-use crate::report::{FileFacts, units};
+use crate::report::{FileFacts, text};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -276,7 +276,7 @@ impl Report {
         }
         let line = |(text, kernels): (String, usize)| match kernels {
             0 => text,
-            kernels => format!("{text}, {}", units::counted(kernels, "kernel")),
+            kernels => format!("{text}, {}", text::counted(kernels, "kernel")),
         };
         found.into_iter().map(line).collect()
     }
@@ -292,7 +292,7 @@ impl Report {
 
 /// Bytes and how they changed: `1.20 MiB (+4.00 KiB)`.
 fn growth(old: u64, new: u64) -> String {
-    format!("{} ({})", units::bytes(new), signed(old, new))
+    format!("{} ({})", text::bytes(new), signed(old, new))
 }
 
 /// By how many bytes, and what share: `+4.00 KiB, +5.1 %`.
@@ -300,16 +300,16 @@ fn signed(old: u64, new: u64) -> String {
     match old.cmp(&new) {
         std::cmp::Ordering::Equal => "=".to_owned(),
         std::cmp::Ordering::Less => {
-            format!("+{}{}", units::bytes(new.saturating_sub(old)), share('+', new.saturating_sub(old), old))
+            format!("+{}{}", text::bytes(new.saturating_sub(old)), share('+', new.saturating_sub(old), old))
         }
         std::cmp::Ordering::Greater => {
-            format!("-{}{}", units::bytes(old.saturating_sub(new)), share('-', old.saturating_sub(new), old))
+            format!("-{}{}", text::bytes(old.saturating_sub(new)), share('-', old.saturating_sub(new), old))
         }
     }
 }
 
 fn share(sign: char, part: u64, whole: u64) -> String {
-    if whole == 0 { String::new() } else { format!(", {sign}{}", units::share(part, whole)) }
+    if whole == 0 { String::new() } else { format!(", {sign}{}", text::share(part, whole)) }
 }
 
 /// The fate of a kernel, as a word.

@@ -10,7 +10,7 @@
 use super::document::{Document, Form, Sink};
 use super::json::{SchemaVersion, pretty};
 use super::text::{Shown, field};
-use super::units::{bytes, count};
+use super::text::{bytes, count};
 use crate::build::{self, Inventory, Offline};
 use crate::container::address::find;
 use crate::device::selector::{Selector, VARIABLE};

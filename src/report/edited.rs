@@ -3,7 +3,7 @@
 use super::document::{Document, Form, Sink};
 use super::json::SchemaVersion;
 use super::text::Shown;
-use super::units::{bytes, counted};
+use super::text::{bytes, counted};
 use crate::error::Result;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -9,7 +9,7 @@ use super::evidence;
 use super::inspect::View;
 use super::name::{shorten, shorten_path};
 use super::text::{Shown, lines};
-use super::units::{count, counted};
+use super::text::{count, counted};
 use crate::compat::aspects::Evidence;
 use crate::compat::choice::{Choice, Trap};
 use crate::compat::examine::Examined;
@@ -19,7 +19,7 @@ use crate::compat::finding::Finding;
 use crate::compat::fit::Subject;
 use crate::device::target::{Backend, DeviceType};
 use crate::error::Result;
-use crate::native::coverage::Coverage;
+use crate::native::Coverage;
 use std::sync::Arc;
 
 use json::json;

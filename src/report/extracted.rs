@@ -2,7 +2,7 @@
 
 use super::document::{Document, Form, Sink};
 use super::json::{SchemaVersion, writer::text};
-use super::units::{bytes, counted};
+use super::text::{bytes, counted};
 use crate::error::Result;
 use crate::rewrite::extract::{Names, TABLE};
 use schemars::JsonSchema;

@@ -4,7 +4,7 @@ use super::document::{Document, Form, Sink};
 use super::json::SchemaVersion;
 use super::name::shorten;
 use super::text::Shown;
-use super::units::counted;
+use super::text::counted;
 use crate::compat::finding::{Finding, RuleId};
 use crate::error::Result;
 use schemars::JsonSchema;

@@ -18,15 +18,15 @@ use super::check::Verdict;
 use super::document::{Document, Form, Sink};
 use super::json::FileProblem;
 use super::text::Shown;
-use super::units::counted;
+use super::text::counted;
 use crate::compat::aspects::Evidence;
 use crate::compat::finding::{self, Judge};
 use crate::compat::gate::fingerprint;
+use crate::compat::gate::judgement::Proofs;
 use crate::compat::gate::judgement::{Found, Grouping, Item, Judgement, Kernels};
-use crate::compat::gate::proof::Proofs;
 use crate::compat::offers::Provider;
 use crate::error::Result;
-use crate::native::coverage::Coverage;
+use crate::native::Coverage;
 use std::collections::HashMap;
 use std::sync::Arc;
 

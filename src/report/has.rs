@@ -4,7 +4,7 @@ use super::document::{self, Form, Sink};
 use super::evidence::Names;
 use super::json::{FileProblem, SchemaVersion, writer::text as text_of};
 use super::text::Shown;
-use super::units::{count, counted};
+use super::text::{count, counted};
 use crate::bundle::image::State;
 use crate::compat::finding::Verdict;
 use crate::compat::has::Conclusion;

@@ -2,7 +2,7 @@
 
 use super::inspect::{View, requires};
 use super::text::{Shown, field};
-use super::units::{bytes, counted};
+use super::text::{bytes, counted};
 use super::{FileFacts, name};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::image::EntryLayout;
@@ -11,7 +11,7 @@ use crate::bundle::property_sets::{decode, describe_stored};
 use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::demangle::demangle;
-use crate::native::coverage::Coverage;
+use crate::native::Coverage;
 use crate::native::{Argument, Kernel, Native, Part};
 use crate::spirv::{Module, grammar};
 

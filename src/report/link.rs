@@ -9,7 +9,7 @@ use super::inspect::View;
 use super::json::{FileProblem, SchemaVersion, put_line};
 use super::name::shorten;
 use super::text::{Shown, lines};
-use super::units::{count, counted};
+use super::text::{count, counted};
 use crate::compat::finding::RuleId;
 use crate::compat::link::{Import, LinkFinding, LinkUnit, Linked, Place};
 use crate::demangle::demangle;

@@ -41,7 +41,6 @@ pub mod targets;
 #[cfg(test)]
 mod tests;
 pub mod text;
-pub mod units;
 
 use crate::bundle::Bundle;
 use crate::compat::examine::{Examined, examine_some};

@@ -3,23 +3,31 @@
 //! One HTML page that holds all it shows: its data as JSON, and the scripts and the style of `page/*.js` and
 //! `page/*.css`. It loads nothing, and forbids itself to. What names say is shown and never read as markup or code:
 //! they are whatever the file holds.
+//!
+//! Instances of a template have long beginnings in common: names are sorted, and of each stands what it does not share
+//! with the one before.
+//!
+//! What it finds of single kernels on targets stands in the matrix. Here are its exceptions, with how many kernels each
+//! excuses, and what it finds of whole files and whatever the target.
 
 mod builds;
 mod files;
 mod matrix;
-mod names;
-mod policy;
 mod static_part;
 
 use super::evidence::Names;
 use super::gate::TargetFindings;
 use super::text;
+use crate::demangle::demangle;
 use crate::error::Result;
-use crate::policy::AppliedPolicy;
-use std::collections::HashMap;
-
+use crate::policy::{AppliedPolicy, Exception};
+use crate::report::gate::{FileFindings, Finding};
+use crate::report::name::family;
 pub use builds::builds;
 pub use files::Files;
+use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The page of some files: who takes the space, what runs on `targets` and is against a policy, and which kernels and images
 /// there are.
@@ -176,6 +184,222 @@ impl Texts {
     }
 }
 
+/// Names that are being gathered.
+#[derive(Debug)]
+struct Gathering {
+    names: Names,
+    mangled: BTreeSet<String>,
+}
+
+/// Sorted names.
+#[derive(Debug)]
+struct Table {
+    /// Names as they are shown, and mangled.
+    sorted: Vec<(String, String)>,
+    places: HashMap<String, usize>,
+    /// Of each, the number of its family.
+    families: Vec<usize>,
+    /// The families.
+    all_families: Vec<String>,
+}
+
+/// The table as it stands in the page.
+#[derive(Debug, Serialize)]
+struct Packed<'t> {
+    /// Of each name how many UTF-16 units it shares with the one before, and the rest.
+    shown: Vec<(usize, String)>,
+    /// Mangled names in the form of `shown`; empty where names are shown mangled.
+    mangled: Vec<(usize, String)>,
+    /// Of each name the number of its family.
+    family: &'t [usize],
+    /// The families.
+    families: &'t [String],
+}
+
+impl Gathering {
+    fn new(names: Names) -> Gathering {
+        Gathering { names, mangled: BTreeSet::new() }
+    }
+
+    /// Adds mangled names.
+    fn extend<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
+        for name in names {
+            if !self.mangled.contains(name) {
+                self.mangled.insert(name.to_owned());
+            }
+        }
+    }
+
+    /// Sorts them by how they are shown.
+    fn sorted(self) -> Table {
+        let show = |name: String| (self.names.show(&name), name);
+        let mut sorted: Vec<(String, String)> = self.mangled.into_iter().map(show).collect();
+        sorted.sort();
+        let places = sorted.iter().enumerate().map(|(at, (_, mangled))| (mangled.clone(), at)).collect();
+        let (mut families, mut all_families): (Vec<usize>, Vec<String>) = (Vec::new(), Vec::new());
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for (shown, _) in &sorted {
+            let own = family(shown);
+            families.push(*known.entry(own).or_insert_with(|| {
+                all_families.push(visible(own));
+                all_families.len().saturating_sub(1)
+            }));
+        }
+        Table { sorted, places, families, all_families }
+    }
+}
+
+impl Table {
+    /// The number of a mangled name.
+    fn place(&self, mangled: &str) -> Option<usize> {
+        self.places.get(mangled).copied()
+    }
+
+    /// As it stands in the page.
+    fn packed(&self) -> Packed<'_> {
+        let plain = self.sorted.iter().all(|(shown, mangled)| shown == mangled);
+        let none: &[(String, String)] = if plain { &[] } else { &self.sorted };
+        Packed {
+            shown: packed(self.sorted.iter().map(|(shown, _)| visible(shown))),
+            mangled: packed(none.iter().map(|(_, mangled)| visible(mangled))),
+            family: &self.families,
+            families: &self.all_families,
+        }
+    }
+}
+
+/// Of each text how many UTF-16 units it shares with the one before, and the rest.
+fn packed(all: impl Iterator<Item = String>) -> Vec<(usize, String)> {
+    let mut before = String::new();
+    let mut out = Vec::new();
+    for text in all {
+        let shared = before.chars().zip(text.chars()).take_while(|(one, other)| one == other).map(|(one, _)| one);
+        let (units, bytes) = shared.fold((0usize, 0usize), |(units, bytes), c| {
+            (units.saturating_add(c.len_utf16()), bytes.saturating_add(c.len_utf8()))
+        });
+        out.push((units, text.get(bytes..).unwrap_or_default().to_owned()));
+        before = text;
+    }
+    out
+}
+
+/// Kernels that are named for each thing that is found.
+const NAMED: usize = 10;
+
+/// The policy as it stands in the page.
+#[derive(Debug, Serialize)]
+struct PolicySection {
+    pub file: String,
+    /// The day on which exceptions were judged.
+    pub day: Option<String>,
+    pub exceptions: Vec<ExceptionRow>,
+    pub findings: Vec<FindingRow>,
+}
+
+/// An exception.
+#[derive(Debug, Serialize)]
+struct ExceptionRow {
+    /// The rule and the kernels that it excuses.
+    pub what: String,
+    /// The targets; all where there are none.
+    pub targets: Vec<String>,
+    pub reason: String,
+    /// The last day.
+    pub until: String,
+    /// Whether that has passed.
+    pub ended: bool,
+    /// The number of kernels with a finding that it excuses.
+    pub kernels: usize,
+}
+
+/// Something that is found of whole files, or whatever the target.
+#[derive(Debug, Serialize)]
+struct FindingRow {
+    /// The target, where it is about one.
+    pub target: Option<String>,
+    pub certain: bool,
+    pub rule: &'static str,
+    pub message: String,
+    pub remedy: String,
+    /// The files and kernels of which it is, as far as they are named; none where it is of the policy.
+    pub places: Vec<String>,
+    /// The number of places that are not named.
+    pub more: usize,
+}
+
+impl AppliedPolicy {
+    /// A line for the head of a page.
+    fn facts(&self) -> String {
+        let day = self.today.map(|day| format!(" as of {day}")).unwrap_or_default();
+        format!("held to {}{day}", self.policy.file)
+    }
+
+    fn section(&self, targets: &[TargetFindings], names: Names) -> PolicySection {
+        let AppliedPolicy { policy, today } = self;
+        let kernels = self.excused(targets);
+        let exception = |(at, one): (usize, &Exception)| ExceptionRow {
+            what: visible(&one.describe()),
+            targets: one.targets.iter().map(|target| visible(target)).collect(),
+            reason: visible(&one.reason),
+            until: one.until.to_string(),
+            ended: today.is_some_and(|today| one.until < today),
+            kernels: kernels.get(at).copied().unwrap_or_default(),
+        };
+        PolicySection {
+            file: visible(&policy.file),
+            day: today.map(|day| day.to_string()),
+            exceptions: policy.exceptions.iter().enumerate().map(exception).collect(),
+            findings: targets.iter().flat_map(|target| self.findings(target, names)).collect(),
+        }
+    }
+
+    /// Of how many kernels each exception excuses something.
+    fn excused(&self, targets: &[TargetFindings]) -> Vec<usize> {
+        let mut found: Vec<HashSet<(&str, &str)>> = vec![HashSet::new(); self.policy.exceptions.len()];
+        let mut shown: HashMap<&str, Cow<'_, str>> = HashMap::new();
+        for target in targets {
+            for (of, (kernels, items)) in
+                target.files.iter().flat_map(|of| of.judged.groups().map(move |all| (of, all)))
+            {
+                for item in items.iter().filter(|item| item.excused.is_some()) {
+                    for name in kernels.iter().filter_map(|kernel| of.judged.kernels.name(*kernel)) {
+                        let demangled = shown.entry(name).or_insert_with(|| demangle(name));
+                        let excuse =
+                            |today| self.policy.excuse(today, &target.target, &item.finding, (name, demangled));
+                        if let Some(own) = self.today.and_then(excuse).and_then(|at| found.get_mut(at)) {
+                            own.insert((&of.file, name));
+                        }
+                    }
+                }
+            }
+        }
+        found.iter().map(HashSet::len).collect()
+    }
+
+    /// The findings about whole files for a target; all findings where there is no target.
+    fn findings(&self, target: &TargetFindings, names: Names) -> Vec<FindingRow> {
+        let general = target.target.is_empty();
+        let files: Vec<FileFindings> = target.files.iter().filter(|of| general || of.is_whole()).cloned().collect();
+        let own = TargetFindings { target: target.target.clone(), files };
+        let place = |one: &Finding<'_>| match (&*one.of.file, &**one.found.kernel) {
+            (file, _) if file == self.policy.file => None,
+            (file, "") => Some(visible(file)),
+            (file, kernel) => Some(visible(&format!("{file}: {}", names.show(kernel)))),
+        };
+        let groups = own.groups().into_iter();
+        let found = groups.map(|group| FindingRow {
+            target: (!general).then(|| visible(&target.target)),
+            certain: group.finding.certain,
+            rule: group.finding.rule.name(),
+            message: visible(&group.finding.message),
+            remedy: visible(&group.finding.remedy),
+            places: group.findings(NAMED).iter().filter_map(place).collect(),
+            more: group.count.saturating_sub(NAMED),
+        });
+        found.collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,5 +411,22 @@ mod tests {
         let embedded = script_json(&text);
         assert!(!embedded.contains(['<', '>', '&']), "{embedded}");
         assert_eq!(serde_json::from_str::<String>(&embedded).unwrap(), "</script><!--&\u{2028}");
+    }
+
+    #[test]
+    fn what_is_shared_stands_once() {
+        let all = ["a::b<int>", "a::b<long>", "a::𝒳b", "a::𝒳c"].map(str::to_owned);
+        let rest = |units, text: &str| (units, text.to_owned());
+        assert_eq!(packed(all.into_iter()), [rest(0, "a::b<int>"), rest(5, "long>"), rest(3, "𝒳b"), rest(5, "c")]);
+    }
+
+    #[test]
+    fn names_are_sorted_as_they_are_shown() {
+        let mut names = Gathering::new(Names { demangle: true });
+        names.extend(["_ZTSN1b1kIiEE", "_ZTSN1a1kIiEE", "_ZTSN1b1kIfEE", "_ZTSN1a1kIiEE"].into_iter());
+        let table = names.sorted();
+        assert_eq!(table.place("_ZTSN1a1kIiEE"), Some(0));
+        assert_eq!(table.place("_ZTSN1b1kIfEE"), Some(1));
+        assert_eq!((table.families, table.all_families), (vec![0, 1, 1], vec!["a::k".to_owned(), "b::k".to_owned()]));
     }
 }

@@ -7,7 +7,7 @@ use super::document::{Document, Form, Sink};
 use super::json::{SCHEMA_VERSION, SchemaVersion};
 use super::name::shorten_path;
 use super::text::Shown;
-use super::units::{bytes, counted};
+use super::text::{bytes, counted};
 use crate::build::record::{Recorded, RecordedTarget};
 use crate::build::target::CPU_SPEC;
 use crate::bytes::hex;

@@ -11,7 +11,7 @@ use super::inspect::View;
 use super::name::family;
 use super::table::{Column, render};
 use super::text::Shown;
-use super::units::{count, counted};
+use super::text::{count, counted};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::image::Image;
 use crate::bundle::property::{Properties, Property, PropertySet};

@@ -3,7 +3,7 @@
 use super::inspect::View;
 use super::table::{Column, Drawing, render};
 use super::text::Shown;
-use super::units::{bytes, count, share};
+use super::text::{bytes, count, share};
 use super::{FileFacts, name};
 use crate::bundle::format::Format;
 use crate::native::Native;

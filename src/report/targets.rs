@@ -4,8 +4,8 @@ use super::document::{self, Form, Sink};
 use super::inspect::View;
 use super::json::{SchemaVersion, pretty, put_line};
 use super::table::{Column, render};
+use super::text::bytes;
 use super::text::{Shown, field};
-use super::units::bytes;
 use crate::device::cpu::CpuArch;
 use crate::device::table::TargetTable;
 use crate::device::target::{Family, Has, Source, Target};
@@ -135,7 +135,7 @@ fn facts(target: &Target) -> Vec<(&'static str, String)> {
 
 fn sources(out: &mut Shown, (source, open): (&[Source], &[String]), view: &View, verbose: bool) {
     if !verbose {
-        let told = format!("{}; -v tells them, and what is open", super::units::counted(source.len(), "source"));
+        let told = format!("{}; -v tells them, and what is open", super::text::counted(source.len(), "source"));
         return field(out, 2, "sources", TEXTS, &told, view.width);
     }
     for (at, source) in source.iter().enumerate() {

@@ -134,9 +134,9 @@ fn spirv_elf(generic: GenericIr<'_>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::container::place::Place;
+    use crate::container::Place;
+    use crate::native::Coverage;
     use crate::native::Native;
-    use crate::native::coverage::Coverage;
 
     #[test]
     fn an_archive_is_read_back() {

@@ -11,7 +11,7 @@ use crate::bundle::offload_binary::{self, Entry, Version, image_kind, kind_numbe
 use crate::bundle::offload_bundle::{self, NewPart, md5_half};
 use crate::bundle::property_text;
 use crate::bundle::syclbin::{self, Envelope, NewModule};
-use crate::container::place::Place;
+use crate::container::Place;
 use crate::error::{Context as _, Result};
 use crate::spirv::Module;
 use std::collections::HashSet;

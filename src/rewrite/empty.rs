@@ -6,7 +6,7 @@
 
 use crate::bundle::format::Format;
 use crate::bytes;
-use crate::container::place::Place;
+use crate::container::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::native::Native;
 use crate::spirv::{Words, op};

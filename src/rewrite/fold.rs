@@ -10,7 +10,7 @@ use super::link::{Input, link};
 use crate::bundle::format::Format;
 use crate::bundle::image::{Image, State};
 use crate::bundle::property_sets::{About, KnownSet};
-use crate::container::arena::Arena;
+use crate::container::Arena;
 use crate::error::{Error, Result};
 use crate::spirv::Module;
 use crate::spirv::fold::fold as fold_module;

@@ -14,7 +14,7 @@ use super::specialize::RecordedValues;
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::bundle::property_sets::{key, set};
-use crate::bytes::draft::Draft;
+use crate::bytes::Draft;
 use crate::container::{Host, Kind};
 use crate::error::{Error, ErrorKind, Result};
 use std::borrow::Cow;

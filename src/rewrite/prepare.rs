@@ -12,7 +12,7 @@ use crate::compat::aspects::{Aspect, code};
 use crate::compat::built_in::can_be_imported;
 use crate::compat::engine::Engine;
 use crate::compat::examine::{Examined, examine_image};
-use crate::container::arena::Arena;
+use crate::container::Arena;
 use crate::container::inflate;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rewrite::property_sets::{self, ImageFacts, byte_array, names};

@@ -7,7 +7,7 @@ use crate::bundle::aspect::{self, Epoch};
 use crate::bundle::property::{self, Properties, Property, PropertySet, Value};
 use crate::bundle::property_sets::{PROPERTY_SETS, Write, set};
 use crate::bundle::requirements::FIXED_TARGET_NAMES;
-use crate::container::arena::Arena;
+use crate::container::Arena;
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -9,9 +9,9 @@
 use crate::bundle::property::{Properties, Property, Value, byte_array};
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::spec_constants::{Constant, ConstantName, ITT, Setting, Settings, SpecConstant, constants};
-use crate::container::arena::Arena;
+use crate::container::Arena;
 use crate::demangle::demangle;
-use crate::device::near::did_you_mean;
+use crate::device::did_you_mean;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_SPEC_CONSTANT;
 use crate::spirv::index::Index;

@@ -15,7 +15,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, set_parent_process_death_signal};
-use sycl_bundle::build::failure::Death;
+use sycl_bundle::build::Death;
 use sycl_bundle::build::protocol::{Reply, Request};
 use sycl_bundle::build::query::{Query, Question, ask};
 use sycl_bundle::build::serve::serve;

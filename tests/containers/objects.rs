@@ -68,7 +68,7 @@ fn objects_say_what_they_are() {
     let host = Host::read(&coff).unwrap();
     assert_eq!((host.kind, host.registers), (Kind::Coff, true));
     // `.tgtimg` is addressed like the rest.
-    assert_eq!(sycl_bundle::bundle::descriptor::listed_in_tgtimg(&host).len(), samples::every_property().len());
+    assert_eq!(sycl_bundle::bundle::structure::listed_in_tgtimg(&host).len(), samples::every_property().len());
 }
 
 /// The recipe of a fat object with device files by id, and sections of sizes where asked.

@@ -7,7 +7,7 @@ use crate::support::host::{Entries, Fixture, ImageSpec, samples};
 use crate::support::{read, spirv};
 use goblin::pe::PE;
 use sycl_bundle::bundle::aspect::Epoch;
-use sycl_bundle::bundle::{Bundle, descriptor};
+use sycl_bundle::bundle::{Bundle, structure};
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::ErrorKind;
 
@@ -65,7 +65,7 @@ fn sections_and_addresses_are_those_of_the_judge() {
     assert_eq!(ours, theirs);
     // The linker cuts names; `.tgtimg` just fits.
     assert!(ours.iter().any(|section| section.0 == "__CLANG_"), "{ours:?}");
-    assert_eq!(descriptor::listed_in_tgtimg(&host).len(), samples::every_property().len());
+    assert_eq!(structure::listed_in_tgtimg(&host).len(), samples::every_property().len());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::support::host::fnv1a;
 use crate::support::spirv::module_of;
 use sycl_bundle::bundle::aspect;
 use sycl_bundle::bundle::requirements::Requirements;
-use sycl_bundle::compat::aspects::{Aspect, Code, Graph, Reason, compare};
+use sycl_bundle::compat::aspects::{self, Aspect, Code, Graph, Reason};
 use sycl_bundle::compat::warnings::{self, Subject, Warning};
 use sycl_bundle::device::target::Target;
 use sycl_bundle::report::evidence::{Names, text};
@@ -119,9 +119,9 @@ fn imports_lead_to_the_image_that_exports() {
 fn what_is_declared_and_only_pointed_to_is_no_use() {
     let code = code("pointed_to");
     assert_eq!(code.used(), []);
-    assert_eq!(compare(&[], &code, &[]).differences[0].reason, Reason::DeclaredOnly);
+    assert_eq!(aspects::compare(&[], &code, &[]).differences[0].reason, Reason::DeclaredOnly);
     let stored = ["fp64", "fp16", "gpu"].map(str::to_owned);
-    let reasons: Vec<Reason> = compare(&stored, &code, &[]).differences.iter().map(|found| found.reason).collect();
+    let reasons: Vec<Reason> = aspects::compare(&stored, &code, &[]).differences.iter().map(|found| found.reason).collect();
     assert_eq!(reasons, [Reason::Unused, Reason::NotInModule, Reason::NotShown]);
 }
 

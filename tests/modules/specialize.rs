@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value};
 use sycl_bundle::bundle::property_sets::set;
 use sycl_bundle::bundle::spec_constants::{Setting, Settings};
-use sycl_bundle::container::arena::Arena;
+use sycl_bundle::container::Arena;
 use sycl_bundle::rewrite::specialize::{Outcome, Specialized, properties, specialized};
 
 /// Names of constants as a compiler writes them, with the number, offset and size of each part.

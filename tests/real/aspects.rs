@@ -11,7 +11,7 @@ use rspirv::dr::{Instruction, ModuleHeader, Operand};
 use rspirv::spirv::Op;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::requirements::Requirements;
-use sycl_bundle::compat::aspects::{Aspect, Code, Comparison, Graph, Reason, compare};
+use sycl_bundle::compat::aspects::{self, Aspect, Code, Comparison, Graph, Reason};
 use sycl_bundle::container::Host;
 use sycl_bundle::spirv::Module;
 use sycl_bundle::spirv::index::Index;
@@ -161,7 +161,7 @@ fn judge(library: &std::path::Path) -> Vec<Judgement> {
             of_kernels.sort();
             of_kernels.dedup();
             let stored = Requirements::read(image, bundle.epoch).aspects;
-            let comparison = compare(&stored, code, &found);
+            let comparison = aspects::compare(&stored, code, &found);
             let confirmed =
                 comparison.differences.iter().map(|found| holds(&found.aspect, found.reason, module)).collect();
             Judgement {

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use sycl_bundle::compat::aspects::{Aspect, Code, Graph, Reason, Sets, compare};
+use sycl_bundle::compat::aspects::{self, Aspect, Code, Graph, Reason, Sets};
 use sycl_bundle::spirv::index::Index;
 
 use crate::compiler::{Compiled, Made, compiled};
@@ -81,7 +81,7 @@ fn kernels_use_what_the_compiler_recorded_for_them() {
             let together = one.options.iter().any(|option| option == "-fsycl-device-code-split=off");
             let used = if together { graph.used_by_module(module) } else { used };
             let stored: Vec<String> = recorded(made).into_iter().collect();
-            let comparison = compare(&stored, &codes[module], &used);
+            let comparison = aspects::compare(&stored, &codes[module], &used);
             kernels += 1;
             agreeing += usize::from(comparison.differences.is_empty());
             for difference in comparison.differences {

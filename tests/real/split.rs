@@ -15,10 +15,10 @@ use sycl_bundle::bundle::property::Properties;
 use sycl_bundle::bundle::property_sets::set;
 use sycl_bundle::bundle::requirements::Requirements;
 use sycl_bundle::compat::aspects::{Code, Graph};
+use sycl_bundle::container::Arena;
 use sycl_bundle::container::Host;
-use sycl_bundle::container::arena::Arena;
 use sycl_bundle::rewrite::prepare::{Payload, store};
-use sycl_bundle::rewrite::split::{Input, Mode, Options, Source, split, spool};
+use sycl_bundle::rewrite::split::{self, Input, Mode, Options, Source, split};
 use sycl_bundle::spirv::Module;
 use sycl_bundle::spirv::index::Index;
 use sycl_bundle::spirv::kernel::kernels;
@@ -38,7 +38,7 @@ pub fn parts<'k>(arena: &'k Arena, image: &Image<'k>, epoch: Epoch, mode: Mode) 
     };
     let input = Input { image, label: "", sources: vec![source], epoch };
     let target_number = &|name: &str| aspect::number(epoch, name).unwrap_or_default();
-    let options = Options { mode, explicit: &|_| None, epoch, target_number, spool: &spool::in_memory };
+    let options = Options { mode, explicit: &|_| None, epoch, target_number, spool: &split::in_memory };
     split(arena, input, &options).unwrap_or_else(|error| panic!("image {}: {error}", image.index)).images
 }
 

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use sycl_bundle::bundle::aspect::Epoch;
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::bundle::property::{Properties, Property as Stored, PropertySet, Value};
-use sycl_bundle::container::arena::Arena;
+use sycl_bundle::container::Arena;
 use sycl_bundle::rewrite::split::Mode;
 
 use crate::compiler::{Compiled, Made, Property, compiled_as};

@@ -7,7 +7,7 @@ use crate::support::host::{Entries, Fixture, ImageSpec, RUNTIME, load, runtime, 
 use crate::support::host::{LINUX, object};
 use crate::support::tools::tool;
 use sycl_bundle::bundle::Bundle;
-use sycl_bundle::bundle::descriptor::listed_in_tgtimg;
+use sycl_bundle::bundle::structure::listed_in_tgtimg;
 use sycl_bundle::container::Host;
 use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion};
 use sycl_bundle::rewrite::object_file::ObjectOptions;

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::folder::Folder;
 use super::host::{Fixture, Loaded, LoadedImage, fnv1a, load};
 use sycl_bundle::bundle::Bundle;
-use sycl_bundle::bytes::draft::Draft;
+use sycl_bundle::bytes::Draft;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::Result;
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, embed, possible};

@@ -7,7 +7,7 @@ use sycl_bundle::bundle::aspect::Epoch;
 use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value};
 use sycl_bundle::bundle::property_sets::decode;
 use sycl_bundle::bundle::property_text::{self, read, write};
-use sycl_bundle::container::arena::Arena;
+use sycl_bundle::container::Arena;
 
 /// Sets with meanings, and the keys that have one there; other keys are a kernel's or symbol's name.
 const SETS: [(&str, &[&str]); 22] = [

@@ -1,7 +1,7 @@
 //! Are modules told apart by all but their kernel's name?
 
 use super::*;
-use crate::build::failure::{Failure, FailureCause};
+use crate::build::{Failure, FailureCause};
 use std::time::Duration;
 
 const ONE: &str = "_ZTSN5first6kernelEE";

@@ -11,7 +11,7 @@
 
 use crate::error::{Error, Result};
 use crate::spirv::index::Index;
-use crate::spirv::kernel::attributes::Attributes;
+use crate::spirv::kernel::Attributes;
 use crate::spirv::types::{self, Layouts, Type};
 use crate::spirv::{MAGIC, op};
 use rspirv::spirv::{Capability, Decoration, ExecutionMode, FunctionParameterAttribute, LinkageType, Op, StorageClass};

@@ -8,7 +8,7 @@ use crate::bundle::image::Image;
 use crate::source::{Inlined, SourceLocation};
 use crate::spirv::calls::{EdgeKind, FunctionPointers};
 use crate::spirv::index::{Function, Index, LinkageKind};
-use crate::spirv::kernel::attributes::Attributes;
+use crate::spirv::kernel::Attributes;
 use crate::spirv::lines::LineTracker;
 use crate::spirv::{Instruction, grammar, op, types};
 use std::collections::HashMap;

@@ -11,7 +11,7 @@
 //! known at run time only; so, as in the compiler's own propagation of aspects, each may be.
 
 use super::code::{Call, Code, Kernel, Kind, Node, Use};
-use super::origin;
+
 use super::rules::{Aspect, aspects};
 use crate::bundle::image::Image;
 use crate::bundle::property_sets::{key, set};
@@ -222,7 +222,7 @@ impl<'m> Graph<'m> {
         ways
     }
 
-    /// The steps of [`origin::steps`]. A function whose address is taken need not be called: it is no step of these.
+    /// The steps of [`super::steps`]. A function whose address is taken need not be called: it is no step of these.
     fn down(&self, aspect: Aspect, near: &[Way]) -> Vec<Way> {
         let calls = |(place, first, node): (usize, usize, &Node)| -> Vec<(Way, usize)> {
             if let Some(provider) = self.provided.get(&place) {
@@ -237,7 +237,7 @@ impl<'m> Graph<'m> {
             Some((number, first, self.codes.get(module)?.nodes.get(number.checked_sub(first)?)?))
         };
         let uses = |number| of(number).is_some_and(|(_, _, node)| node.uses.iter().any(|found| found.aspect == aspect));
-        origin::steps(near, |number| of(number).map(calls).unwrap_or_default(), uses)
+        super::steps(near, |number| of(number).map(calls).unwrap_or_default(), uses)
     }
 
     /// The modules, as they were given.

@@ -3,7 +3,7 @@
 use super::budget::{Budgets, Forbidden, Growth, breaches};
 use super::compare::{Change, Fate, ImageChange, What, compare};
 use super::snapshot::{KernelCoverage, Shot, Snapshot, Total, Traits};
-use crate::native::coverage::Coverage;
+use crate::native::Coverage;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

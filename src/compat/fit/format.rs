@@ -12,7 +12,7 @@ use crate::compat::finding::RuleId;
 use crate::compat::native;
 use crate::device::cpu::{CpuArch, DEFAULT};
 use crate::device::target::{Backend, DeviceType, Target};
-use crate::native::coverage::Coverage;
+use crate::native::Coverage;
 use crate::spirv::Module;
 use crate::spirv::grammar::capability_name;
 

@@ -6,8 +6,8 @@
 //! GiB, whose size only an extension header holds, is beyond the limit anyway; it ends the walk with a problem.
 
 use super::stream::{self, Bounded};
-use super::{HEAD, PackageLocation, Walk, ahead, is_useless, may_inflate, unreadable, whole};
-use crate::bytes::draft::Draft;
+use super::{HEAD, PackageLocation, Walk, is_useless, may_inflate, unreadable, whole};
+use crate::bytes::Draft;
 use crate::bytes::{slice_at, u16_at, u32_at};
 use crate::error::{Error, Result};
 use crate::limits;
@@ -86,7 +86,7 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
         }
         _ => None,
     };
-    ahead::in_order(plan.len(), inflate, |number, inflated| {
+    stream::in_order(plan.len(), inflate, |number, inflated| {
         let Some((name, planned)) = plan.get(number) else { return Ok(()) };
         let path = || name.as_ref().map_or_else(|| place.path.to_owned(), |name| place.join(name));
         let named = name.as_deref().unwrap_or_default();

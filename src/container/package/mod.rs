@@ -12,14 +12,13 @@
 //! | Debian package | an archive of `.tar.xz`, `.tar.zst` or `.tar.gz` |
 //! | static library | an archive |
 
-mod ahead;
 mod formats;
 mod stream;
 
 pub(crate) use formats::duplicates;
 
 use super::Kind;
-use crate::bytes::draft::Draft;
+use crate::bytes::Draft;
 use crate::error::{Error, Result};
 use crate::limits;
 use std::cell::Cell;

@@ -2,8 +2,8 @@
 
 use super::{KEYS, Known};
 use super::{flag, number, numbers, parsed, sources, text, texts};
+use crate::device::did_you_mean;
 use crate::device::matrix::Combination;
-use crate::device::near::did_you_mean;
 use crate::device::target::IpVersion;
 use crate::device::target::current;
 use crate::device::target::{Backend, DeviceType, Target, ToolOption};

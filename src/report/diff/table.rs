@@ -6,8 +6,8 @@ use crate::report::evidence::Names;
 use crate::report::inspect::View;
 use crate::report::name::shorten;
 use crate::report::table::{Column, render};
+use crate::report::text::{self, bytes, count, counted};
 use crate::report::text::{Shown, lines, markdown_code, markdown_text};
-use crate::report::units::{self, bytes, count, counted};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
@@ -23,7 +23,7 @@ pub(super) fn table(report: &Report, all: bool, view: &View) -> Shown {
         let [_, new] = report.totals();
         let kernels = report.counts().unchanged;
         let (files, kernels) = (counted(report.pairs.len(), "file"), counted(kernels, "kernel"));
-        writeln!(out, "no difference: {files}, {kernels}, {}", units::bytes(new.bytes));
+        writeln!(out, "no difference: {files}, {kernels}, {}", text::bytes(new.bytes));
     } else {
         files(&mut out, report, view);
         summary(&mut out, report, all, view);
@@ -112,8 +112,8 @@ fn summary(out: &mut Shown, report: &Report, all: bool, view: &View) {
     out.push_str("\n");
     for (name, [old, new]) in targets {
         let change = match (old.images, new.images) {
-            (0, _) => format!("gained: {}, {}", counted(new.images, "image"), units::bytes(new.bytes)),
-            (_, 0) => format!("lost: {}, {}", counted(old.images, "image"), units::bytes(old.bytes)),
+            (0, _) => format!("gained: {}, {}", counted(new.images, "image"), text::bytes(new.bytes)),
+            (_, 0) => format!("lost: {}, {}", counted(old.images, "image"), text::bytes(old.bytes)),
             (before, after) => {
                 format!("{} -> {} images, {}", count(before), count(after), growth(old.bytes, new.bytes))
             }
@@ -206,8 +206,8 @@ fn in_full(name: &str, alike: &HashSet<&str>, view: &View) -> String {
 fn one(out: &mut Shown, kernel: &KernelDiff, alike: &HashSet<&str>, view: &View) {
     let [old, new] = kernel.bytes;
     let bytes = match kernel.fate {
-        Fate::Added => units::bytes(new),
-        Fate::Removed => units::bytes(old),
+        Fate::Added => text::bytes(new),
+        Fate::Removed => text::bytes(old),
         _ => signed(old, new),
     };
     let head = format!("  {} ({bytes}): ", fate(&kernel.fate));

@@ -6,7 +6,7 @@ use crate::compat::explain::said::Said;
 use crate::compat::finding::RuleId;
 use crate::demangle::demangle;
 use crate::error::Result;
-use crate::native::coverage::Coverage;
+use crate::native::Coverage;
 use crate::report::check::Verdict;
 use crate::report::evidence::AspectUse;
 use crate::report::json::{SchemaVersion, put_line};

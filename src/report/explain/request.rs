@@ -8,7 +8,7 @@ use crate::compat::explain::cause::{Known, meaning, remedies};
 use crate::compat::explain::said::{Message, Said, Saying};
 use crate::compat::explain::trace::{Looked, thrown};
 use crate::compat::fit::Subject;
-use crate::compat::gate::{Demand, Gate, proof};
+use crate::compat::gate::{Demand, Gate, judgement};
 use crate::demangle::demangle;
 use crate::device::target::Target;
 use crate::error::Result;
@@ -127,7 +127,7 @@ impl Request {
         let mut choices = Vec::new();
         for subject in subjects {
             let judged = gate.judge(subject, &Demand::default());
-            let proofs = gate.proofs(&[&judged], proof::Depth::All);
+            let proofs = gate.proofs(&[&judged], judgement::Depth::All);
             let mut found: HashMap<&str, Vec<Objection>> = HashMap::new();
             for finding in judged.findings() {
                 let evidence = finding.evidence(&proofs).cloned();

@@ -7,8 +7,8 @@ use super::table::EXAMPLES;
 use super::{Counts, Finding, Group, TargetFindings, alike, word};
 use crate::report::evidence::{self, Names};
 use crate::report::name::shorten;
+use crate::report::text::count;
 use crate::report::text::{Shown, markdown_code, markdown_text, visible};
-use crate::report::units::count;
 use std::collections::HashMap;
 
 /// Characters of a kernel's name that are shown.

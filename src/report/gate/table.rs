@@ -10,7 +10,7 @@ use crate::report::inspect::View;
 use crate::report::name::{family, shorten, shorten_path};
 use crate::report::table::{Column, Drawing, render};
 use crate::report::text::{Shown, lines};
-use crate::report::units::{count, counted};
+use crate::report::text::{count, counted};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

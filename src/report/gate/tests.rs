@@ -4,7 +4,7 @@ use super::*;
 use crate::compat::aspects::{Aspect, Evidence, Step};
 use crate::compat::finding::{Finding, RuleId};
 use crate::compat::gate::judgement::{Grouping, Kernels, Whose};
-use crate::native::coverage::Coverage;
+use crate::native::Coverage;
 use crate::report::evidence::Names;
 use crate::report::inspect::View;
 use crate::source::SourceLocation;

@@ -14,7 +14,7 @@ use crate::demangle::demangle;
 use crate::device::cpu::CpuArch;
 use crate::error::Result;
 use crate::native;
-use crate::native::coverage::Coverage;
+use crate::native::Coverage;
 use crate::report::json::writer::{Gap, push, split};
 use crate::report::json::{ImageProblem, Rows, SchemaVersion, put};
 use crate::report::props::json::Sets;

@@ -8,8 +8,8 @@ use crate::report::devices;
 use crate::report::evidence;
 use crate::report::inspect::View;
 use crate::report::table::{Column, render};
+use crate::report::text::bytes;
 use crate::report::text::{Shown, field, lines};
-use crate::report::units::bytes;
 use crate::rewrite::specialize::display_name;
 use crate::spirv::kernel::Value;
 

@@ -1,12 +1,12 @@
 //! What of two builds does a page show, and as which data?
 
-use super::names::{Gathering, Packed};
 use super::{BUILDS, CORE, Frame, GRID, Texts, script_json, static_part, visible};
+use super::{Gathering, Packed};
 use crate::compat::diff::compare::Fate;
 use crate::error::{Error, Result};
 use crate::report::diff::{Pair, Report, fate, line};
 use crate::report::evidence::Names;
-use crate::report::units::{bytes, count, counted};
+use crate::report::text::{bytes, count, counted};
 use serde::Serialize;
 
 #[derive(Serialize)]

@@ -2,9 +2,9 @@
 //!
 //! Columns rather than objects: a name of a field for each of ten thousand kernels would be most of the page.
 
+use super::PolicySection;
 use super::matrix::Matrix;
-use super::names::{Gathering, Packed, Table};
-use super::policy::PolicySection;
+use super::{Gathering, Packed, Table};
 use super::{Texts, script_json, visible};
 use crate::compat::examine::Examined;
 use crate::compat::kernels::bodies;
@@ -13,7 +13,7 @@ use crate::report::FileFacts;
 use crate::report::evidence::Names;
 use crate::report::inspect::{requires, target};
 use crate::report::sizes::part;
-use crate::report::units::{bytes, count, counted, share};
+use crate::report::text::{bytes, count, counted, share};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -3,8 +3,8 @@
 //! What is said is the gate's. Kernels of which the same is said on every target are of one class; thousands of kernels
 //! are of a few. Why a kernel needs an aspect stands once for the kernel.
 
+use super::Table;
 use super::files::Files;
-use super::names::Table;
 use super::{Texts, visible};
 use crate::compat::aspects::Evidence;
 use crate::compat::finding::{self, Judge};

@@ -1,13 +1,13 @@
 //! What does a page show where no script runs?
 
+use super::PolicySection;
 use super::files::Files;
 use super::html;
-use super::policy::PolicySection;
 use crate::report::diff::{Counts, Report};
 use crate::report::evidence::Names;
 use crate::report::gate::{self, TargetFindings};
 use crate::report::name::family;
-use crate::report::units::{bytes, count, share};
+use crate::report::text::{bytes, count, share};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 

@@ -8,10 +8,10 @@
 
 use super::{Addition, standalone};
 use crate::bundle::Bundle;
-use crate::bundle::descriptor::{Descriptor, ImageLayout, listed_in_tgtimg};
 use crate::bundle::image::Image;
 use crate::bundle::property::{Property, PropertySet, Value, byte_array, remove_set, replace_set};
 use crate::bundle::property_sets::{key, set};
+use crate::bundle::structure::{Descriptor, ImageLayout, listed_in_tgtimg};
 use crate::bytes;
 use crate::container::Host;
 use crate::error::{Error, Result};

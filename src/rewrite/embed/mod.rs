@@ -25,7 +25,7 @@ use crate::bundle::format::Format;
 use crate::bundle::image::{Image, Origin};
 use crate::bundle::property::{PropertySet, Value};
 use crate::bundle::property_sets::{key, set};
-use crate::bytes::draft::Draft;
+use crate::bytes::Draft;
 use crate::container::Host;
 use crate::error::{Context, Error, Result};
 use arrays::source;

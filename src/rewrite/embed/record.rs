@@ -10,7 +10,7 @@
 //! of the file with the images; u64 length of the original's tail, which stays at the end of that file; for each patch
 //! u64 file offset and u64 original word; then the text, lines of `key=value`.
 
-use crate::bytes::draft::Draft;
+use crate::bytes::Draft;
 use crate::bytes::{self, slice_at, u32_at, u64_at};
 use crate::container::Host;
 use crate::error::{Error, Result};

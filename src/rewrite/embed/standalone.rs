@@ -5,8 +5,8 @@
 use super::arrays::Structure;
 use super::plan::Payload;
 use crate::bundle::Bundle;
-use crate::bundle::descriptor::ImageLayout;
 use crate::bundle::image::EntryLayout;
+use crate::bundle::structure::ImageLayout;
 use crate::container::Host;
 use crate::error::{Error, Result};
 use crate::rewrite::image_data::{Bases, EntryForm, ImageVersion, Loose, OutImage};

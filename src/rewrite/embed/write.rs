@@ -7,7 +7,7 @@
 use super::plan::{PAYLOAD_ALIGN, Plan, kept_headers, segment_align};
 use super::record::Patch;
 use crate::bytes;
-use crate::bytes::draft::Draft;
+use crate::bytes::Draft;
 use crate::container::Host;
 use crate::container::elf::Elf;
 use crate::error::{Error, Result};

@@ -18,7 +18,7 @@ use crate::bundle::image::{Image, State};
 use crate::bundle::property_sets::{key, set};
 use crate::compat::built_in::can_be_imported;
 use crate::compat::examine::Examined;
-use crate::container::arena::Arena;
+use crate::container::Arena;
 use crate::error::{Error, ErrorKind, Result};
 use crate::spirv::Module;
 use crate::spirv::link::{Linked, Options, Source, link as link_modules};

@@ -14,7 +14,7 @@ use crate::bundle::property_sets::{KnownSet, Merge, key, set};
 use crate::bundle::requirements::FIXED_TARGET_NAMES;
 use crate::bundle::spec_constants::{PADDING, SpecConstant, constants};
 use crate::compat::aspects::shown_by;
-use crate::container::arena::Arena;
+use crate::container::Arena;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rewrite::property_sets::{byte_array, text};
 use crate::spirv::Module;

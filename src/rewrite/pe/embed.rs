@@ -8,7 +8,7 @@
 use super::{BASE_RELOCATIONS, BaseRelocation, CERTIFICATES, DEBUG, DIR64, Headers, SECTION, update_checksum};
 use crate::bundle::Bundle;
 use crate::bytes;
-use crate::bytes::draft::Draft;
+use crate::bytes::Draft;
 use crate::container::Host;
 use crate::error::{Context, Error, Result};
 use crate::rewrite::embed::arrays::{self, Structure};

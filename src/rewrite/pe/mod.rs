@@ -16,7 +16,7 @@
 
 mod embed;
 
-use crate::bytes::draft::Draft;
+use crate::bytes::Draft;
 use crate::bytes::{self, u16_at, u32_at, u64_at};
 use crate::error::{Error, Result};
 use crate::limits;

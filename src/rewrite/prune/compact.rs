@@ -6,7 +6,7 @@
 
 use super::{Relocated, range};
 use crate::bundle::Bundle;
-use crate::bundle::descriptor::listed_in_tgtimg;
+use crate::bundle::structure::listed_in_tgtimg;
 use crate::bytes;
 use crate::container::{Host, Section};
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -10,7 +10,7 @@
 
 use super::compact::{Compaction, Shift};
 use crate::bytes;
-use crate::bytes::draft::Draft;
+use crate::bytes::Draft;
 use crate::container::elf::{Elf, Machine};
 use crate::error::{Error, Result};
 use crate::rewrite::embed::plan::{check, is_executable, kept_headers};

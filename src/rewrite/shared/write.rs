@@ -2,7 +2,7 @@
 //!
 //! The loader needs no section headers; tools do, and find `.tgtimg` and the sections of payloads by name.
 
-use super::layout::{Extent, FUNCTIONS, HASH_BUCKETS, Layout, RELA_SIZE, SYMBOLS, page_size};
+use super::{Extent, FUNCTIONS, HASH_BUCKETS, Layout, RELA_SIZE, SYMBOLS, page_size};
 use super::{FUNCTION_SIZE, Machine, writing};
 use crate::error::Result;
 use crate::rewrite::image_data::{ImageData, PAYLOAD_ALIGN, Word};

@@ -12,7 +12,7 @@ use crate::bundle::property_sets::{Decoded, GLOBAL_ID, decode, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Graph, code};
 use crate::spirv::index::{Index, LinkageKind};
-use crate::spirv::kernel::attributes::{Attributes, SubGroup};
+use crate::spirv::kernel::{Attributes, SubGroup};
 use crate::spirv::subset;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -19,7 +19,7 @@ use crate::bundle::property_sets::{About, GLOBAL_ID, KnownSet, Share, key, set};
 use crate::bundle::requirements::FIXED_TARGET_NAMES;
 use crate::bundle::spec_constants::constants;
 use crate::compat::built_in::can_be_imported;
-use crate::container::arena::Arena;
+use crate::container::Arena;
 use crate::error::Result;
 use crate::rewrite::property_sets::{ImageFacts, KernelFacts, byte_array, implied_by_code, names, requirements};
 use crate::spirv::Module;

@@ -10,7 +10,7 @@ use crate::bundle::image::Image;
 use crate::bundle::property_sets::set;
 use crate::bundle::requirements::{FixedTarget, Requirements, target_number};
 use crate::compat::aspects::Code;
-use crate::container::arena::Arena;
+use crate::container::Arena;
 use crate::device::table::TargetTable;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rewrite::link::{self, link};

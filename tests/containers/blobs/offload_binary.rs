@@ -4,8 +4,8 @@ use super::{module, plain, read, sound};
 use proptest::prelude::*;
 use sycl_bundle::bundle::blob::Reader;
 use sycl_bundle::bundle::offload_binary::{Entry, SYCL, Version, image_kind, parse, write};
-use sycl_bundle::container::arena::Arena;
-use sycl_bundle::container::place::Place;
+use sycl_bundle::container::Arena;
+use sycl_bundle::container::Place;
 
 pub const VERSIONS: [Version; 4] = [Version::V1, Version::V2, Version::V3, Version::V3Compressed(3)];
 

@@ -7,10 +7,10 @@ use sycl_bundle::bundle::image::{Image, State};
 use sycl_bundle::bundle::offload_binary::{self, Version, parse};
 use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value};
 use sycl_bundle::bundle::property_sets::set;
-use sycl_bundle::bundle::syclbin::{Envelope, NewModule, write};
+use sycl_bundle::bundle::syclbin::{self, Envelope, NewModule};
+use sycl_bundle::container::Arena;
 use sycl_bundle::container::Host;
-use sycl_bundle::container::arena::Arena;
-use sycl_bundle::container::place::Place;
+use sycl_bundle::container::Place;
 
 const ASPECTS: [u8; 12] = [32, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0];
 
@@ -49,7 +49,7 @@ pub fn written(envelope: Envelope, state: State) -> Vec<u8> {
             kernels: vec!["_ZTS1c"],
         },
     ];
-    write(envelope, state, &modules).unwrap()
+    syclbin::write(envelope, state, &modules).unwrap()
 }
 
 pub const ENVELOPES: [Envelope; 3] = [Envelope::Bare, Envelope::V1, Envelope::V2];
@@ -77,7 +77,7 @@ fn all_comes_back_and_is_written_the_same() {
                     kernels: image.entries.clone(),
                 })
                 .to_vec();
-        assert_eq!(write(envelope, state, &again).unwrap(), bytes, "{envelope:?}");
+        assert_eq!(syclbin::write(envelope, state, &again).unwrap(), bytes, "{envelope:?}");
     }
 }
 
@@ -96,7 +96,7 @@ fn the_number_of_parts_in_2025_was_that_of_spirv() {
 #[test]
 fn one_without_modules_is_sound_and_empty() {
     for envelope in ENVELOPES {
-        let bytes = write(envelope, State::Executable, &[]).unwrap();
+        let bytes = syclbin::write(envelope, State::Executable, &[]).unwrap();
         assert_eq!(read(&bytes), (Vec::new(), vec!["no device code".to_owned()]));
     }
 }

@@ -6,7 +6,7 @@ use sycl_bundle::bundle::offload_bundle::{self, NewPart};
 use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::compat::kernels::{Depth, kernels};
 use sycl_bundle::container::Host;
-use sycl_bundle::container::place::Place;
+use sycl_bundle::container::Place;
 use sycl_bundle::native::Native;
 use sycl_bundle::native::bitcode::Module;
 

@@ -14,7 +14,7 @@ mod nvidia;
 mod tools;
 
 use sycl_bundle::bundle::format::Format;
-use sycl_bundle::container::place::Place;
+use sycl_bundle::container::Place;
 use sycl_bundle::native::{Kernel, Native};
 
 /// Reads a sound payload.
