@@ -121,7 +121,8 @@ fn what_is_declared_and_only_pointed_to_is_no_use() {
     assert_eq!(code.used(), []);
     assert_eq!(aspects::compare(&[], &code, &[]).differences[0].reason, Reason::DeclaredOnly);
     let stored = ["fp64", "fp16", "gpu"].map(str::to_owned);
-    let reasons: Vec<Reason> = aspects::compare(&stored, &code, &[]).differences.iter().map(|found| found.reason).collect();
+    let reasons: Vec<Reason> =
+        aspects::compare(&stored, &code, &[]).differences.iter().map(|found| found.reason).collect();
     assert_eq!(reasons, [Reason::Unused, Reason::NotInModule, Reason::NotShown]);
 }
 
