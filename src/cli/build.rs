@@ -1,18 +1,15 @@
 //! `build`: how does a binary get native code for known devices?
 
-mod group;
 mod run;
-
-pub use run::{engine, settings};
 
 use super::driver::InstallArgs;
 use super::emit::EmitArgs;
 use super::global::Global;
 use super::output::{Output, SUMMARY, forms};
 use super::policy_file::PolicyFile;
-use super::selection::DeviceConfigs;
-use super::selection::Selection;
+use super::selection::{DeviceConfigs, Selection};
 use super::worker::OfflineArgs;
+pub use run::{engine, settings};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,7 +20,9 @@ use sycl_bundle::build::plans::Recipes;
 use sycl_bundle::bundle::spec_constants::Setting;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::yaml::Place;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Result};
+use sycl_bundle::files::package::LinkedFile;
+use sycl_bundle::files::sources::Source;
 use sycl_bundle::files::write::write_atomically;
 use sycl_bundle::policy::rules::{Rule, RuleSettings, Rules};
 use sycl_bundle::report::batch::Batch;
@@ -522,5 +521,45 @@ impl DependArgs {
         });
         let names: Vec<String> = prerequisites.iter().map(|path| commands::escaped(&path.to_string_lossy())).collect();
         write_atomically(&file, commands::rule(&target, &names).as_bytes(), None).map(drop)
+    }
+}
+
+/// Files that are read together and go into one output.
+pub struct Group<'g> {
+    /// Paths of the files.
+    pub files: Vec<&'g Path>,
+    /// Name of the file as the user knows it, where that is not its path.
+    pub name: Option<&'g str>,
+    /// Path of the output.
+    pub output: &'g Path,
+    /// Whether the output takes the place of the input.
+    pub in_place: bool,
+}
+
+impl<'g> Group<'g> {
+    /// Takes one file of a package.
+    pub fn of_package(file: &'g LinkedFile) -> Group<'g> {
+        let in_place = file.input == file.output;
+        Group { files: vec![&file.input], name: Some(&file.name), output: &file.output, in_place }
+    }
+
+    /// Opens the files.
+    ///
+    /// # Errors
+    /// Fails for a file that cannot be read.
+    pub fn open(&self, global: &Global) -> Result<Vec<Source>> {
+        let output = Some(self.output).filter(|_| !self.in_place);
+        let mut sources = Vec::new();
+        for path in &self.files {
+            let name = self.name.map_or_else(|| path.display().to_string(), str::to_owned);
+            sources.push(Source::open(global, path, name.clone(), output).context(|| name)?);
+        }
+        Ok(sources)
+    }
+
+    /// Name in messages and documents.
+    pub fn name(&self) -> String {
+        let path = || self.files.first().map(|path| path.display().to_string()).unwrap_or_default();
+        self.name.map_or_else(path, str::to_owned)
     }
 }

@@ -103,7 +103,7 @@ impl Args {
         if self.names {
             return each_file_with(global, &self.files, &selector, options, |facts| {
                 facts.each_kernels(depth, |found| {
-                    wanted.of(found).iter().try_for_each(|kernel| names.put(&kernel.name, out))
+                    wanted.select(found).iter().try_for_each(|kernel| names.put(&kernel.name, out))
                 })?;
                 report_problems(global, facts);
                 Ok(())
@@ -114,7 +114,7 @@ impl Args {
             let path = facts.path;
             if askers.is_empty() {
                 facts.each_kernels(depth, |found| {
-                    let kernels = wanted.of(found);
+                    let kernels = wanted.select(found);
                     any |= !kernels.is_empty();
                     listing.kernels(&FileKernels { path, kernels, devices: Vec::new() })
                 })?;
@@ -149,7 +149,7 @@ struct Wanted<'w> {
 
 impl Wanted<'_> {
     /// Keeps the kernels that are asked for.
-    fn of(self, mut kernels: Vec<KernelFacts>) -> Vec<KernelFacts> {
+    fn select(self, mut kernels: Vec<KernelFacts>) -> Vec<KernelFacts> {
         kernels.retain(|kernel| self.selector.takes_kernel(&kernel.name));
         keep_needing(&mut kernels, self.aspects);
         kernels
@@ -166,7 +166,7 @@ fn answered<'l>(
 ) -> Result<(FileKernels<'l>, bool)> {
     let mut file = FileKernels::default();
     let Some(bundle) = facts.bundle else { return Ok((file, true)) };
-    file.kernels = wanted.of(kernels(bundle, &facts.images, depth));
+    file.kernels = wanted.select(kernels(bundle, &facts.images, depth));
     let mut whole = true;
     let next = bundle.images.last().map_or(0, |image| image.index.saturating_add(1));
     let lent = offers.lend(&facts.path.into(), &facts.images, next);

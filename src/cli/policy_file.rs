@@ -7,7 +7,7 @@ use sycl_bundle::bundle::aspect;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::files::input::Input;
-use sycl_bundle::policy::date::Date;
+use sycl_bundle::policy::text::{Date, day_at};
 use sycl_bundle::policy::{AppliedPolicy, Policy};
 
 /// The file that is looked for in the working directory and in those above it.
@@ -145,5 +145,5 @@ fn today() -> Result<Date> {
         }
         None => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
     };
-    Date::from_unix_time(seconds).ok_or_else(|| Error::new(ErrorKind::Usage, format!("{EPOCH} is after the year 9999")))
+    day_at(seconds).ok_or_else(|| Error::new(ErrorKind::Usage, format!("{EPOCH} is after the year 9999")))
 }

@@ -5,7 +5,6 @@
 //! that differ in nothing the rules look at are judged once: thousands of images are a few dozen kinds.
 
 pub mod judgement;
-mod kinds;
 #[cfg(test)]
 mod tests;
 
@@ -20,10 +19,10 @@ use super::offers::Provider;
 use crate::bundle::image::State;
 use crate::device::target::{Has, current};
 use crate::native::Coverage;
+use judgement::Kind;
+pub use judgement::codes;
 use judgement::{Depth, Proofs};
 use judgement::{Found, Grouping, Item, Judgement, Kernels, Whose};
-use kinds::Kind;
-pub use kinds::codes;
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -68,7 +67,7 @@ impl<'g> Gate<'g> {
                 exporters.entry(symbol).or_default().push(at);
             }
         }
-        let kinds = kinds::kinds(images.iter().enumerate().map(|(at, image)| Kind::new(at, image, &engine)));
+        let kinds = judgement::kinds(images.iter().enumerate().map(|(at, image)| Kind::new(at, image, &engine)));
         let mut groups: HashMap<Vec<usize>, usize> = HashMap::new();
         let group = |kernel: usize| {
             let key = kernels.images(kernel).iter().filter_map(|image| kinds.get(*image).copied()).collect();

@@ -3,14 +3,55 @@
 //! Values of tables are read by key and type; a value of another type, and every unknown key, is a fault with its line
 //! and column. Only this file uses crate `toml`.
 
-use super::date::Date;
 use crate::bytes;
 use crate::device::did_you_mean;
 use crate::device::yaml::{Fault, Place};
 use crate::limits::MAX_CONFIG;
+use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// Day of the Gregorian calendar, without a time zone. Crate `toml` reads no day that the calendar does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Date {
+    /// Year, up to 9999.
+    pub year: u16,
+    /// Month, from 1.
+    pub month: u8,
+    /// Day, from 1.
+    pub day: u8,
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
+    }
+}
+
+/// Returns the day in UTC at a number of seconds since 1970; none after the year 9999. Written here, since a crate for dates
+/// (`jiff`, `time`) would be there for these lines alone.
+pub fn day_at(seconds: u64) -> Option<Date> {
+    let mut days = seconds / 86_400;
+    let mut year: u16 = 1970;
+    let mut month: u8 = 1;
+    loop {
+        let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+        let length = match month {
+            2 => 28 + u64::from(leap),
+            4 | 6 | 9 | 11 => 30,
+            _ => 31,
+        };
+        if days < length {
+            return Some(Date { year, month, day: u8::try_from(days).ok()?.checked_add(1)? });
+        }
+        days = days.saturating_sub(length);
+        month = month % 12 + 1;
+        if month == 1 {
+            year = year.checked_add(1).filter(|year| *year <= 9999)?;
+        }
+    }
+}
 
 /// Value with its location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -219,7 +260,7 @@ impl<'d> Table<'d> {
     pub fn date(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<Date>> {
         self.get(key, "a day like 2027-03-31, without quotes", faults, |value| {
             let found = value.as_datetime().filter(|found| found.time.is_none())?.date?;
-            Date::new(found.year, found.month, found.day)
+            Some(Date { year: found.year, month: found.month, day: found.day })
         })
     }
 }
@@ -232,6 +273,22 @@ fn number(value: &DeValue<'_>) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_since_1970() {
+        for (seconds, text) in [
+            (0, "1970-01-01"),
+            (951_782_399, "2000-02-28"),
+            (951_782_400, "2000-02-29"),
+            (1_767_225_599, "2025-12-31"),
+            (1_767_225_600, "2026-01-01"),
+            (253_402_300_799, "9999-12-31"),
+        ] {
+            assert_eq!(day_at(seconds).unwrap().to_string(), text);
+        }
+        assert_eq!([day_at(253_402_300_800), day_at(u64::MAX)], [None, None]);
+        assert!(day_at(1_767_225_599) < day_at(1_767_225_600));
+    }
 
     #[test]
     fn values_know_their_place() {
@@ -260,8 +317,10 @@ mod tests {
             assert!(root.text("t", &mut faults).is_none());
             root.date("day", &mut faults)
         });
-        // The crate knows the calendar itself, or leaves it to us: either way there is no such day.
-        assert!(parsed.is_err() || (parsed == Ok(None) && faults.len() == 5), "{faults:?}");
+        assert!(parsed.is_err(), "{faults:?}");
+        for day in ["2100-02-29", "2026-13-01", "2026-00-01", "2026-04-31", "2026-01-00"] {
+            assert!(with_table(&format!("day = {day}"), |_| ()).is_err(), "{day}");
+        }
         assert!(with_table("a = [", |_| ()).is_err() && with_table("a = 1\na = 2\n", |_| ()).is_err());
         assert!(with_table(&"a = [".repeat(50_000), |_| ()).is_err());
     }

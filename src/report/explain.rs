@@ -403,7 +403,7 @@ impl Document for Explanation {
 mod tests {
     use super::*;
     use crate::compat::aspects::{Aspect, Evidence, Step};
-    use crate::compat::explain::{cause, said};
+    use crate::compat::explain::{self, said};
     use crate::compat::finding::{Finding, RuleId};
     use crate::report::inspect::View;
     use crate::report::json::tests::against;
@@ -421,8 +421,8 @@ mod tests {
         let message =
             said::read("Required aspect fp64 is not supported on the device\nopencl backend failed with error: 7 (X)");
         let told = message.sayings.into_iter().map(|saying| MessageLine {
-            meaning: cause::meaning(&saying.said),
-            remedies: cause::remedies(&saying.said, cause::Known::default()),
+            meaning: explain::meaning(&saying.said),
+            remedies: explain::remedies(&saying.said, explain::Known::default()),
             files: vec![FileConcerns {
                 file: "a.so".into(),
                 concerns: vec![Concern {

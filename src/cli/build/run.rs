@@ -1,6 +1,6 @@
 //! What does `build` do, from the command line to the output?
 
-use super::group::Group;
+use super::Group;
 use super::{Args, RecordArgs};
 use crate::cli::cache;
 use crate::cli::global::Global;

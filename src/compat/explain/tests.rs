@@ -1,8 +1,8 @@
 //! Are messages read as they were meant? The texts are those that programs printed.
 
-use super::cause::{Known, meaning, remedies};
 use super::codes::{Topic, by_name, by_ocloc, by_opencl, codes, phrases};
 use super::said::{Message, Said, read};
+use super::{Known, meaning, remedies};
 
 fn one(text: &str) -> Said {
     let Message { sayings, .. } = read(text);

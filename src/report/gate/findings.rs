@@ -16,7 +16,7 @@ use crate::device::target::Target;
 use crate::device::yaml::Place;
 use crate::error::{Error, ErrorKind, Reporter, Result};
 use crate::policy::budget::{self, BudgetFinding};
-use crate::policy::date::Date;
+use crate::policy::text::Date;
 use crate::policy::{Policy, TargetDemands};
 use crate::report::FileFacts;
 use crate::select::Pattern;
