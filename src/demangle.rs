@@ -75,7 +75,7 @@ impl Reader<'_, '_> {
         (first == wanted).then(|| self.rest = rest)
     }
 
-    /// Makes the text from `start` on a part; its levels.
+    /// Makes the text from `start` on a part that can be referred to; returns its levels.
     fn part(&mut self, start: usize, levels: u32) -> Option<u32> {
         let end = self.out.len();
         if levels > LEVELS || end > LONGEST.saturating_add(start) {
@@ -85,7 +85,7 @@ impl Reader<'_, '_> {
         Some(levels)
     }
 
-    /// A type, nested in so many levels; how many it takes itself.
+    /// Reads a type that is nested in `above` levels; returns the levels that it takes itself.
     fn any(&mut self, above: u32) -> Option<u32> {
         match builtin(self.peek()?) {
             Some(name) => {
@@ -97,7 +97,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A class, with what names it.
+    /// Reads a class, with the scopes and arguments that name it.
     fn class(&mut self, above: u32) -> Option<u32> {
         if above > LEVELS {
             return None;
@@ -119,7 +119,7 @@ impl Reader<'_, '_> {
         self.part(start, levels.saturating_add(6))
     }
 
-    /// A name that is nested in nothing but `std`, with its template arguments.
+    /// Reads a name that is nested in nothing but `std`, with its template arguments.
     fn named(&mut self, start: usize, above: u32) -> Option<u32> {
         self.identifier()?;
         if self.peek() != Some(b'I') {
@@ -129,7 +129,7 @@ impl Reader<'_, '_> {
         self.arguments(above).map(|inner| inner.max(levels))
     }
 
-    /// The rest of a nested name.
+    /// Reads the rest of a nested name.
     fn nested(&mut self, above: u32) -> Option<u32> {
         let start = self.out.len();
         let mut levels = 6u32;
@@ -164,7 +164,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Template arguments.
+    /// Reads template arguments.
     fn arguments(&mut self, above: u32) -> Option<u32> {
         let above = above.saturating_add(10);
         self.take(b'I')?;
@@ -183,7 +183,7 @@ impl Reader<'_, '_> {
         Some(levels.saturating_add(6))
     }
 
-    /// A number of some type.
+    /// Reads a number of some type.
     fn literal(&mut self, above: u32) -> Option<u32> {
         self.take(b'L')?;
         let mut levels = 6u32;

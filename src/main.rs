@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     let command = cli::Cli::from_arguments();
     let global = command.global();
     let exit = command.run(&global).unwrap_or_else(|error| global.error(&error));
-    // A build that had what it wanted when the signal came is done.
+    // A build that was complete when the signal came is done.
     if exit != sycl_bundle::error::Exit::Done {
         cli::process::end_as_signalled();
     }

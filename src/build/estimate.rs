@@ -1,4 +1,4 @@
-//! How long will a build take?
+//! How long will a build take, and how many modules may be compiled at once, so that memory suffices?
 //!
 //! From sizes: compiling takes a time for each module and a time for each of its bytes, which differ by target, compiler and
 //! machine. What was measured before is kept beside the cached binaries, as sums from which a straight line is fitted. Where

@@ -14,11 +14,9 @@
 //! | [`plan`] | which images are compiled, with which options, and which stay as they are? |
 //! | [`options`] | which of an image's options does the driver get? |
 //! | [`archive`] | which binaries of an image go into one archive for several GPUs? |
-//! | [`estimate`] | how long will a build take? |
+//! | [`estimate`] | how long will a build take, and how many modules may be compiled at once, so that memory suffices? |
 //! | [`fold`] | which modules are the same code, so that one compilation does for all? |
-//! | [`failure`] | why did a module not build? |
 //! | [`pool`] | who compiles what, when, how often is it tried, and is the result usable? |
-//! | `memory` | how many modules may be compiled at once, so that memory suffices? |
 //! | [`process`] | how does the parent talk to one worker, and get rid of it? |
 //! | [`protocol`] | what do the two say to each other? |
 //! | [`serve`] | what does a worker do with what it is told? |
@@ -26,8 +24,8 @@
 //! | [`query`] | what does a device answer about a kernel, and what does SYCL make of it? |
 //! | [`probe`] | what does a live device really take? |
 //! | [`cache`] | has this module been compiled before? |
-//! | [`harvest`] | which code that drivers made while a program ran is what a build wants? |
-//! | [`record`] | what did the runtime compile just in time, and is the driver's code that of an image? |
+//! | [`record`] | what did the runtime compile just in time, and which of it is what a build wants? |
+//! | [`live`] | which live devices may this process use, and what do their drivers take and offer? |
 //! | [`opencl`] | how does the driver compile one module? |
 //! | [`nvidia`] | how is code for NVIDIA GPUs made of SPIR-V, where no compiler takes it? |
 //! | [`ocloc`] | how does Intel's offline compiler make code for a GPU that is not there? |

@@ -2,11 +2,12 @@
 //!
 //! `libocloc.so` takes its command line, its input and its output in memory (`oclocInvoke` of compute-runtime's
 //! `shared/offline_compiler/source/ocloc_api.h`), which takes half the time of a process per module. Where there is no
-//! library, [`program`] runs the program `ocloc`. Both are called in a worker process: what they load may crash or hang.
+//! library, [`Program`] runs the program `ocloc`. Both are called in a worker process: what they load may crash or hang.
 //!
 //! The library is loaded by its name, and called through two of its functions: `call`.
 //!
-//! One process per module, with the module and the binary as files. Its exit status is the low byte of the library's.
+//! The program is a process per module, with the module and the binary as files. Its exit status is the low byte of the
+//! library's.
 
 mod call;
 

@@ -164,7 +164,7 @@ impl Plans<'_> {
     }
 }
 
-/// Returns the first certain finding about each image on a target that is in the way, by index.
+/// Returns the first certain finding against each image on a target, by the image's index.
 fn against(engine: &Engine<'_>, facts: &Facts) -> HashMap<usize, Finding> {
     let subject = Subject::new(facts);
     let one = |(at, image): (usize, &Examined<'_, '_>)| {
@@ -180,7 +180,7 @@ fn is_live_gpu(wanted: &[Wanted], binary: &Binary) -> bool {
     target.is_some_and(|target| target.spec == GPU_SPEC && target.compile_target.is_none())
 }
 
-/// For each binary of a live GPU's driver the GPU that it tells that it is for.
+/// The GPU that each binary names, where a live GPU's driver made it.
 pub fn devices(wanted: &[Wanted], compiled: &[Binary]) -> Vec<Option<String>> {
     let of_live_gpu = |binary: &Binary| is_live_gpu(wanted, binary).then(|| binary.device()).flatten();
     compiled.iter().map(of_live_gpu).collect()
@@ -233,8 +233,7 @@ pub fn listed<'a>(
     units.filter_map(one).collect()
 }
 
-/// Native images of an earlier run that this one leaves alone, which stay in the file: of other images, and for other
-/// targets.
+/// Native images of an earlier run that stay in the file: those of other images, and those for other targets.
 ///
 /// # Errors
 /// `Usage` where those for CPUs would be for another instruction set than the new ones.

@@ -2,7 +2,7 @@
 //!
 //! Nothing here waits on a worker without a deadline, and nothing needs a thread: standard input and output of a worker are
 //! sockets, which are written to and read from in turns, each for a moment. A thread listens to its standard error; where the
-//! system gives none, what the worker says there is lost. It is no socket, since programs open `/dev/stderr`.
+//! system gives none, what the worker says there is lost. Standard error is no socket, since programs open `/dev/stderr`.
 
 use std::io::{ErrorKind as IoKind, Read, Write};
 use std::os::fd::OwnedFd;
@@ -52,7 +52,7 @@ pub(super) struct Worker {
 pub struct Scratch(TempDir);
 
 impl Scratch {
-    /// Makes one below `base`; `purpose` is part of its name.
+    /// Makes a folder below `base`; `purpose` is part of its name.
     ///
     /// # Errors
     /// `Environment` where it cannot be made.

@@ -1,4 +1,4 @@
-//! What did the SYCL runtime compile just in time, and is the driver's code that of an image?
+//! What did the SYCL runtime compile just in time, and which of the driver's code is what a build wants?
 //!
 //! libsycl keeps what it compiles in a persistent cache: `N.src` says of what a program was made, `N.bin` holds what the
 //! driver made of it (`sycl/source/detail/persistent_device_code_cache.cpp` of intel/llvm; read from files of libsycl

@@ -1,4 +1,6 @@
 //! `embed`: how do images from elsewhere get into a linked file?
+//!
+//! With the flags that `prune` shares: a linked file goes in, a changed copy comes out.
 
 use super::global::Global;
 use super::output::{Output, SUMMARY, forms};

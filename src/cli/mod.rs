@@ -116,7 +116,7 @@ impl Cli {
         let formatted = |error: clap::Error| error.format(&mut Cli::command());
         let command = parsed.and_then(|matches| Cli::from_arg_matches(&matches).map_err(formatted));
         let command = command.unwrap_or_else(|mut error| {
-            // clap proposes to take a flag that there is not for a file of that name, which it never is.
+            // clap suggests passing an unknown flag as a file of that name, which nobody means.
             error.remove(ContextKind::Suggested);
             // clap names arguments as they are; the shell takes them from the names of files, too.
             let shown = |argument: OsString| argument.to_string_lossy().chars().all(shows);

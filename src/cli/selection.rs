@@ -1,4 +1,4 @@
-//! How does the user say which images are meant?
+//! How does the user say which images are meant, and which targets there are?
 
 use super::global::Global;
 use super::live;

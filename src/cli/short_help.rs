@@ -3,7 +3,7 @@
 //! `--help` shows all of a verb. `-h` shows the options that are its own, each by the first part of its sentence, the names of
 //! the groups that many verbs share, and the first examples.
 //!
-//! One list for `sycl-bundle --help`, the manual and README.md; `tests/real/tasks.rs` runs every command of it.
+//! The usual tasks are one list for `sycl-bundle --help`, the manual and README.md; `tests/real/tasks.rs` runs every command of it.
 
 use super::Cli;
 use clap::{Arg, Command, CommandFactory as _};

@@ -3,7 +3,7 @@
 //! One pass over the payload of every image, in parallel: size, hash, SPIR-V facts, kernels, requirements. A damaged
 //! payload costs that image its facts, not the file.
 //!
-//! Most device images are of a few KiB, too few chunks to fill the lanes of a vector unit one image at a time: here the
+//! Hashes: most device images are of a few KiB, too few chunks to fill the lanes of a vector unit one image at a time. So the
 //! chunks of several payloads that stand at the same place go through `hash_many` together, and so do their parents.
 //! `blake3::platform` is not part of that crate's documented interface, so its version is pinned in Cargo.toml; the
 //! tests hold every length to `blake3::hash`. Tree: BLAKE3 paper, section 2.

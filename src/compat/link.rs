@@ -5,7 +5,7 @@
 //! takes whichever it meets first. Only images for `spir64` and `spir64_gen` are linked. Kernels go by name alone: of two
 //! libraries with a kernel of the same name one may run for both.
 //!
-//! Native code tells them in part (`.misc.buildOptions` of a zebin, and 256 registers of a kernel, which ocloc's
+//! Images of a kernel are compared by the options that change their code. Native code tells its options in part (`.misc.buildOptions` of a zebin, and 256 registers of a kernel, which ocloc's
 //! `-internal_options` ask for without a record); the SPIR-V of the same kernel is compiled with the options of its image
 //! on every device without native code. Where these differ, so do speed and results from device to device, and nobody
 //! says so.

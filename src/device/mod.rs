@@ -28,7 +28,7 @@ pub use read::KEYS;
 use strsim::osa_distance;
 pub use table::table;
 
-/// Longer than any name; what is longer is no typo, and comparing it would cost its square.
+/// Letters of the longest text that is compared with names: a longer one is no typo, and comparing costs its square.
 const LONGEST: usize = 80;
 /// Names that a remedy lists; more are no help.
 const MOST: usize = 4;
@@ -55,7 +55,7 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a 
     found.dedup();
     // Something at one letter's distance makes what is farther away noise.
     let first = found.first().map_or(0, |(distance, ..)| *distance);
-    // And so are others beside a common name.
+    // Beside a common name others are noise, too.
     let most = if found.first().is_some_and(|(_, rank, _)| *rank < COMMON.len()) { 1 } else { 3 };
     found.into_iter().take_while(|(distance, ..)| *distance == first).take(most).map(|(.., name)| name).collect()
 }

@@ -4,7 +4,7 @@
 //! `--no-mmap` all. A mapped file that another process changes is told before anything is written, and one that it cuts
 //! short ends the process (the program does so with a message).
 //!
-//! In files without names, which are mapped: their pages leave memory when others need it.
+//! Large drafts are kept in files without names, which are mapped: their pages leave memory when others need it.
 
 use super::write::cannot_write;
 use crate::bytes::{self, Space};

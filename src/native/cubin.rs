@@ -6,7 +6,7 @@
 //! architecture of its own (`sm_90a`) is bit 11 there before; since, bit 3 (CUDA 12.9) or an attribute in `.nv.compat`
 //! (CUDA 13).
 //!
-//! No published document lays them down; this is what `ptxas` 12.9 and 13.5 write and NVIDIA's `cuobjdump -elf` reads
+//! No published document lays the attributes of `.nv.info` down; this is what `ptxas` 12.9 and 13.5 write and NVIDIA's `cuobjdump -elf` reads
 //! there. An attribute is a format byte, a kind, and a value: none (1), one byte (2) or 16 bits (3) in the two bytes that
 //! follow, or as many bytes as those two say (4).
 

@@ -4,8 +4,8 @@
 //! per kernel (<https://llvm.org/docs/AMDGPUUsage.html#code-object-metadata>). Version 2, before LLVM 9, has YAML in a
 //! note of another type, which nothing of SYCL ever carried; of it the device is told.
 //!
-//! The lowest byte of `e_flags` is the processor, of `EF_AMDGPU_MACH` in LLVM's `ELF.h`; here as clang 22 writes it for
-//! every processor that it knows, and two that it no longer does. Above are the features `xnack` and `sramecc`: two
+//! The lowest byte of `e_flags` is the processor, of `EF_AMDGPU_MACH` in LLVM's `ELF.h`; the table here is what clang 22 writes
+//! for every processor that it knows, and two that it no longer does. Above are the features `xnack` and `sramecc`: two
 //! bits each (0 none, 1 any, 2 off, 3 on) since code object version 4 (ABI version 2), one bit before.
 
 use super::msgpack::{self, Value};

@@ -6,7 +6,8 @@
 //! `.ocl.obj`, its own notes into `.ocl.meta`, LLVM bitcode into `.ocl.ir`; `e_flags` tell the instruction set. The
 //! object defines more functions than kernels, and the notes hold more words than names: a kernel is what both name.
 //!
-//! `lib/CL/pocl_binary.c` of pocl/pocl, whose numbers are those of the machine. Behind the header stand files that belong
+//! A binary of PoCL is no ELF file but a form of its own (`lib/CL/pocl_binary.c` of pocl/pocl), with numbers in the machine's
+//! byte order. Behind the header stand files that belong
 //! to the whole program, then a record for each kernel: its size, that of its files and of its arguments, its name. What
 //! is known here is version 11 (PoCL 7.1); of other versions the kernels are not told where the records do not add up.
 

@@ -54,7 +54,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
                 at = at.saturating_add(len as u64);
             }
             None => {
-                // Where the next one starts is not known either.
+                // The start of the next kernel is not known then.
                 let what = format!("kernel {index} of {count} passes the end, or its tokens are damaged");
                 read.problems.push(Error::at(at.min(data.len() as u64), what));
                 break;

@@ -1,6 +1,6 @@
 //! What did `check` find, as text and as JSON?
 //!
-//! The warnings of the compiler about optional kernel features, over all images of all files together: a function that one
+//! Without a target, `check` tells the compiler's warnings about optional kernel features, over all images of all files together: a function that one
 //! image imports is followed into the image that exports it.
 
 pub(super) mod json;

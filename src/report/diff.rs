@@ -29,7 +29,7 @@ pub struct Pair {
     pub new: Option<String>,
     /// Differences between the two builds.
     pub diff: FileDiff,
-    /// Whether something of either could not be read, so that what is told may be too much.
+    /// Whether a part of either file could not be read, so that fewer things may have changed than are told.
     pub partial: bool,
 }
 
@@ -57,7 +57,7 @@ pub struct Counts {
     pub unchanged: usize,
 }
 
-/// The files of one build, by what pairs them with those of another.
+/// The files of one build, by the names that pair them with those of another.
 #[derive(Debug, Default)]
 pub struct Build {
     files: BTreeMap<String, BuildFile>,

@@ -7,8 +7,8 @@
 //! Instances of a template have long beginnings in common: names are sorted, and of each stands what it does not share
 //! with the one before.
 //!
-//! What it finds of single kernels on targets stands in the matrix. Here are its exceptions, with how many kernels each
-//! excuses, and what it finds of whole files and whatever the target.
+//! Findings of a policy about single kernels on targets stand in the matrix. Beside it stand the policy's exceptions, each with
+//! the number of kernels that it excuses, and the findings about whole files or no target.
 
 mod builds;
 mod files;

@@ -1,6 +1,6 @@
-//! How does text keep to the width, show what does not show, and stand in Markdown as it is?
+//! How does text keep to the width, show what does not show, and stand in Markdown as it is? How do sizes and counts read?
 //!
-//! Three digits whatever the unit, so that columns read alike; crates `humansize` and `bytesize` have a fixed number of
+//! Sizes have three digits whatever the unit, so that columns read alike; crates `humansize` and `bytesize` have a fixed number of
 //! decimals (`4.56 KiB` and then `1023.44 KiB`).
 
 use super::inspect::View;

@@ -1,6 +1,6 @@
 //! How is the kernel of native code renamed so that the bytes are those the compiler would have written?
 //!
-//! Code for Intel GPUs: `zebin`. Code for CPUs: a binary of Intel's OpenCL CPU driver is an ELF file of type 0xff04 with four sections. Three of them hold the
+//! Code for CPUs: a binary of Intel's OpenCL CPU driver is an ELF file of type 0xff04 with four sections. Three of them hold the
 //! kernel's name: `.ocl.meta`, after the name's length, once per list of kernels and, where the whole kernel was
 //! vectorized, once more behind the signature (`_ZGVdN8uuuuuuu_` and the name, vector function ABI); the string table
 //! of the object file `.ocl.obj`; and the string table of the bitcode `.ocl.ir`. A name of equal length replaces it
@@ -12,7 +12,7 @@
 //! another length are refused, since they would move the bits of the bitcode, and names that end differently, since the
 //! string table of the object is sorted from the ends of its strings.
 //!
-//! The name stands in `.ze_info` and in the string table alone. Behind the kernel's last instruction IGC writes a hash of
+//! Code for Intel GPUs (zebin): the name stands in `.ze_info` and in the string table alone. Behind the kernel's last instruction IGC writes a hash of
 //! the module into two instructions, 16 bytes apart, the upper half first, so the hash of the renamed module replaces it
 //! (`ShaderHashOCL` of intel/intel-graphics-compiler). From two modules that differ in such a name ocloc 26.27 makes two
 //! binaries that differ in just these bytes (tests/real/fold.rs compiles both).

@@ -3,7 +3,7 @@
 //! [`shared_library`] writes an ELF library that does one thing: when it is loaded (linked to, opened, preloaded) it
 //! registers its images with the SYCL runtime, and when it is unloaded it unregisters them. No compiler or linker is
 //! needed. Crate `object` writes the ELF structures; this module provides the instructions of each constructor and the
-//! layout (`shared/layout.rs`):
+//! layout:
 //!
 //! | segment | sections |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! ConstantName values do an image's specialization constants get before it is compiled?
+//! Which values do an image's specialization constants get before it is compiled?
 //!
 //! A SYCL program sets constants by name; the property sets map a name to `SpecId`s and a default value (DPC++
 //! `SpecConstants.cpp`). An image that is compiled ahead of time has one fixed value of each. The properties that

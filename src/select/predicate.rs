@@ -12,7 +12,7 @@
 //! number of texts; so do `=` and `!=` with a value of digits only, where the field is a list. A field alone tests
 //! whether it has any value.
 //!
-//! Their names are those of `inspect --format json`.
+//! Fields are named as in `inspect --format json`.
 
 use super::Pattern;
 use crate::bytes::{self, hex};

@@ -6,7 +6,7 @@
 //! Only ids with a `SpecId` can be set; compilers use the same instructions without one for other purposes (tables of
 //! virtual functions). A composite has no `SpecId`, only its parts have.
 //!
-//! They are the execution modes of its entry point. Sizes are in OpenCL's order, x first, which is the reverse of a
+//! Attributes are the execution modes of the kernel's entry point. Sizes are in OpenCL's order, x first, which is the reverse of a
 //! SYCL range.
 
 pub(crate) mod argument;

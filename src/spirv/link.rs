@@ -8,7 +8,6 @@
 //! | file | the question it answers |
 //! |---|---|
 //! | `input` | what does one of the modules define, and can it be linked? |
-//! | `declared` | how does a module declare what it imports and exports? |
 //! | `symbols` | which definition does each import get, and which imports have none? |
 //! | `globals` | which types, constants and variables does the result have? |
 //! | `annotations` | which names and decorations stay? |

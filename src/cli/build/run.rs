@@ -164,7 +164,7 @@ impl Args {
                 let planned = plans::listed(&wanted, plans, units, &archives);
                 let planned: Vec<Addition<'_>> = planned.into_iter().map(|(addition, _)| addition).collect();
                 match possible(host, bundle, &planned).context(|| group.name()) {
-                    // One file that cannot be rewritten does not keep others of a package from it.
+                    // A file of a package that cannot be rewritten does not stop the others.
                     Err(error) if package.is_some() => {
                         global.error(&error);
                         refused.push(group.output);

@@ -4,8 +4,8 @@
 //! snapshots are compared kernel by kernel, target by target and property set by property set ([`compare`]), and what
 //! changed is held against budgets ([`budget`]).
 //!
-//! By their paths below what was named, without what changes with every release: the versions of shared libraries
-//! (`libfoo.so.6.1` is `libfoo.so`), Python's tags (`x.cpython-311-x86_64-linux-gnu.so`, `x.cp311-win_amd64.pyd`) and the
+//! Files are paired by their paths below what was named ([`stem`]), without what changes with every release: the versions of
+//! shared libraries (`libfoo.so.6.1` is `libfoo.so`), Python's tags (`x.cpython-311-x86_64-linux-gnu.so`, `x.cp311-win_amd64.pyd`) and the
 //! hashes that wheels put into the names of libraries (`libfoo-1a2b3c4d.so`).
 
 pub mod budget;

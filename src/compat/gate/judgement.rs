@@ -1,7 +1,7 @@
 //! What speaks against the kernels of a file, on one target?
 //!
 //! Thousands of kernels are judged alike, for a hundred targets: what is found is kept once for all kernels of a group,
-//! and is a finding of one kernel only for whom looks at it.
+//! and becomes a finding of one kernel only where that is asked for.
 //!
 //! What a kernel does is the same for every target: it is looked for once, by all threads, in the code of its image alone
 //! where nothing is linked.
@@ -192,10 +192,10 @@ pub struct Found<'j> {
     pub kernel: &'j Arc<str>,
     /// The kernel's place among those of its file.
     pub place: usize,
-    /// The number of the image in the kernel's file, where it is about one: of what another file's image lacks that of the
-    /// kernel's own.
+    /// The number of the image in the kernel's file, where the finding is about one. A finding about another file's image
+    /// counts for the kernel's own.
     pub image: Option<usize>,
-    /// The other file and the number of the image in it, where that is what it is about.
+    /// The other file and the number of the image in it, where the finding is about an image there.
     pub elsewhere: Option<(&'j Arc<str>, usize)>,
     /// The place of the image among those that were judged.
     pub at: Option<usize>,
@@ -288,12 +288,12 @@ impl Judgement {
     }
 }
 
-/// For how many kernels of each thing that is found the use is looked for.
+/// The number of kernels, for each finding, in which the use of an aspect is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// For all.
+    /// All kernels.
     All,
-    /// For the first so many that count, which are those that are shown.
+    /// The first ones that count, which are shown.
     First(usize),
 }
 

@@ -87,7 +87,7 @@ impl<'a> Metadata<'a> {
                 | code::SUBPROGRAM
                 | code::LEXICAL_BLOCK
                 | code::LEXICAL_BLOCK_FILE) => {
-                    // Of a function its scope, names and file are enough.
+                    // The scope, names and file of a function are enough.
                     let all = if code == code::SUBPROGRAM { 6 } else { usize::MAX };
                     let operands: Vec<u32> = record.operands.iter().take(all).map(number).collect();
                     let code = if code == code::DISTINCT_NODE { code::NODE } else { code };

@@ -19,8 +19,7 @@ const NAME: usize = 24;
 /// Kernels that are named for each thing that is found; `--format json` has all.
 pub const EXAMPLES: usize = 3;
 
-/// A line for each target, where they are drawn a line for each sort of kernels, then what was found, with the kernels that
-/// it is found of.
+/// A line for each target (drawn, a line for each sort of kernels), then the findings, each with its kernels.
 pub fn table(targets: &[TargetFindings], view: &View, drawing: Option<Drawing>) -> Shown {
     let columns = [
         ("Target", Column::Text),
@@ -62,7 +61,7 @@ pub fn table(targets: &[TargetFindings], view: &View, drawing: Option<Drawing>) 
     out
 }
 
-/// A heading, which the targets are put before, and the first kernels of a group.
+/// A heading with the targets in front of it, and the first kernels of a group.
 fn section(group: &Group<'_>, view: &View) -> Shown {
     let names = view.names();
     let mut out = Shown::default();
@@ -199,7 +198,7 @@ pub fn matrix(targets: &[TargetFindings], view: &View, drawing: Drawing, most: u
     out
 }
 
-/// The lines, each with how its kernels stand on each target: the worst first, what runs everywhere last.
+/// The lines, each with the standing of its kernels on each target: the worst first, kernels that run everywhere last.
 fn matrix_lines(targets: &[&TargetFindings], view: &View) -> Vec<(Vec<Standing>, Line)> {
     let mut found: BTreeMap<(Vec<Standing>, String), Line> = BTreeMap::new();
     for file_rows in rows_by_file(targets) {

@@ -11,7 +11,7 @@ use crate::report::text::{bytes, count, share};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// Rows of a table: who has no scripts has `inspect` too.
+/// Rows of a table; `inspect` has all for readers without scripts.
 const ROWS: usize = 50;
 
 /// Files, targets with how many kernels run there, and the largest templates.

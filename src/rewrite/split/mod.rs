@@ -11,10 +11,9 @@
 //! | `entry` | which kernels and exported functions are there, and what does each need? |
 //! | `check` | which functions need more than their callers' image says? |
 //! | `properties` | which property sets does each image have? |
-//! | [`spool`] | where do images wait while others are cut? |
 //!
-//! Together they are larger than the module, and only their names are needed until all are cut. In memory they would
-//! dominate the cost of a large module, so a caller can have them written to a file that is mapped at the end.
+//! The images together are larger than the module, and only their names are needed until all are cut. In memory they would
+//! dominate the cost of a large module, so a caller can have them written to a file that is mapped at the end ([`Spool`]).
 
 pub(crate) mod check;
 pub(crate) mod entry;
