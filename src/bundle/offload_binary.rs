@@ -251,6 +251,24 @@ fn symbol_table(value: &[u8]) -> Option<Vec<&str>> {
     pairs.chunks_exact(8).map(name).collect()
 }
 
+/// Writes the table that [`Entry::symbols`] reads.
+///
+/// # Errors
+/// `Input` where it would take more than 4 GiB.
+pub fn write_symbols(names: &[&str]) -> Result<Vec<u8>> {
+    let word = |number: usize| {
+        u32::try_from(number).map_err(|_| Error::input("the names of the symbols take more than 4 GiB"))
+    };
+    let mut at = names.len().saturating_mul(8).saturating_add(4);
+    let mut out = word(names.len())?.to_le_bytes().to_vec();
+    for name in names {
+        out.extend([word(at)?, word(name.len())?].into_iter().flat_map(u32::to_le_bytes));
+        at = at.saturating_add(name.len()).saturating_add(1);
+    }
+    out.extend(names.iter().flat_map(|name| name.bytes().chain([0])));
+    Ok(out)
+}
+
 /// Adds the images of every OffloadBinary in a blob.
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32, outer: &Image<'a>) {
     for entries in parse(reader, data, place) {
@@ -436,6 +454,15 @@ pub fn read_embedded<'a>(host: &'a Host<'a>, unlisted: bool, reader: &mut Reader
     if !unlisted || !host.registers || !reader.images.is_empty() {
         return;
     }
+    for (offset, blob) in registered(host) {
+        let place = Place::file(offset);
+        reader.read(blob, place, 0, &Image::bare(blob, place.offset()));
+    }
+}
+
+/// Finds the OffloadBinaries in the data of a linked file, each with its file offset.
+pub fn registered<'a>(host: &'a Host<'a>) -> Vec<(u64, &'a [u8])> {
+    let mut found = Vec::new();
     for segment in host.addresses.segments() {
         // An OffloadBinary holds no pointers, so relocated bytes equal those of the file.
         let data: &'a [u8] = match &segment.data {
@@ -446,12 +473,12 @@ pub fn read_embedded<'a>(host: &'a Host<'a>, unlisted: bool, reader: &mut Reader
         while let Some(rest) = data.get(at..).filter(|rest| !rest.is_empty()) {
             let len = whole(rest);
             if let Some(blob) = len.and_then(|len| rest.get(..len)) {
-                let place = Place::file(segment.offset.saturating_add(at as u64));
-                reader.read(blob, place, 0, &Image::bare(blob, place.offset()));
+                found.push((segment.offset.saturating_add(at as u64), blob));
             }
             at = at.saturating_add(len.unwrap_or(8).max(8).next_multiple_of(8));
         }
     }
+    found
 }
 
 /// Returns the length of the OffloadBinary at the start of the data, if its header is valid beyond doubt.

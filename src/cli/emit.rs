@@ -69,6 +69,10 @@ pub struct EmitArgs {
     /// default as they were; runtimes since 2025 read both
     #[arg(long, value_name = "FORM")]
     entries: Option<Entries>,
+    /// The way an object registers its images: `descriptor` for DPC++'s runtime, `offload-binary` for that of LLVM's own
+    /// SYCL since 2026
+    #[arg(long, value_name = "FORM")]
+    registration: Option<Registration>,
     /// Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole
     #[arg(long)]
     compress: bool,
@@ -88,6 +92,12 @@ pub struct EmitArgs {
 enum Entries {
     Old,
     New,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Registration {
+    Descriptor,
+    OffloadBinary,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -137,6 +147,11 @@ impl EmitArgs {
     /// # Errors
     /// `Usage` for a flag that means nothing for that form.
     pub fn form(&self, emit: Emit, path: &Path) -> Result<OutputForm> {
+        let binary = self.registration == Some(Registration::OffloadBinary);
+        if binary && (self.descriptor_version.is_some() || self.entries.is_some() || self.compress) {
+            let message = "--descriptor-version, --entries and --compress are of descriptors, and an OffloadBinary has none";
+            return Err(usage(message, "leave them away"));
+        }
         let registers = emit.registers();
         let compresses = registers || matches!(emit, Emit::OffloadBinary | Emit::OffloadBundle);
         let bundle = emit == Emit::OffloadBundle;
@@ -144,6 +159,7 @@ impl EmitArgs {
             (self.host.is_some(), registers || bundle, "--host"),
             (self.descriptor_version.is_some(), registers, "--descriptor-version"),
             (self.entries.is_some(), registers, "--entries"),
+            (self.registration.is_some(), emit == Emit::Object, "--registration"),
             (self.compress, compresses, "--compress"),
             (self.syclbin_version.is_some(), emit == Emit::Syclbin, "--syclbin-version"),
             (self.syclbin_state.is_some(), emit == Emit::Syclbin, "--syclbin-state"),
@@ -182,6 +198,7 @@ impl EmitArgs {
                 Entries::Old => EntryForm::Old,
                 Entries::New => EntryForm::New,
             }),
+            registers_binary: binary,
             compress: self.compress.then_some(ZSTD_LEVEL),
             envelope: if self.syclbin_version.as_deref() == Some("2") { Envelope::V2 } else { Envelope::V1 },
             state: self.syclbin_state.map(|state| match state {

@@ -19,7 +19,7 @@ use crate::report::text::counted;
 use crate::rewrite::blobs;
 use crate::rewrite::extract::{self, Names};
 use crate::rewrite::image_data::{EntryForm, ImageVersion, OutImage, out_image};
-use crate::rewrite::object_file::{ObjectFormat, ObjectOptions, object_file};
+use crate::rewrite::object_file::{ObjectFormat, ObjectOptions, object_file, object_file_of_binary};
 use crate::rewrite::prepare::{Payload, store};
 use crate::rewrite::shared::{Machine, SharedOptions, shared_library};
 use std::path::{Path, PathBuf};
@@ -143,6 +143,8 @@ pub struct OutputForm {
     pub version: Option<ImageVersion>,
     /// The form of entries; none where nobody said.
     pub entries: Option<EntryForm>,
+    /// Whether an object registers one OffloadBinary, as LLVM's own SYCL does, and no descriptor.
+    pub registers_binary: bool,
     /// The level of zstd.
     pub compress: Option<i32>,
     /// The container around a SYCLBIN.
@@ -494,7 +496,11 @@ fn registered(
     if form.emit == Emit::Object {
         let options =
             ObjectOptions { machine: host.machine, format: host.format, version, entries, comments: &comments };
-        return to(reporter, path, &object_file(&out, &options)?, None);
+        let object = match form.registers_binary {
+            true => object_file_of_binary(&blobs::registered_binary(images)?, &options)?,
+            false => object_file(&out, &options)?,
+        };
+        return to(reporter, path, &object, None);
     }
     let soname = path.file_name().map(|name| name.to_string_lossy().into_owned()).filter(|name| name != "-");
     let soname = soname.unwrap_or_else(|| "libsycl-bundle-images.so".to_owned());

@@ -59,7 +59,8 @@ fn result_type(shown: &str) -> usize {
     let (mut name, mut own) = (0usize, 0usize);
     for (at, letter) in shown.char_indices() {
         if at < own {
-            before = Some(letter);
+            // What follows an operator's name compares with nothing: its template arguments, its parameters.
+            before = None;
             continue;
         }
         if !brackets.is_open() {
@@ -222,6 +223,10 @@ mod tests {
         let copy = "std::enable_if<(((1)>(0)))&&(((1)>(0))), bool>::type sycl::handler::copyAccToAccHelper<unsigned char, 1, \
                     (sycl::access::mode)1024>(sycl::accessor<unsigned char, 1>)::{lambda(sycl::id<1>)#1}";
         assert_eq!(family(copy), "sycl::handler::copyAccToAccHelper");
+        // Of llama.cpp.
+        let operator = "void bin_bcast_sycl<&op_repeat(float, float)>::operator()<sycl::detail::half_impl::half, float, float>(\
+                        ggml_tensor const*, sycl::queue*)::{lambda(sycl::nd_item<3>)#1}";
+        assert_eq!(family(operator), "bin_bcast_sycl");
         let wrapped = format!("sycl::detail::RoundedRangeKernel<sycl::item<1, true>, 1, {copy}>");
         assert_eq!(unwrapped(&wrapped, "sycl::detail::RoundedRangeKernel"), Some(copy));
     }

@@ -69,10 +69,31 @@ pub fn syclbin(images: &[Image<'_>], envelope: Envelope, state: State) -> Result
 /// # Errors
 /// `Input` where property sets cannot be written as text, or a string holds a NUL.
 pub fn offload_binary(images: &[Image<'_>], version: Version) -> Result<Vec<u8>> {
-    let strings = images
+    binary_of(images, version, |entries| Ok(entries.join("\n").into_bytes()))
+}
+
+/// Writes the OffloadBinary that LLVM's own SYCL registers: its runtime takes SPIR-V for `spirv64` alone, and symbols as a
+/// table.
+///
+/// # Errors
+/// Those of [`offload_binary()`], and `Input` where names take more than 4 GiB.
+pub fn registered_binary(images: &[Image<'_>]) -> Result<Vec<u8>> {
+    let spirv = |image: &Image<'_>| image.target == "spir64";
+    let images: Vec<Image<'_>> = images
         .iter()
-        .enumerate()
-        .map(|(index, image)| EntryStrings::collect(image).context(|| format!("image {index}")));
+        .map(|image| Image { target: if spirv(image) { "spirv64" } else { image.target }, ..image.clone() })
+        .collect();
+    binary_of(&images, Version::V2, offload_binary::write_symbols)
+}
+
+fn binary_of(
+    images: &[Image<'_>],
+    version: Version,
+    symbols: impl Fn(&[&str]) -> Result<Vec<u8>>,
+) -> Result<Vec<u8>> {
+    let collect = |image: &Image<'_>| EntryStrings::collect(image, symbols(&image.entries)?);
+    let strings =
+        images.iter().enumerate().map(|(index, image)| collect(image).context(|| format!("image {index}")));
     let strings = strings.collect::<Result<Vec<_>>>()?;
     let entries: Vec<Entry<'_>> = images.iter().zip(&strings).map(|(image, strings)| strings.entry(image)).collect();
     offload_binary::write(version, &entries)
@@ -81,27 +102,27 @@ pub fn offload_binary(images: &[Image<'_>], version: Version) -> Result<Vec<u8>>
 /// Strings that an entry borrows.
 struct EntryStrings {
     triple: String,
-    symbols: String,
+    symbols: Vec<u8>,
     properties: String,
 }
 
 impl EntryStrings {
-    fn collect(image: &Image<'_>) -> Result<EntryStrings> {
+    fn collect(image: &Image<'_>, symbols: Vec<u8>) -> Result<EntryStrings> {
         Ok(EntryStrings {
             triple: triple(image.target),
-            symbols: image.entries.join("\n"),
+            symbols,
             properties: property_text::write(&image.properties)?,
         })
     }
 
     fn entry<'e>(&'e self, image: &'e Image<'_>) -> Entry<'e> {
         let arch = Some(image.arch).filter(|arch| !arch.is_empty()).or(image.compile_target()).unwrap_or("generic");
-        let mut strings = vec![("triple", self.triple.as_str()), ("arch", arch)];
+        let mut strings = vec![("triple", self.triple.as_bytes()), ("arch", arch.as_bytes())];
         let optional = [
-            ("compile-opts", image.compile_options),
-            ("link-opts", image.link_options),
-            ("symbols", self.symbols.as_str()),
-            (offload_binary::PROPERTIES, self.properties.as_str()),
+            ("compile-opts", image.compile_options.as_bytes()),
+            ("link-opts", image.link_options.as_bytes()),
+            ("symbols", self.symbols.as_slice()),
+            (offload_binary::PROPERTIES, self.properties.as_bytes()),
         ];
         strings.extend(optional.into_iter().filter(|(_, value)| !value.is_empty()));
         Entry {
@@ -113,7 +134,7 @@ impl EntryStrings {
             },
             offload_kind: kind_number(image.offload_kind),
             flags: 0,
-            strings: strings.into_iter().map(|(key, value)| (key.as_bytes(), value.as_bytes())).collect(),
+            strings: strings.into_iter().map(|(key, value)| (key.as_bytes(), value)).collect(),
             image: image.stored,
             place: Place::default(),
         }

@@ -10,6 +10,7 @@ use super::embed::{self, Addition};
 use super::image_data::{OutImage, with_payload};
 use super::pe;
 use super::prune::{Layout, prune};
+use super::registered;
 use super::specialize::RecordedValues;
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
@@ -74,6 +75,9 @@ pub fn edit_in(
             "no image would be left, and no kernel of the file could be launched",
         )
         .with_remedy("keep some, or `embed` others in their place with --replace"));
+    }
+    if registered::is_registered(&host, &top) {
+        return if add.is_empty() { registered::remove(&host, &top, drop) } else { Err(registered::takes_none()) };
     }
     let mut changed = false;
     let mut lift = |file: &Host<'_>, layer| {

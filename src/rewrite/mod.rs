@@ -16,6 +16,7 @@ pub mod pe;
 pub mod prepare;
 pub(crate) mod property_sets;
 pub(crate) mod prune;
+mod registered;
 pub mod shared;
 pub mod specialize;
 pub mod split;

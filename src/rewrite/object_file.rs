@@ -17,6 +17,9 @@
 //! program that could use them. All symbols but the runtime's two functions are local, so any number of such objects
 //! link together. The same images and options give the same bytes.
 //!
+//! LLVM's own SYCL has no descriptors: [`object_file_of_binary`] writes an object that hands one OffloadBinary, which stands
+//! in `.sycl_fatbin`, to the same functions, by address and size; with the names and the priority of LLVM's wrapper.
+//!
 //! In the machine code, the descriptor's address goes into the first argument's register, and a jump ends in the runtime's function, which
 //! returns to the caller of the constructor. There is no stack frame, so nothing to unwind. Each function is a valid
 //! target of indirect calls where the processor checks them.
@@ -57,6 +60,8 @@ pub struct ObjectOptions<'a> {
 
 /// Priority of the constructors: the highest, before constructors of the program that may submit kernels.
 const PRIORITY: &str = "00001";
+/// Priority of LLVM's constructors: the highest that is not the implementation's own.
+const LLVM_PRIORITY: &str = "00101";
 
 /// Writes an object that registers `images`, in their order. More than 65,535 images take several descriptors.
 ///
@@ -64,26 +69,64 @@ const PRIORITY: &str = "00001";
 /// Errors of [`ImageData::new`]; `Input` for a comment with a NUL byte, and for sizes beyond the format's limits (COFF:
 /// 4 GiB).
 pub fn object_file(images: &[OutImage<'_>], options: &ObjectOptions<'_>) -> Result<Vec<u8>> {
-    if let Some(comment) = options.comments.iter().find(|comment| comment.contains('\0')) {
-        return Err(Error::new(ErrorKind::Usage, format!("the comment {comment:?} contains a NUL byte")));
-    }
     let data = ImageData::new(images, options.version, options.entries)?;
-    let size: u64 = data.payloads.iter().map(|block| block.size).sum();
-    if options.format == ObjectFormat::Coff && size > u64::from(u32::MAX / 2) {
-        return Err(Error::input("the images are too large for one COFF object").with_remedy("write several objects"));
-    }
+    check(options, data.payloads.iter().map(|block| block.size).sum())?;
     let mut file = File::new(options, &data);
     file.fill(&data)?;
-    file.register(&data)?;
+    let descriptors = data.descriptors.iter().enumerate().map(|(index, descriptor)| {
+        let section = file.section_of(descriptor.block)?;
+        // The name of the first descriptor is that of DPC++.
+        let name = format!(".sycl_offloading.descriptor{}", suffix(index));
+        Ok(file.writer.symbol(&name, SymbolKind::Data, section, descriptor.offset, 32))
+    });
+    let descriptors = descriptors.collect::<Result<Vec<SymbolId>>>()?;
+    file.writer.register(&descriptors, None, PRIORITY)?;
+    file.writer.marks(options);
+    file.writer.object.write().map_err(writing)
+}
+
+/// The end of the names for one of several descriptors.
+fn suffix(index: usize) -> String {
+    if index == 0 { String::new() } else { format!(".{index}") }
+}
+
+/// Writes an object that registers one OffloadBinary, as LLVM's own SYCL does. Of `options` those of image structures count
+/// for nothing.
+///
+/// # Errors
+/// `Input` for a comment with a NUL byte, and for sizes beyond the format's limits.
+pub fn object_file_of_binary(binary: &[u8], options: &ObjectOptions<'_>) -> Result<Vec<u8>> {
+    check(options, binary.len() as u64)?;
+    let mut file = Writer::new(options);
+    let section = add(&mut file.object, ".sycl_fatbin", SectionKind::ReadOnlyData);
+    file.object.set_section_data(section, binary, 8);
+    let symbol = file.symbol(".sycl_offloading.binary", SymbolKind::Data, section, 0, binary.len() as u64);
+    file.register(&[symbol], Some(binary.len() as u64), LLVM_PRIORITY)?;
     file.marks(options);
     file.object.write().map_err(writing)
 }
 
-/// Writer of an object file.
-struct File<'a> {
+/// Checks what no object can hold.
+fn check(options: &ObjectOptions<'_>, size: u64) -> Result<()> {
+    if let Some(comment) = options.comments.iter().find(|comment| comment.contains('\0')) {
+        return Err(Error::new(ErrorKind::Usage, format!("the comment {comment:?} contains a NUL byte")));
+    }
+    if options.format == ObjectFormat::Coff && size > u64::from(u32::MAX / 2) {
+        return Err(Error::input("the images are too large for one COFF object").with_remedy("write several objects"));
+    }
+    Ok(())
+}
+
+/// Writer of sections, symbols and machine code.
+struct Writer<'a> {
     object: Object<'a>,
     machine: Machine,
     format: ObjectFormat,
+}
+
+/// Writer of an object file with descriptors.
+struct File<'a> {
+    writer: Writer<'a>,
     constants: SectionId,
     structures: SectionId,
     payloads: Vec<SectionId>,
@@ -93,28 +136,21 @@ struct File<'a> {
 impl<'a> File<'a> {
     /// Creates the sections of the images.
     fn new(options: &ObjectOptions<'_>, data: &ImageData<'a>) -> Self {
-        let format = match options.format {
-            ObjectFormat::Elf => BinaryFormat::Elf,
-            ObjectFormat::Coff => BinaryFormat::Coff,
-        };
-        let architecture = match options.machine {
-            Machine::X86_64 => Architecture::X86_64,
-            Machine::Aarch64 => Architecture::Aarch64,
-        };
-        let mut object = Object::new(format, architecture, Endianness::Little);
+        let mut writer = Writer::new(options);
+        let object = &mut writer.object;
         let (constants, structures) = match options.format {
             ObjectFormat::Elf => (".rodata", ".data.rel.ro"),
             ObjectFormat::Coff => (".rdata", ".rdata"),
         };
-        let constants = add(&mut object, constants, SectionKind::ReadOnlyData);
-        let structures = add(&mut object, structures, SectionKind::ReadOnlyDataWithRel);
+        let constants = add(object, constants, SectionKind::ReadOnlyData);
+        let structures = add(object, structures, SectionKind::ReadOnlyDataWithRel);
         let payloads = data.payloads.iter().map(|block| {
             let name = format!("__CLANG_OFFLOAD_BUNDLE__sycl-{}", block.target);
-            add(&mut object, &name, SectionKind::ReadOnlyData)
+            add(object, &name, SectionKind::ReadOnlyData)
         });
         let payloads = payloads.collect();
-        let tgtimg = add(&mut object, ".tgtimg", SectionKind::Data);
-        File { object, machine: options.machine, format: options.format, constants, structures, payloads, tgtimg }
+        let tgtimg = add(object, ".tgtimg", SectionKind::Data);
+        File { writer, constants, structures, payloads, tgtimg }
     }
 
     fn section_of(&self, block: Block) -> Result<SectionId> {
@@ -128,14 +164,14 @@ impl<'a> File<'a> {
 
     /// Writes the structures that the runtime reads, and `.tgtimg`.
     fn fill(&mut self, data: &ImageData<'a>) -> Result<()> {
-        self.object.set_section_data(self.constants, data.constants.clone(), 8);
+        self.writer.object.set_section_data(self.constants, data.constants.clone(), 8);
         for (block, section) in data.payloads.iter().zip(self.payloads.clone()) {
             let mut bytes = Vec::new();
             for (offset, part) in &block.parts {
                 bytes.resize(usize::try_from(*offset).unwrap_or(usize::MAX), 0);
                 bytes.extend_from_slice(part);
             }
-            self.object.set_section_data(section, bytes, PAYLOAD_ALIGN);
+            self.writer.object.set_section_data(section, bytes, PAYLOAD_ALIGN);
         }
         let words: Vec<u64> = data
             .structures
@@ -146,19 +182,19 @@ impl<'a> File<'a> {
             })
             .collect();
         let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
-        self.object.set_section_data(self.structures, bytes, 16);
+        self.writer.object.set_section_data(self.structures, bytes, 16);
         for (at, word) in (0..).step_by(8).zip(&data.structures) {
             if let Word::Address(location) = word {
                 self.pointer(self.structures, at, *location)?;
             }
         }
         // A linker that drops unreferenced sections would drop `.tgtimg`, so one more word refers to it.
-        let keep = self.object.append_section_data(self.structures, &[0; 8], 8);
+        let keep = self.writer.object.append_section_data(self.structures, &[0; 8], 8);
         let tgtimg = self.tgtimg;
-        let symbol = self.object.section_symbol(tgtimg);
-        self.relocate(self.structures, keep, symbol, 0, pointer(self.machine, self.format))?;
+        let symbol = self.writer.object.section_symbol(tgtimg);
+        self.writer.relocate(self.structures, keep, symbol, 0, self.writer.pointer_kind())?;
         let bytes: Vec<u8> = data.ranges.iter().flat_map(|range| [0, range.size]).flat_map(u64::to_le_bytes).collect();
-        self.object.set_section_data(tgtimg, bytes, 16);
+        self.writer.object.set_section_data(tgtimg, bytes, 16);
         for (at, range) in (0..).step_by(16).zip(&data.ranges) {
             self.pointer(tgtimg, at, range.at)?;
         }
@@ -172,13 +208,41 @@ impl<'a> File<'a> {
         Ok(())
     }
 
-    /// Writes the code for each descriptor, and the tables from which the loader runs it.
-    fn register(&mut self, data: &ImageData<'a>) -> Result<()> {
+    /// Adds a relocation that writes the address of a location to an offset.
+    fn pointer(&mut self, section: SectionId, at: u64, to: Location) -> Result<()> {
+        let target = self.section_of(to.block)?;
+        let symbol = self.writer.object.section_symbol(target);
+        let addend = i64::try_from(to.offset).map_err(|_| Error::input("an offset beyond the address space"))?;
+        self.writer.relocate(section, at, symbol, addend, self.writer.pointer_kind())
+    }
+
+    fn local(&mut self, name: &str, section: SectionId, value: u64, size: u64) -> SymbolId {
+        self.writer.symbol(name, SymbolKind::Data, section, value, size)
+    }
+}
+
+impl Writer<'_> {
+    fn new(options: &ObjectOptions<'_>) -> Self {
+        let format = match options.format {
+            ObjectFormat::Elf => BinaryFormat::Elf,
+            ObjectFormat::Coff => BinaryFormat::Coff,
+        };
+        let architecture = match options.machine {
+            Machine::X86_64 => Architecture::X86_64,
+            Machine::Aarch64 => Architecture::Aarch64,
+        };
+        let object = Object::new(format, architecture, Endianness::Little);
+        Writer { object, machine: options.machine, format: options.format }
+    }
+
+    /// Writes the code that registers what begins at each symbol, and the tables from which the loader runs it. The runtime
+    /// is told a size where there is one.
+    fn register(&mut self, registered: &[SymbolId], size: Option<u64>, priority: &str) -> Result<()> {
         let coff = self.format == ObjectFormat::Coff;
         let text = add(&mut self.object, if coff { ".text" } else { ".text.startup" }, SectionKind::Text);
         let tables = if coff { [".CRT$XCA", ".CRT$XTA"] } else { [".init_array.", ".fini_array."] };
         let kind = if coff { SectionKind::ReadOnlyData } else { SectionKind::Data };
-        let tables = tables.map(|name| add(&mut self.object, &format!("{name}{PRIORITY}"), kind));
+        let tables = tables.map(|name| add(&mut self.object, &format!("{name}{priority}"), kind));
         if !coff {
             for (table, sh_type) in tables.into_iter().zip([elf::SHT_INIT_ARRAY, elf::SHT_FINI_ARRAY]) {
                 let sh_flags = elf::SHF_ALLOC | elf::SHF_WRITE;
@@ -186,26 +250,26 @@ impl<'a> File<'a> {
             }
         }
         let functions = ["__sycl_register_lib", "__sycl_unregister_lib"].map(|name| self.undefined(name));
-        for (index, descriptor) in data.descriptors.iter().enumerate() {
-            // The names for the first descriptor are those of DPC++.
-            let suffix = if index == 0 { String::new() } else { format!(".{index}") };
-            let section = self.section_of(descriptor.block)?;
-            let descriptor =
-                self.local(&format!(".sycl_offloading.descriptor{suffix}"), section, descriptor.offset, 32);
+        for (index, registered) in registered.iter().enumerate() {
             for ((name, function), table) in ["reg", "unreg"].into_iter().zip(functions).zip(tables) {
-                let code = registration_code(self.machine, self.format);
+                let code = registration_code(self.machine, self.format, size);
                 let at = self.object.append_section_data(text, &code.bytes, 16);
                 for fixup in &code.fixups {
-                    let symbol = if fixup.of_descriptor { descriptor } else { function };
+                    let symbol = if fixup.of_data { *registered } else { function };
                     self.relocate(text, at + fixup.offset, symbol, fixup.addend, fixup.flags)?;
                 }
-                let name = format!("sycl.descriptor_{name}{suffix}");
+                let name = format!("sycl.descriptor_{name}{}", suffix(index));
                 let local = self.symbol(&name, SymbolKind::Text, text, at, code.bytes.len() as u64);
                 let slot = self.object.append_section_data(table, &[0; 8], 8);
-                self.relocate(table, slot, local, 0, pointer(self.machine, self.format))?;
+                self.relocate(table, slot, local, 0, self.pointer_kind())?;
             }
         }
         Ok(())
+    }
+
+    /// Returns the relocation of a 64-bit address.
+    fn pointer_kind(&self) -> RelocationFlags {
+        pointer(self.machine, self.format)
     }
 
     /// Writes the sections that describe the whole file to linker and readers.
@@ -232,14 +296,6 @@ impl<'a> File<'a> {
         self.object.set_section_data(comment, lines.collect::<Vec<u8>>(), 1);
     }
 
-    /// Adds a relocation that writes the address of a location to an offset.
-    fn pointer(&mut self, section: SectionId, at: u64, to: Location) -> Result<()> {
-        let target = self.section_of(to.block)?;
-        let symbol = self.object.section_symbol(target);
-        let addend = i64::try_from(to.offset).map_err(|_| Error::input("an offset beyond the address space"))?;
-        self.relocate(section, at, symbol, addend, pointer(self.machine, self.format))
-    }
-
     fn relocate(
         &mut self,
         at: SectionId,
@@ -249,10 +305,6 @@ impl<'a> File<'a> {
         flags: RelocationFlags,
     ) -> Result<()> {
         self.object.add_relocation(at, Relocation { offset, symbol, addend, flags }).map_err(writing)
-    }
-
-    fn local(&mut self, name: &str, section: SectionId, value: u64, size: u64) -> SymbolId {
-        self.symbol(name, SymbolKind::Data, section, value, size)
     }
 
     fn symbol(&mut self, name: &str, kind: SymbolKind, section: SectionId, value: u64, size: u64) -> SymbolId {
@@ -301,51 +353,68 @@ struct Code {
 struct Fixup {
     /// Offset in the function, in bytes.
     offset: u64,
-    /// Whether the target is the descriptor; otherwise it is the runtime's function.
-    of_descriptor: bool,
+    /// Whether the target is what is registered; otherwise it is the runtime's function.
+    of_data: bool,
     addend: i64,
     flags: RelocationFlags,
 }
 
-fn registration_code(machine: Machine, format: ObjectFormat) -> Code {
+fn registration_code(machine: Machine, format: ObjectFormat, size: Option<u64>) -> Code {
     match machine {
-        Machine::X86_64 => x86_64(format),
-        Machine::Aarch64 => aarch64(format),
+        Machine::X86_64 => x86_64(format, size),
+        Machine::Aarch64 => aarch64(format, size),
     }
 }
 
 /// ```text
-/// f3 0f 1e fa             endbr64
-/// 48 8d 3d dd dd dd dd    lea rdi, [rip + descriptor]     Windows: 48 8d 0d, rcx
-/// e9 dd dd dd dd          jmp function
+/// f3 0f 1e fa                      endbr64
+/// 48 8d 3d dd dd dd dd             lea rdi, [rip + data]     Windows: 48 8d 0d, rcx
+/// 48 be ss ss ss ss ss ss ss ss    mov rsi, size             Windows: 48 ba, rdx
+/// e9 dd dd dd dd                   jmp function
 /// ```
 /// Displacements count from the end of their instruction, hence the addend.
-fn x86_64(format: ObjectFormat) -> Code {
-    let register = match format {
-        ObjectFormat::Elf => 0x3d,
-        ObjectFormat::Coff => 0x0d,
+fn x86_64(format: ObjectFormat, size: Option<u64>) -> Code {
+    let (first, second) = match format {
+        ObjectFormat::Elf => (0x3d, 0xbe),
+        ObjectFormat::Coff => (0x0d, 0xba),
     };
-    let mut bytes = vec![0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x8d, register, 0, 0, 0, 0];
-    bytes.extend([0xe9, 0, 0, 0, 0]);
+    let mut bytes = vec![0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x8d, first, 0, 0, 0, 0];
+    if let Some(size) = size {
+        bytes.extend([0x48, second]);
+        bytes.extend(size.to_le_bytes());
+    }
+    bytes.push(0xe9);
+    let jump = bytes.len() as u64;
+    bytes.extend([0; 4]);
     let (data, call) = match format {
         ObjectFormat::Elf => (of_elf(elf::R_X86_64_PC32), of_elf(elf::R_X86_64_PLT32)),
         ObjectFormat::Coff => (of_coff(pe::IMAGE_REL_AMD64_REL32), of_coff(pe::IMAGE_REL_AMD64_REL32)),
     };
     let fixups = vec![
-        Fixup { offset: 7, of_descriptor: true, addend: -4, flags: data },
-        Fixup { offset: 12, of_descriptor: false, addend: -4, flags: call },
+        Fixup { offset: 7, of_data: true, addend: -4, flags: data },
+        Fixup { offset: jump, of_data: false, addend: -4, flags: call },
     ];
     Code { bytes, fixups }
 }
 
 /// ```text
 /// d503245f    bti  c
-/// 90000000    adrp x0, descriptor
-/// 91000000    add  x0, x0, :lo12:descriptor
+/// 90000000    adrp x0, data
+/// 91000000    add  x0, x0, :lo12:data
+/// d2800001    movz x1, size, then movk for 16 bits each
 /// 14000000    b    function
 /// ```
-fn aarch64(format: ObjectFormat) -> Code {
-    let words: [u32; 4] = [0xd503_245f, 0x9000_0000, 0x9100_0000, 0x1400_0000];
+fn aarch64(format: ObjectFormat, size: Option<u64>) -> Code {
+    /// `movz`, and `movk` for each next 16 bits.
+    const MOVES: [u32; 4] = [0xd280_0001, 0xf2a0_0001, 0xf2c0_0001, 0xf2e0_0001];
+    let mut words: Vec<u32> = vec![0xd503_245f, 0x9000_0000, 0x9100_0000];
+    if let Some(size) = size {
+        let parts = size.to_le_bytes();
+        let parts = parts.as_chunks::<2>().0.iter().map(|part| u32::from(u16::from_le_bytes(*part)));
+        words.extend(MOVES.iter().zip(parts).map(|(word, part)| word | part << 5));
+    }
+    let jump = words.len() as u64 * 4;
+    words.push(0x1400_0000);
     let flags = match format {
         ObjectFormat::Elf => {
             [elf::R_AARCH64_ADR_PREL_PG_HI21, elf::R_AARCH64_ADD_ABS_LO12_NC, elf::R_AARCH64_JUMP26].map(of_elf)
@@ -355,9 +424,9 @@ fn aarch64(format: ObjectFormat) -> Code {
                 .map(of_coff)
         }
     };
-    let fixups = [4u64, 8, 12].into_iter().zip(flags).map(|(offset, flags)| Fixup {
+    let fixups = [4, 8, jump].into_iter().zip(flags).map(|(offset, flags)| Fixup {
         offset,
-        of_descriptor: offset != 12,
+        of_data: offset != jump,
         addend: 0,
         flags,
     });

@@ -4,10 +4,12 @@ use serde_json::Value as Json;
 
 use crate::support::built::Recipe;
 use crate::support::folder::{Folder, said};
-use crate::support::host::{self, Fixture, LINUX, load, samples};
+use crate::support::host::{self, Fixture, LINUX, load, out_images, raw_values, samples};
 use crate::support::spirv;
 use sycl_bundle::error::ErrorKind;
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 use sycl_bundle::rewrite::object_file::{ObjectOptions, object_file};
+use sycl_bundle::rewrite::shared::{SharedOptions, shared_library};
 
 /// Facts of the images of a file, in order: digest, target, kernels, options and properties.
 fn facts(folder: &Folder, file: &str) -> Vec<[Json; 5]> {
@@ -349,4 +351,87 @@ fn what_cannot_be_written_is_refused() {
     let comments = ["a\0b"];
     let error = object_file(&out, &ObjectOptions { comments: &comments, ..LINUX }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
+}
+
+#[test]
+fn an_object_registers_one_offload_binary_as_llvm_does() {
+    let folder = Folder::new();
+    folder.put("add_one.spv", spirv::module("add_one"));
+    folder.put("two.spv", spirv::module("halve"));
+    for host in ["x86_64-linux", "aarch64-linux", "x86_64-windows", "aarch64-windows"] {
+        let wrap = ["wrap", "add_one.spv", "two.spv", "--emit", "object", "--registration", "offload-binary"];
+        folder.tool([&wrap[..], &["--host", host, "-o", "out.o"]].concat());
+        let object = folder.read("out.o");
+        let file = object::File::parse(&*object).unwrap();
+        let section = file.section_by_name(".sycl_fatbin").unwrap();
+        let binary = section.data().unwrap();
+        assert_eq!(&binary[..8], [0x10, 0xff, 0x10, 0xad, 2, 0, 0, 0], "{host}");
+        // The code names the size, and nothing but the section and the runtime's functions.
+        let size = (binary.len() as u64).to_le_bytes();
+        let text = file.sections().find(|section| section.name().unwrap().starts_with(".text")).unwrap();
+        let code = text.data().unwrap();
+        match host.starts_with("x86_64") {
+            true => assert_eq!(code.windows(8).filter(|bytes| **bytes == size).count(), 2, "{host}"),
+            false => {
+                let word = 0xd280_0001u32 | u32::from(u16::from_le_bytes([size[0], size[1]])) << 5;
+                assert_eq!(code.chunks(4).filter(|bytes| **bytes == word.to_le_bytes()).count(), 2, "{host}");
+            }
+        }
+        let wanted: Vec<&str> =
+            file.symbols().filter(|symbol| symbol.is_undefined()).map(|symbol| symbol.name().unwrap()).collect();
+        assert_eq!(wanted, ["__sycl_register_lib", "__sycl_unregister_lib"], "{host}");
+        let facts = facts(&folder, "out.o");
+        let told: Vec<_> = facts.iter().map(|[_, target, kernels, ..]| (target.clone(), kernels.clone())).collect();
+        assert_eq!(told, [("spirv64".into(), vec!["add_one"].into()), ("spirv64".into(), vec!["halve"].into())], "{host}");
+    }
+    let wrap = ["wrap", "two.spv", "--emit", "object", "--registration", "offload-binary", "--compress", "-o", "x.o"];
+    let refused = refused(&folder, &wrap);
+    assert!(refused.contains("are of descriptors"), "{refused}");
+}
+
+#[test]
+fn images_leave_an_offload_binary_that_code_registers() {
+    let folder = Folder::new();
+    for name in ["add_one", "halve", "count"] {
+        folder.put(&format!("{name}.spv"), spirv::module(name));
+    }
+    let version = ["--emit", "offload-binary", "--offload-binary-version", "2", "-o", "all.bin"];
+    folder.tool([&["wrap", "add_one.spv", "halve.spv", "count.spv"][..], &version].concat());
+    // A library that calls the runtime, whose only list of images is gone: its payload is what code would register.
+    let payload = host::ImageSpec::new(folder.read("all.bin"));
+    let images = [payload];
+    let raw = raw_values(&images);
+    let mut library = shared_library(&out_images(&images, &raw), &SharedOptions::new("lib.so")).unwrap();
+    let list = {
+        let host = sycl_bundle::container::Host::read(&library).unwrap();
+        let bundle = sycl_bundle::bundle::Bundle::read(&host).unwrap();
+        let tgtimg = host.section(".tgtimg").unwrap();
+        let descriptor = host.addresses.file_offset(bundle.descriptors[0].address).unwrap();
+        [(descriptor, 32), (tgtimg.offset, tgtimg.data.len())]
+    };
+    for (at, len) in list {
+        library[usize::try_from(at).unwrap()..][..len].fill(0);
+    }
+    folder.put("lib.so", library.clone());
+    let before = facts(&folder, "lib.so");
+    assert_eq!(before.len(), 3);
+    folder.tool(["prune", "lib.so", "--kernel", "halve", "--lose-kernels", "-o", "less.so"]);
+    let pruned = folder.read("less.so");
+    assert_eq!(facts(&folder, "less.so"), [before[0].clone(), before[2].clone()]);
+    assert_eq!(pruned.len(), library.len());
+    assert!(!pruned.windows(spirv::module("halve").len()).any(|bytes| *bytes == spirv::module("halve")), "it is still there");
+    let binary = |file: &[u8]| file.windows(4).position(|bytes| *bytes == [0x10, 0xff, 0x10, 0xad]).unwrap();
+    assert_eq!(binary(&pruned), binary(&library));
+    let size = binary(&library) + 8;
+    assert_eq!(pruned[size..size + 8], library[size..size + 8], "the code states it");
+    let refused = refused(&folder, &["embed", "lib.so", "halve.spv", "-o", "more.so"]);
+    assert!(refused.contains("no image can be added"), "{refused}");
+}
+
+/// What `sycl-bundle` says as it ends with an error.
+fn refused(folder: &Folder, arguments: &[&str]) -> String {
+    let mut tool = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    let output = tool.current_dir(folder.path()).args(arguments).output().unwrap();
+    assert!(!output.status.success(), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
 }

@@ -20,6 +20,7 @@ mod write;
 
 use super::image_data::OutImage;
 use super::specialize::RecordedValues;
+use super::registered;
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
 use crate::bundle::image::{Image, Origin};
@@ -95,6 +96,9 @@ pub(super) fn embed_replacing(
     let elf = host.elf.as_ref().ok_or_else(|| {
         Error::input("only a linked ELF file has a list of images of its own").with_remedy("use --emit shared or table")
     })?;
+    if registered::is_registered(host, bundle) && !additions.is_empty() {
+        return Err(registered::takes_none());
+    }
     let (shared, own): (Vec<Addition<'_>>, Vec<Addition<'_>>) =
         additions.iter().partition(|addition| !addition.has_own_sets());
     let values = arrays::ChangedProperties::collect(&own);

@@ -150,7 +150,7 @@ fn no_list(index: usize) -> Error {
 }
 
 /// Reads the result back and checks that it has exactly the images that stay, unchanged and in order.
-fn verify(out: &[u8], before: &Bundle<'_>, drop: &HashSet<usize>) -> Result<()> {
+pub(super) fn verify(out: &[u8], before: &Bundle<'_>, drop: &HashSet<usize>) -> Result<()> {
     let stay: Vec<&Image<'_>> = before.images.iter().filter(|image| !drop.contains(&image.index)).collect();
     let host = Host::read(out)?;
     let after = match Bundle::read(&host) {
