@@ -149,7 +149,8 @@ impl EmitArgs {
     pub fn form(&self, emit: Emit, path: &Path) -> Result<OutputForm> {
         let binary = self.registration == Some(Registration::OffloadBinary);
         if binary && (self.descriptor_version.is_some() || self.entries.is_some() || self.compress) {
-            let message = "--descriptor-version, --entries and --compress are of descriptors, and an OffloadBinary has none";
+            let message =
+                "--descriptor-version, --entries and --compress are of descriptors, and an OffloadBinary has none";
             return Err(usage(message, "leave them away"));
         }
         let registers = emit.registers();

@@ -86,14 +86,9 @@ pub fn registered_binary(images: &[Image<'_>]) -> Result<Vec<u8>> {
     binary_of(&images, Version::V2, offload_binary::write_symbols)
 }
 
-fn binary_of(
-    images: &[Image<'_>],
-    version: Version,
-    symbols: impl Fn(&[&str]) -> Result<Vec<u8>>,
-) -> Result<Vec<u8>> {
+fn binary_of(images: &[Image<'_>], version: Version, symbols: impl Fn(&[&str]) -> Result<Vec<u8>>) -> Result<Vec<u8>> {
     let collect = |image: &Image<'_>| EntryStrings::collect(image, symbols(&image.entries)?);
-    let strings =
-        images.iter().enumerate().map(|(index, image)| collect(image).context(|| format!("image {index}")));
+    let strings = images.iter().enumerate().map(|(index, image)| collect(image).context(|| format!("image {index}")));
     let strings = strings.collect::<Result<Vec<_>>>()?;
     let entries: Vec<Entry<'_>> = images.iter().zip(&strings).map(|(image, strings)| strings.entry(image)).collect();
     offload_binary::write(version, &entries)
@@ -108,11 +103,7 @@ struct EntryStrings {
 
 impl EntryStrings {
     fn collect(image: &Image<'_>, symbols: Vec<u8>) -> Result<EntryStrings> {
-        Ok(EntryStrings {
-            triple: triple(image.target),
-            symbols,
-            properties: property_text::write(&image.properties)?,
-        })
+        Ok(EntryStrings { triple: triple(image.target), symbols, properties: property_text::write(&image.properties)? })
     }
 
     fn entry<'e>(&'e self, image: &'e Image<'_>) -> Entry<'e> {

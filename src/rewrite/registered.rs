@@ -61,7 +61,8 @@ pub(super) fn remove(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>
         new.resize(blob.len().max(new.len()), 0);
         let at = usize::try_from(offset).unwrap_or(usize::MAX);
         // The size that its header states is the one that the code states.
-        if new.len() > blob.len() || !bytes::put_u64(&mut new, 8, blob.len() as u64) || !bytes::put(&mut out, at, &new) {
+        if new.len() > blob.len() || !bytes::put_u64(&mut new, 8, blob.len() as u64) || !bytes::put(&mut out, at, &new)
+        {
             return Err(Error::at(offset, "the images that stay have no room here"));
         }
     }

@@ -6,8 +6,8 @@ use crate::support::built::Recipe;
 use crate::support::folder::{Folder, said};
 use crate::support::host::{self, Fixture, LINUX, load, out_images, raw_values, samples};
 use crate::support::spirv;
-use sycl_bundle::error::ErrorKind;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
+use sycl_bundle::error::ErrorKind;
 use sycl_bundle::rewrite::object_file::{ObjectOptions, object_file};
 use sycl_bundle::rewrite::shared::{SharedOptions, shared_library};
 
@@ -382,7 +382,11 @@ fn an_object_registers_one_offload_binary_as_llvm_does() {
         assert_eq!(wanted, ["__sycl_register_lib", "__sycl_unregister_lib"], "{host}");
         let facts = facts(&folder, "out.o");
         let told: Vec<_> = facts.iter().map(|[_, target, kernels, ..]| (target.clone(), kernels.clone())).collect();
-        assert_eq!(told, [("spirv64".into(), vec!["add_one"].into()), ("spirv64".into(), vec!["halve"].into())], "{host}");
+        assert_eq!(
+            told,
+            [("spirv64".into(), vec!["add_one"].into()), ("spirv64".into(), vec!["halve"].into())],
+            "{host}"
+        );
     }
     let wrap = ["wrap", "two.spv", "--emit", "object", "--registration", "offload-binary", "--compress", "-o", "x.o"];
     let refused = refused(&folder, &wrap);
@@ -419,7 +423,10 @@ fn images_leave_an_offload_binary_that_code_registers() {
     let pruned = folder.read("less.so");
     assert_eq!(facts(&folder, "less.so"), [before[0].clone(), before[2].clone()]);
     assert_eq!(pruned.len(), library.len());
-    assert!(!pruned.windows(spirv::module("halve").len()).any(|bytes| *bytes == spirv::module("halve")), "it is still there");
+    assert!(
+        !pruned.windows(spirv::module("halve").len()).any(|bytes| *bytes == spirv::module("halve")),
+        "it is still there"
+    );
     let binary = |file: &[u8]| file.windows(4).position(|bytes| *bytes == [0x10, 0xff, 0x10, 0xad]).unwrap();
     assert_eq!(binary(&pruned), binary(&library));
     let size = binary(&library) + 8;

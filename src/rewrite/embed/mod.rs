@@ -19,8 +19,8 @@ pub(in crate::rewrite) mod standalone;
 mod write;
 
 use super::image_data::OutImage;
-use super::specialize::RecordedValues;
 use super::registered;
+use super::specialize::RecordedValues;
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
 use crate::bundle::image::{Image, Origin};
