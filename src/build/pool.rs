@@ -13,7 +13,8 @@ use super::{Artifact, Engine, Event, Failure, FailureCause, Job, Open, Outcome, 
 use crate::bundle::format::Format;
 use crate::container::Place;
 use crate::error::{Error, ErrorKind, Result};
-use crate::native::Native;
+use crate::native::{Native, zebin};
+use crate::spirv::Module;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -376,7 +377,18 @@ impl Job<'_> {
         if self.kernels.is_empty() {
             return None;
         }
-        flaw(binary, &self.kernels)
+        flaw(binary, &self.kernels).or_else(|| self.unresolved(binary))
+    }
+
+    /// Tells of an import that is open in native code, which a driver refuses then.
+    fn unresolved(&self, binary: &[u8]) -> Option<String> {
+        if Format::sniff(binary) != Format::Zebin {
+            return None;
+        }
+        let open = zebin::undefined(binary);
+        let imports = if open.is_empty() { return None } else { Module::parse(&self.il).ok()?.imports };
+        let name = open.into_iter().find(|name| imports.iter().any(|import| import == name))?;
+        Some(format!("the code calls {name}, which neither the compiler nor an image of the file defines"))
     }
 }
 

@@ -17,6 +17,17 @@ pub fn of_ray_tracing(symbol: &str) -> bool {
         || ["intel_is_traversal_done", "intel_has_committed_hit"].contains(&symbol)
 }
 
+/// Whether a symbol is one of the functions by which code reaches instructions of Intel's GPUs past SPIR-V (`IGCBiF` of Intel's
+/// graphics compiler declares them, CUTLASS for SYCL calls them); no other compiler has them.
+pub fn of_intel_gpus(symbol: &str) -> bool {
+    symbol.starts_with("__builtin_IB_")
+}
+
+/// Whether one of these functions loads, stores or prefetches blocks of two dimensions.
+pub fn of_block_loads(symbol: &str) -> bool {
+    of_intel_gpus(symbol) && (symbol.contains("Block2D") || symbol.contains("block_read_") && symbol.contains("flat"))
+}
+
 /// Whether DPC++ would list a symbol that a module imports in "SYCL/imported symbols": intrinsics and names that begin with
 /// two underscores, also those of mangled ones, are left out (`canBeImportedFunction` in DPC++
 /// `llvm/lib/SYCLPostLink/ModuleSplitter.cpp`), as are functions that are not `SYCL_EXTERNAL`, such as those of OpenCL C.
@@ -233,6 +244,8 @@ mod tests {
             assert!(can_be_imported(other), "{other}");
         }
         assert!(of_ray_tracing("intel_get_hit_distance") && !of_ray_tracing("intel_sub_group_shuffle"));
+        let load = "__builtin_IB_subgroup_createBlock2DAddressPayload";
+        assert!(of_block_loads(load) && of_intel_gpus("__builtin_IB_sqrt") && !of_block_loads("__builtin_IB_sqrt"));
         assert!(of_the_device("_Z21__spirv_AtomicFMinEXTPU3AS1fiif") && !of_the_device("_Z3farf"));
     }
 }

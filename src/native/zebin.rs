@@ -117,6 +117,13 @@ pub(crate) fn ip_version(data: &[u8]) -> Option<u32> {
     bytes::u32_at(notes.find(|note| note.kind == PRODUCT_CONFIG)?.data, 0)
 }
 
+/// Returns the functions that code calls and does not have. What the driver fills in has names of the compiler's own.
+pub(crate) fn undefined(data: &[u8]) -> Vec<&str> {
+    let symbols = DeviceElf::parse(data).and_then(|elf| elf.symbols()).unwrap_or_default();
+    let open = symbols.into_iter().filter(|symbol| symbol.section == 0 && !symbol.name.is_empty());
+    open.map(|symbol| symbol.name).filter(|name| !name.starts_with("__INTEL_")).collect()
+}
+
 #[cold]
 fn shifted(error: Error, by: u64) -> Error {
     let offset = error.offset().unwrap_or(0).saturating_add(by);

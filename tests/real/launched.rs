@@ -35,7 +35,7 @@ for kind in ('f4', 'f8') if queue.sycl_device.has_aspect_fp64 else ('f4',):
 /// A program of the installation on a simulated GPU.
 fn on(gpu: &str, program: &Path) -> Command {
     let own = [world().root().join("venv/lib"), world().site_packages().join("dpctl")];
-    intel().runtime(&Simulation::find(gpu, target_table()).unwrap(), program, &own)
+    intel().runtime_on(&Simulation::find(gpu, target_table()).unwrap(), program, &own)
 }
 
 fn python(gpu: &str) -> Command {

@@ -7,9 +7,27 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::support::spirv;
 use crate::tool::{images_of, inspect, tool};
 use crate::unstable::intel;
 use crate::world::{WINDOW, succeed, world};
+
+/// The newest compiles calls of functions that nobody defines; drivers refuse the code then.
+#[test]
+fn code_with_open_calls_is_not_delivered() {
+    let text = include_str!("../../fixtures/spirv/calls_import.spvasm");
+    let folder = tempfile::tempdir().unwrap();
+    // As older compilers leave calls of their device library: no property set lists them.
+    let text = text.replace("\"imported\"", "\"__devicelib_ConvertFToBF16INTEL\"");
+    std::fs::write(folder.path().join("m.spv"), spirv::assemble(&text).unwrap()).unwrap();
+    std::fs::write(folder.path().join("m.sym"), "calls_import\n").unwrap();
+    let mut build = tool();
+    build.current_dir(folder.path()).args(["build", "m.spv", "-t", "pvc", "--no-cache", "-o", "m.table", "--ocloc"]);
+    let done = build.arg(intel().program("ocloc")).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(4), "{said}");
+    assert!(said.contains("the code calls __devicelib_ConvertFToBF16INTEL"), "{said}");
+}
 
 /// Builds dpnp's window library for a GPU; gives what `inspect` says of the result's native images.
 fn built(ocloc: &Path, target: &str) -> Vec<Value> {

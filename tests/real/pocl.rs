@@ -1,12 +1,26 @@
 //! What does the tool make of a machine with PoCL, alone and beside Intel's CPU driver?
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::tool::{images_of, inspect, tool};
+use crate::tool::{build, images_of, inspect, tool};
+use crate::trace::Trace;
 use crate::unstable::pocl;
-use crate::world::{WINDOW, succeed, world};
+use crate::world::{WINDOW, succeed, tail, world};
+
+/// Asks for one window of a library, which is not dpnp's own, and compares it with NumPy's.
+const HANNING: &str = "\
+import importlib.util, sys, dpctl, dpnp.tensor, numpy
+spec = importlib.util.spec_from_file_location('_window_impl', sys.argv[1])
+windows = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(windows)
+queue = dpctl.SyclQueue('opencl:cpu')
+array = dpnp.tensor.empty(33, dtype='f8', sycl_queue=queue)
+windows._hanning(queue, array)[1].wait()
+numpy.testing.assert_allclose(dpnp.tensor.asnumpy(array), numpy.hanning(33), rtol=1e-6, atol=1e-7)
+";
 
 fn json(command: &mut Command) -> Value {
     serde_json::from_slice(&succeed(command.args(["--format", "json"])).stdout).unwrap()
@@ -84,4 +98,37 @@ fn of_both_drivers_a_cpu_is_the_one_that_can() {
         succeed(&mut build);
         assert_eq!(images_of(&inspect(&output), "spir64_x86_64")[0]["format"], "elf", "{arguments:?}");
     }
+}
+
+/// Runs the window by the runtime on PoCL alone: whether the numbers are right, what the programs came from, what was said.
+fn ran(library: &Path, cache: &Path) -> (bool, Trace, String) {
+    let own = [world().root().join("venv/lib"), world().site_packages().join("dpctl")];
+    let mut python = pocl().runtime("opencl:cpu", &world().root().join("venv/bin/python"), &own);
+    python.args(["-c", HANNING]).arg(library).env("SYCL_UR_TRACE", "2").env("POCL_CACHE_DIR", cache);
+    let done = python.output().unwrap();
+    let text = [done.stdout, done.stderr].concat();
+    (done.status.success(), Trace::read(&String::from_utf8_lossy(&text)), tail(&text))
+}
+
+#[test]
+fn the_runtime_takes_from_pocl_what_was_built_for_it_and_refuses_intels() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = |name: &str| folder.path().join(name);
+    let (able, trace, said) = ran(&world().window(), folder.path());
+    assert!(able && trace.il_programs == 1 && trace.binary_programs == 0, "{trace:?}: {said}");
+
+    let selected = ["--kernel", "*HanningFunctor<double>*"];
+    let mut own = pocl().tool();
+    own.arg("build").arg(world().window()).args(["--device", "pocl", "-o"]).arg(library("pocl.so")).args(selected);
+    succeed(&mut own);
+    let (able, trace, said) = ran(&library("pocl.so"), folder.path());
+    assert!(able && trace.il_programs == 0 && trace.binary_programs == 1, "{trace:?}: {said}");
+
+    build(&world().window(), &library("intel.so"), &selected);
+    let (able, trace, said) = ran(&library("intel.so"), folder.path());
+    assert!(!able && trace.from_il.is_empty() && said.contains("UR_RESULT_ERROR_INVALID_BINARY"), "{trace:?}: {said}");
+    let mut explain = tool();
+    explain.arg("explain").arg(library("intel.so")).args(["--message", "UR_RESULT_ERROR_INVALID_BINARY"]);
+    let told = explain.output().unwrap();
+    assert!(String::from_utf8_lossy(&told.stdout).contains("PoCL"), "{}", String::from_utf8_lossy(&told.stdout));
 }

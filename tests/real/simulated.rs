@@ -3,10 +3,12 @@
 //! The driver of Debian unstable (`unstable.sh`) pretends to be each GPU in turn, as `--device sim:GPU` has it.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
 
+use crate::compiler::{Compiled, optimised_of};
 use crate::tool::tool;
 use crate::unstable::intel;
 use crate::world::{succeed, world};
@@ -160,4 +162,46 @@ fn drivers_take_the_native_code_that_coverage_says() {
             assert_eq!(answers["work_group_size"].is_u64(), covered, "{code} on {gpu}: {answers}");
         }
     }
+}
+
+/// Local, private and spill memory and the size of sub-groups, as the code says and as the driver that loaded it says.
+#[test]
+fn resources_of_native_code_are_those_that_the_driver_tells() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiled = optimised_of("", |name| ["double_local", "double_private", "barrier"].contains(&name));
+    let mut inputs: Vec<PathBuf> = compiled.iter().map(Compiled::table).collect();
+    inputs.push(world().window());
+    let (mut asked, mut local) = (0, 0);
+    for (gpu, target) in [("pvc", "intel_gpu_pvc"), ("bmg-g21", "intel_gpu_bmg_g21"), ("dg1", "intel_gpu_dg1")] {
+        for input in &inputs {
+            let native = folder.path().join("native.table");
+            let mut build = tool();
+            build.arg("build").arg(input).args(["-t", target, "--no-cache", "--emit", "table", "-o"]).arg(&native);
+            succeed(build.arg("--ocloc").arg(intel().program("ocloc")));
+            let mut ask = intel().tool();
+            ask.arg("kernels").arg(&native).args(["--where", &format!("compile_target = '{target}'"), "--device"]);
+            let Ok(report) = serde_json::from_slice::<Value>(
+                &ask.args([&format!("sim:{gpu}"), "--format", "json"]).output().unwrap().stdout,
+            ) else {
+                // Nothing of it runs there.
+                assert_eq!(gpu, "dg1");
+                continue;
+            };
+            for kernel in report["kernels"].as_array().unwrap() {
+                let (code, driver) = (&kernel["native"][0], kernel["devices"].as_object().unwrap().values().next());
+                for (of_code, of_driver) in [
+                    ("local", "local_mem_size"),
+                    ("private", "private_mem_size"),
+                    ("spill", "spill"),
+                    ("simd", "max_sub_group_size"),
+                ] {
+                    assert!(code[of_code].is_u64(), "{gpu}: {code}");
+                    assert_eq!(Some(&code[of_code]), driver.map(|told| &told[of_driver]), "{gpu}, {of_code}: {kernel}");
+                }
+                asked += 1;
+                local += usize::from(code["local"].as_u64() > Some(0));
+            }
+        }
+    }
+    assert!(asked > 50 && local >= 2, "{asked} asked, {local} with local memory");
 }

@@ -76,18 +76,25 @@ impl Unstable {
         tool
     }
 
-    /// A program with the installation's runtime and libraries of these folders, on a GPU that this driver simulates. The
-    /// loader of these packages runs it, so it may not start others.
-    pub fn runtime(&self, gpu: &Simulation, program: &Path, folders: &[PathBuf]) -> Command {
+    /// A program with the installation's runtime and libraries of these folders, on a GPU that this driver simulates.
+    pub fn runtime_on(&self, gpu: &Simulation, program: &Path, folders: &[PathBuf]) -> Command {
+        let mut command = self.runtime("opencl:gpu", program, folders);
+        command.envs(gpu.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// A program with the installation's runtime and libraries of these folders, on this driver's devices. The loader of these
+    /// packages runs it, so it may not start others.
+    pub fn runtime(&self, selector: &str, program: &Path, folders: &[PathBuf]) -> Command {
         let libraries = self.libraries();
         let mut command = world().command(libraries.join("ld-linux-x86-64.so.2"));
         let all = [&[libraries], folders].concat();
         command.arg("--library-path").arg(std::env::join_paths(all).unwrap()).arg(program);
         command
             .env("OCL_ICD_VENDORS", &self.icd)
-            .env("ONEAPI_DEVICE_SELECTOR", "opencl:gpu")
+            .env("ONEAPI_DEVICE_SELECTOR", selector)
+            .env("POCL_PATH_LLVM_SPIRV", self.program("llvm-spirv"))
             .env_remove("LD_LIBRARY_PATH");
-        command.envs(gpu.environment.iter().map(|(name, value)| (name, value)));
         command
     }
 }

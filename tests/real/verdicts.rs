@@ -75,7 +75,7 @@ fn answered(judge: &Path, library: &Path, target: &str) -> BTreeMap<String, Stri
             command.env("LD_LIBRARY_PATH", std::env::join_paths(own).unwrap());
             command
         }
-        _ => intel().runtime(&Simulation::find(target, target_table()).unwrap(), &python, &own),
+        _ => intel().runtime_on(&Simulation::find(target, target_table()).unwrap(), &python, &own),
     };
     let lines = ask(&mut command, judge, library, "runtime_verdicts");
     lines.lines().filter_map(|line| line.split_once('\t')).map(|(digits, name)| (name.into(), digits.into())).collect()

@@ -149,3 +149,25 @@ fn all_verbs_agree_on_every_fixture() {
     }
     assert!(count > 20, "{count}");
 }
+
+/// A module that calls a function by which code reaches instructions of Intel's GPUs past SPIR-V, listed by its entry alone.
+#[test]
+fn functions_of_intels_compiler_run_where_it_has_the_instruction() {
+    let text = include_str!("../../fixtures/spirv/calls_import.spvasm");
+    let targets = ["intel_gpu_pvc", "intel_gpu_bmg_g21", "intel_gpu_acm_g10", "intel_gpu_dg1", "spir64_x86_64"];
+    let (yes, no, open) = ("compatible", "incompatible", "unknown");
+    for (function, verdicts) in [
+        ("__builtin_IB_subgroup_createBlock2DAddressPayload", [yes, yes, no, no, no]),
+        ("__builtin_IB_newest", [open, open, open, open, no]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let module = spirv::assemble(&text.replace("\"imported\"", &format!("\"{function}\""))).unwrap();
+        std::fs::write(folder.path().join("m.spv"), module).unwrap();
+        std::fs::write(folder.path().join("m.sym"), "calls_import\n").unwrap();
+        let document = run(folder.path(), &["check", "m.spv", "-t", &targets.join(","), "--format", "json"]);
+        for (target, verdict) in targets.iter().zip(verdicts) {
+            let told = list(&document["targets"]).iter().find(|told| told["target"] == *target).unwrap();
+            assert_eq!(told["verdict"], verdict, "{function} on {target}: {told}");
+        }
+    }
+}

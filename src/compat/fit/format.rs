@@ -6,7 +6,7 @@
 use super::{Fit, Subject};
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
-use crate::compat::built_in::of_ray_tracing;
+use crate::compat::built_in::{of_block_loads, of_intel_gpus, of_ray_tracing};
 use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
 use crate::compat::native;
@@ -147,6 +147,7 @@ pub fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
         );
         fit.gap(RuleId::UnlistedImports, message);
     }
+    intel_gpu_functions(image, subject.target, fit);
     if let Some(names) = named(&missing) {
         let message = format!(
             "The module imports {names}, which the image does not list, so that the runtime links nothing to it."
@@ -159,6 +160,33 @@ pub fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
     } else {
         let message = format!("Cannot resolve external symbols, linking is unsupported for the backend: {names}.");
         fit.reason(RuleId::Imports, message);
+    }
+}
+
+/// Checks calls of functions that Intel's compiler for GPUs makes instructions of. GPUs that load blocks of two dimensions are
+/// those for which ocloc 26.27 builds such code.
+fn intel_gpu_functions(image: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
+    let imports = image.module.iter().flat_map(|module| &module.imports).filter(|symbol| of_intel_gpus(symbol));
+    let (loads, others): (Vec<String>, Vec<String>) = imports.cloned().partition(|symbol| of_block_loads(symbol));
+    let name = &target.name;
+    let reason = |names: String| format!("The module calls {names}, which only Intel's compiler for GPUs has.");
+    if target.ip_versions.is_empty() {
+        if let Some(names) = named(&[loads, others].concat()) {
+            fit.reason(RuleId::Capability, reason(names));
+        }
+        return;
+    }
+    let has_loads = target.ip_versions.iter().any(|ip| ip.architecture >= 20 || (ip.architecture, ip.release) == (12, 60));
+    if let Some(names) = named(&loads).filter(|_| !has_loads) {
+        let message = format!("The module calls {names}, for GPUs that load blocks of two dimensions; {name} is none.");
+        fit.reason(RuleId::Capability, message);
+    }
+    if let Some(names) = named(&others) {
+        let message = format!(
+            "The module calls {names}, which Intel's compiler has for GPUs with such an instruction; whether {name} is one \
+             is not known."
+        );
+        fit.gap(RuleId::Capability, message);
     }
 }
 
