@@ -176,7 +176,8 @@ fn intel_gpu_functions(image: &Examined<'_, '_>, target: &Target, fit: &mut Fit)
         }
         return;
     }
-    let has_loads = target.ip_versions.iter().any(|ip| ip.architecture >= 20 || (ip.architecture, ip.release) == (12, 60));
+    let has_loads =
+        target.ip_versions.iter().any(|ip| ip.architecture >= 20 || (ip.architecture, ip.release) == (12, 60));
     if let Some(names) = named(&loads).filter(|_| !has_loads) {
         let message = format!("The module calls {names}, for GPUs that load blocks of two dimensions; {name} is none.");
         fit.reason(RuleId::Capability, message);
