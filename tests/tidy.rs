@@ -44,6 +44,7 @@ const HOMES: &[(&str, &[&str])] = &[
         "tempfile",
         &[
             "src/cli/",
+            "src/files/split.rs",
             "src/files/write.rs",
             "src/files/input.rs",
             "src/build/cache.rs",

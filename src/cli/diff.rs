@@ -127,7 +127,10 @@ impl Args {
         let (Some(old), Some(new)) = (&self.old, &self.new) else {
             return Err(Error::new(ErrorKind::Usage, "two builds are compared"));
         };
-        self.html.as_deref().map(|html| super::page::check(html, [old.as_path(), new.as_path()])).transpose()?;
+        self.html
+            .as_deref()
+            .map(|html| super::inspect::check_page(html, [old.as_path(), new.as_path()]))
+            .transpose()?;
         let ignored: Vec<What> = self.ignore.iter().map(|name| what(*name)).collect();
         let mut budgets = self.budgets()?;
         budgets.total = budgets.total.filter(|_| !ignored.contains(&What::Bytes));
@@ -148,7 +151,7 @@ impl Args {
         let all = Report::new(old, new, &ignored, &budgets);
         out.put(self.format, &report::Comparison { report: &all, all: self.all })?;
         if let Some(path) = &self.html {
-            super::page::write(global, path, &page::builds(&all, global.names())?)?;
+            super::inspect::write_page(global, path, &page::builds(&all, global.names())?)?;
         }
         let fails = self.exit_code && all.differs() || !all.breaches.is_empty();
         Ok(match (first == Exit::Input || second == Exit::Input, fails) {

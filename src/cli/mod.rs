@@ -28,7 +28,6 @@ mod link;
 mod live;
 mod man;
 mod output;
-mod page;
 mod plan;
 mod policy_file;
 pub mod process;

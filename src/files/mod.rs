@@ -19,6 +19,7 @@ pub mod linked;
 pub mod package;
 pub mod page;
 pub mod sources;
+pub mod split;
 pub mod table;
 pub mod write;
 

@@ -3,6 +3,9 @@
 //! Each form of the answer is a file of this folder.
 //!
 //! Targets that a policy asks about the same kernels share these; there are few such sets.
+//!
+//! What is written is cut into shares, each some kernels of a file on a target; shares become text in parallel and are
+//! written in order. What is the same on every target, as a kernel's name, is made once.
 
 pub mod baseline;
 pub mod findings;
@@ -11,29 +14,28 @@ mod json;
 mod junit;
 pub mod links;
 mod sarif;
-mod stream;
 mod table;
 
 use super::check::Verdict;
 use super::document::{Document, Form, Sink};
 use super::json::FileProblem;
-use super::text::Shown;
-use super::text::counted;
+use super::text::{Shown, counted};
 use crate::compat::aspects::Evidence;
 use crate::compat::finding::{self, Judge};
 use crate::compat::gate::fingerprint;
-use crate::compat::gate::judgement::Proofs;
-use crate::compat::gate::judgement::{Found, Grouping, Item, Judgement, Kernels};
+use crate::compat::gate::judgement::{Found, Grouping, Item, Judgement, Kernels, Proofs};
 use crate::compat::offers::Provider;
 use crate::error::Result;
 use crate::native::Coverage;
-use std::collections::HashMap;
-use std::sync::Arc;
-
+use crate::report::json::stream::stream;
 pub use github::{github, markdown};
 pub use json::{json, jsonl};
 pub use junit::junit;
 pub use sarif::sarif;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 pub use table::{EXAMPLES, SOME, matrix, providers, table};
 
 /// The findings in a file, for one target.
@@ -430,9 +432,6 @@ fn rows_of_file<'r>(files: impl Iterator<Item = Option<&'r FileFindings>>) -> Op
     Some(FileRows { file, rows, targets })
 }
 
-#[cfg(test)]
-mod tests;
-
 /// Kernels judged for targets, with all that is told beside.
 pub struct Judged {
     /// The targets with their findings.
@@ -468,5 +467,356 @@ impl Document for Judged {
                 out.show(&providers(others, names))
             }
         }
+    }
+}
+
+/// Kernels of a share.
+const KERNELS: usize = 16;
+
+/// Some kernels of a file on a target.
+struct Share<'r> {
+    /// The target.
+    pub target: &'r TargetFindings,
+    /// The target's place.
+    pub nth: usize,
+    /// The file, none for a target without any.
+    pub of: Option<&'r FileFindings>,
+    /// The file's place among those of the target.
+    pub file: usize,
+    /// The places of the kernels.
+    pub kernels: Range<usize>,
+    /// Whether the target begins here.
+    pub opens: bool,
+    /// Whether the target ends here.
+    pub closes: bool,
+    /// The first kernel of the target that anything is found of: file and place.
+    first: Option<(usize, usize)>,
+}
+
+impl<'r> Share<'r> {
+    /// The findings, each with its kernel's place and whether it is the target's first.
+    pub fn findings(&self) -> impl Iterator<Item = (usize, bool, Finding<'r>)> {
+        let of_kernel = |of: &'r FileFindings, kernel: usize| {
+            let first = self.first == Some((self.file, kernel));
+            let all = of.judged.findings_of(kernel).enumerate();
+            all.map(move |(nth, found)| (kernel, first && nth == 0, Finding { of, found }))
+        };
+        let kernels = self.kernels.clone();
+        self.of.into_iter().flat_map(move |of| kernels.clone().flat_map(move |kernel| of_kernel(of, kernel)))
+    }
+}
+
+/// Writes what `put` makes of each share, in order.
+///
+/// # Errors
+/// What `write` returns.
+fn each_share<'r>(
+    targets: &'r [TargetFindings],
+    put: impl Fn(&mut String, &Share<'r>) + Sync,
+    write: impl FnMut(&str) -> Result<()>,
+) -> Result<()> {
+    let mut shares: Vec<Share<'r>> = Vec::new();
+    for (nth, target) in targets.iter().enumerate() {
+        let begin = shares.len();
+        let files = target.files.iter().enumerate();
+        let of_file = |(file, of): (usize, &FileFindings)| {
+            let kernels = of.judged.groups().filter_map(|(kernels, _)| kernels.first().copied());
+            kernels.min().map(|kernel| (file, kernel))
+        };
+        let first = files.clone().find_map(of_file);
+        let share = |of, file, kernels| Share { target, nth, of, file, kernels, opens: false, closes: false, first };
+        for (file, of) in files {
+            let count = of.judged.kernels.len();
+            let cuts = (0..count).step_by(KERNELS);
+            shares.extend(cuts.map(|at| share(Some(of), file, at..at.saturating_add(KERNELS).min(count))));
+        }
+        if shares.len() == begin {
+            shares.push(share(None, 0, 0..0));
+        }
+        shares.get_mut(begin).into_iter().for_each(|share| share.opens = true);
+        shares.last_mut().into_iter().for_each(|share| share.closes = true);
+    }
+    let put = |text: &mut String, shares: &[Share<'r>]| {
+        shares.iter().for_each(|share| put(text, share));
+        Vec::new()
+    };
+    stream(&shares, put, write).map(drop)
+}
+
+/// A text for each kernel, made when it is first asked for. Targets for which the same kernels are judged share it.
+struct KernelTexts(HashMap<usize, Vec<OnceLock<String>>>);
+
+/// Identifies a set of kernels that targets share, by its address.
+fn key(kernels: &Arc<Kernels>) -> usize {
+    Arc::as_ptr(kernels).addr()
+}
+
+impl KernelTexts {
+    /// For the kernels of all files.
+    pub fn new(targets: &[TargetFindings]) -> KernelTexts {
+        let mut texts = HashMap::new();
+        for of in targets.iter().flat_map(|target| &target.files) {
+            let kernels = &of.judged.kernels;
+            let none = || (0..kernels.len()).map(|_| OnceLock::new()).collect();
+            texts.entry(key(kernels)).or_insert_with(none);
+        }
+        KernelTexts(texts)
+    }
+
+    /// The text of a kernel of a share.
+    pub fn get<'t>(&'t self, share: &Share<'_>, kernel: usize, make: impl FnOnce() -> String) -> Cow<'t, str> {
+        let texts = share.of.and_then(|of| self.0.get(&key(&of.judged.kernels)));
+        match texts.and_then(|texts| texts.get(kernel)) {
+            Some(text) => text.get_or_init(make).as_str().into(),
+            None => make().into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::table::Drawing;
+
+    use super::*;
+    use crate::compat::aspects::{Aspect, Evidence, Step};
+    use crate::compat::finding::{Finding, RuleId};
+    use crate::compat::gate::judgement::{Grouping, Kernels, Whose};
+    use crate::native::Coverage;
+    use crate::report::evidence::Names;
+    use crate::report::inspect::View;
+    use crate::source::SourceLocation;
+
+    const NAMES: Names = Names { demangle: true };
+
+    fn place(line: u32) -> Option<SourceLocation> {
+        Some(SourceLocation { file: "src/a.cpp".to_owned(), line, column: 9 })
+    }
+
+    /// Two kernels of three: one that cannot run, with its chain, one of which it is not known.
+    fn answers() -> Vec<TargetFindings> {
+        let item = |certain: bool| Item {
+            finding: Arc::new(Finding {
+                rule: if certain { RuleId::Aspect } else { RuleId::SpirvVersion },
+                certain,
+                message: format!("message {certain}"),
+                aspect: certain.then(|| "fp64".to_owned()),
+                remedy: "do <this>".to_owned(),
+            }),
+            whose: Some(Whose::Own(0)),
+            excused: None,
+        };
+        let step = |function: &str, call| Step { module: 0, function: function.to_owned(), call };
+        let evidence = Evidence {
+            aspect: Aspect::Fp64,
+            chain: vec![step("wide", None), step("leaf", place(7))],
+            instruction: "OpFMul %double".to_owned(),
+            offset: 64,
+            place: place(3),
+            elsewhere: None,
+        };
+        let kernels = ["wide", "open", "fine"].map(|name| (name.into(), vec![0])).into();
+        let judged = Judgement {
+            kernels: Arc::new(Kernels::new(kernels, vec![0])),
+            grouping: Arc::new(Grouping::new(vec![0, 1, 2])),
+            items: vec![vec![item(true)], vec![item(false)], Vec::new()],
+            code: vec![Some(Coverage::Jit); 3],
+        };
+        let proofs = Arc::new(Proofs::from_iter([((0, 0, Aspect::Fp64), evidence)]));
+        vec![TargetFindings {
+            target: "gpu".to_owned(),
+            files: vec![FileFindings { file: "a & b.so".into(), judged, proofs }],
+        }]
+    }
+
+    /// Excuses the first finding of the first kernel.
+    fn excuse(answers: &mut [TargetFindings]) {
+        answers[0].files[0].judged.items[0][0].excused = Some("known".into());
+    }
+
+    fn written(write: impl FnOnce(&mut Vec<u8>) -> crate::error::Result<()>) -> String {
+        let mut out = Vec::new();
+        write(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn kernels_are_counted_once_and_the_excused_not_at_all() {
+        let mut answers = answers();
+        assert_eq!(answers[0].counts(), Counts { compatible: 1, unknown: 1, incompatible: 1 });
+        assert_eq!(verdict(&answers), Verdict::Incompatible);
+        excuse(&mut answers);
+        assert_eq!(answers[0].counts(), Counts { compatible: 2, unknown: 1, incompatible: 0 });
+        assert_eq!(verdict(&answers), Verdict::Unknown);
+    }
+
+    /// Holds SARIF to what the schema of 2.1.0 requires of the members that are there.
+    #[test]
+    fn sarif_has_what_the_schema_requires() {
+        let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &answers(), None))).unwrap();
+        assert_eq!(document["version"], "2.1.0");
+        let run = &document["runs"][0];
+        assert_eq!(run["tool"]["driver"]["name"], "sycl-bundle");
+        let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+        for rule in rules {
+            assert!(
+                rule["id"].is_string()
+                    && rule["help"]["text"].is_string()
+                    && rule["shortDescription"]["text"].is_string()
+            );
+        }
+        let results = run["results"].as_array().unwrap();
+        assert_eq!(results.len(), 2);
+        for result in results {
+            let rule = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+            assert_eq!(rules[rule]["id"], result["ruleId"]);
+            assert!(["error", "warning", "note", "none"].contains(&result["level"].as_str().unwrap()));
+            assert!(result["message"]["text"].is_string());
+            assert!(result["partialFingerprints"]["syclBundleFinding/v1"].is_string());
+            assert_eq!(result["locations"][0]["logicalLocations"][0]["kind"], "function");
+        }
+        let physical = &results[0]["locations"][0]["physicalLocation"];
+        assert_eq!(physical["artifactLocation"]["uri"], "src/a.cpp");
+        assert_eq!((&physical["region"]["startLine"], &physical["region"]["startColumn"]), (&3.into(), &9.into()));
+        let flow = results[0]["codeFlows"][0]["threadFlows"][0]["locations"].as_array().unwrap();
+        let line = |at: usize| flow[at]["location"]["physicalLocation"]["region"]["startLine"].as_u64();
+        assert_eq!((line(0), line(1), line(2)), (None, Some(7), Some(3)));
+        let whole = &results[1]["locations"][0]["physicalLocation"];
+        assert_eq!((&whole["artifactLocation"]["uri"], whole.get("region")), (&"a%20%26%20b.so".into(), None));
+    }
+
+    #[test]
+    fn excused_findings_are_suppressed() {
+        let mut answers = answers();
+        excuse(&mut answers);
+        let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &answers, None))).unwrap();
+        let suppression = &document["runs"][0]["results"][0]["suppressions"][0];
+        assert_eq!((&suppression["kind"], &suppression["justification"]), (&"external".into(), &"known".into()));
+        assert!(!github(&answers, NAMES).contains("wide"));
+        assert!(written(|out| junit(out, &answers, NAMES, false)).contains("<skipped message=\"known\"/>"));
+    }
+
+    #[test]
+    fn junit_has_a_case_for_each_kernel() {
+        let text = written(|out| junit(out, &answers(), NAMES, false));
+        assert_eq!((text.matches("<testcase ").count(), text.matches("<failure ").count()), (3, 1));
+        assert!(text.contains("tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\""), "{text}");
+        assert!(text.contains("classname=\"a &amp; b.so\"") && text.contains("do &lt;this&gt;"), "{text}");
+        let strict = written(|out| junit(out, &answers(), NAMES, true));
+        assert!(strict.contains("tests=\"3\" failures=\"2\" errors=\"0\" skipped=\"0\""), "{strict}");
+    }
+
+    #[test]
+    fn annotations_stand_at_the_line_of_the_use() {
+        let text = github(&answers(), NAMES);
+        let first =
+            "::error file=src/a.cpp,line=3,col=9,title=aspect on gpu::message true%0Akernel wide%0Ahelp: do <this>";
+        assert_eq!(text.lines().next(), Some(first));
+        assert!(
+            text.lines().nth(1).unwrap().starts_with("::warning file=a & b.so,title=spirv-version on gpu::"),
+            "{text}"
+        );
+    }
+
+    /// A file as a whole is no kernel, and is in every form.
+    #[test]
+    fn files_as_wholes_are_no_kernels() {
+        let against = Finding {
+            rule: RuleId::BudgetBytes,
+            certain: true,
+            message: "too many".to_owned(),
+            aspect: None,
+            remedy: "fewer".to_owned(),
+        };
+        let mut all = answers();
+        all.push(TargetFindings {
+            target: String::new(),
+            files: vec![FileFindings::whole("b.so".into(), vec![against])],
+        });
+        assert_eq!((all[1].counts(), all[1].verdict()), (Counts::default(), Verdict::Incompatible));
+        let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &all, None))).unwrap();
+        let result = &document["runs"][0]["results"][2];
+        assert_eq!((&result["ruleId"], &result["message"]["text"]), (&"budget-bytes".into(), &"too many".into()));
+        assert!(result["locations"][0].get("logicalLocations").is_none());
+        let text = github(&all, NAMES);
+        assert_eq!(text.lines().last(), Some("::error file=b.so,title=budget-bytes on policy::too many%0Ahelp: fewer"));
+        let text = written(|out| junit(out, &all, NAMES, false));
+        assert!(text.contains("<testcase classname=\"b.so\" name=\"the whole file\">"), "{text}");
+        assert!(markdown(&all, NAMES).contains("against the policy: 1 file (budget-bytes)"));
+    }
+
+    #[test]
+    fn what_a_baseline_holds_is_known_as_often_as_it_counts() {
+        let known = baseline::Baseline::from_findings(&answers());
+        assert_eq!(known.len(), 2);
+        assert_eq!(baseline::Baseline::read("b", &known.text()).unwrap(), known);
+        let mut all = answers();
+        let mut twice = all[0].files[0].clone();
+        twice.file = "elsewhere/a & b.so".into();
+        all[0].files.push(twice);
+        let files: Vec<Arc<str>> = all[0].files.iter().map(|of| of.file.clone()).collect();
+        let compared = known.apply("b", &mut all, &files);
+        let knows: Vec<bool> = all[0].findings().map(|finding| compared.knows(&finding.found)).collect();
+        assert_eq!((knows, compared.gone.len()), (vec![true, true, false, false], 0));
+        assert_eq!(verdict(&all), Verdict::Incompatible);
+        let mut fine = answers();
+        fine[0].files[0].judged.items = vec![Vec::new(), Vec::new(), Vec::new()];
+        let compared = known.apply("b", &mut fine, &files);
+        let gone: Vec<&str> = compared.gone.iter().map(|one| one.kernel.as_str()).collect();
+        assert_eq!(gone, ["wide", "open"]);
+        assert_eq!(known.apply("b", &mut fine, &["other.so".into()]).gone, []);
+    }
+
+    #[test]
+    fn the_matrix_leaves_blank_what_was_not_asked() {
+        let mut answers = answers();
+        // A second target of which a policy asks about one kernel, and demands something of the file.
+        let mut of = answers[0].files[0].clone();
+        of.judged = Judgement {
+            kernels: Arc::new(Kernels::new(vec![("fine".into(), vec![0])], vec![0])),
+            grouping: Arc::new(Grouping::new(vec![0])),
+            items: vec![Vec::new()],
+            code: vec![Some(Coverage::Jit)],
+        };
+        let whole = FileFindings::whole("a & b.so".into(), Vec::new());
+        answers.push(TargetFindings { target: "cpu".to_owned(), files: vec![whole, of] });
+        let view = View { width: 60, demangle: true, color: false };
+        let ascii = matrix(&answers, &view, Drawing::Ascii, SOME);
+        let lines: Vec<&str> = ascii.lines().collect();
+        assert_eq!(lines[..4], [", gpu", "| , cpu", "x    1  wide", "?    1  open"], "{ascii}");
+        assert_eq!(lines[4], "+ +  1  runs on all of them", "{ascii}");
+        let few = matrix(&answers, &View { color: true, ..view }, Drawing::Unicode, 1);
+        assert!(
+            few.contains("\x1b[31m✗\x1b[0m") && few.contains("and 1 kernel more") && !few.contains("open"),
+            "{few}"
+        );
+        assert!(few.contains("runs on all of them"), "{few}");
+    }
+
+    #[test]
+    fn the_matrix_tells_what_is_excused_from_what_runs() {
+        let mut answers = answers();
+        let view = View { width: 80, demangle: true, color: false };
+        let text = matrix(&answers, &view, Drawing::Unicode, SOME);
+        assert!(text.ends_with("✓ runs, ✗ cannot run, ? unknown; the number is that of kernels\n"), "{text}");
+        excuse(&mut answers);
+        let text = matrix(&answers, &view, Drawing::Unicode, SOME);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1..4], ["?  1  open", "~  1  wide", "✓  1  runs on all of them"], "{text}");
+        assert_eq!(lines[4], "✓ runs, ~ excused, ✗ cannot run, ? unknown; the number is that of kernels");
+    }
+
+    #[test]
+    fn native_code_has_a_sign_and_a_count_of_its_own() {
+        let mut answers = answers();
+        answers[0].files[0].judged.code = vec![Some(Coverage::Native); 3];
+        let CoverageCounts { native, jit, none } = answers[0].coverage();
+        assert_eq!((native, jit, none), (2, 0, 1), "what cannot run has no code that runs");
+        // A kernel whose lack is excused counts as compatible, and does not run all the same.
+        excuse(&mut answers);
+        assert_eq!(answers[0].coverage(), CoverageCounts { native, jit, none });
+        let view = View { width: 60, demangle: true, color: false };
+        let ascii = matrix(&answers, &view, Drawing::Ascii, SOME);
+        assert!(ascii.contains("\nN  1  runs on all of them\n"), "{ascii}");
+        assert!(ascii.contains("N native, + just in time"), "{ascii}");
     }
 }

@@ -11,8 +11,6 @@
 pub mod budget;
 pub mod compare;
 pub mod snapshot;
-#[cfg(test)]
-mod tests;
 
 /// Returns the part of a path that stays from build to build.
 pub fn stem(path: &str) -> String {
@@ -67,5 +65,226 @@ mod pair_tests {
         assert_eq!(below("/x/a.whl", "/x/a.whl!b/c.so"), "b/c.so");
         assert_eq!(below("dir/", "dir/b/c.so"), "b/c.so");
         assert_eq!(below("a.so", "a.so"), "");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::budget::{Budgets, Forbidden, Growth, breaches};
+    use super::compare::{Change, Fate, ImageChange, What, compare};
+    use super::snapshot::{KernelCoverage, Shot, Snapshot, Total, Traits};
+    use crate::native::Coverage;
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    fn shot(body: u8, bytes: u64) -> Shot {
+        Shot {
+            bytes,
+            images: 1,
+            sharing: 1,
+            body: Some([body; 32]),
+            image: [body; 32],
+            traits: Traits { arguments: vec!["int* global 8".into()], ..Traits::default() }.into(),
+            ..Shot::default()
+        }
+    }
+
+    fn snapshot(kernels: &[(&str, &[(&str, Shot)])]) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        for (name, shots) in kernels {
+            for (target, shot) in *shots {
+                let total = snapshot.targets.entry((*target).to_owned()).or_default();
+                *total = total.plus(Total { images: 1, bytes: shot.bytes, stored: shot.bytes });
+                let own = snapshot.kernels.entry((*name).into()).or_default();
+                own.insert((*target).into(), shot.clone().into());
+            }
+        }
+        snapshot
+    }
+
+    #[test]
+    fn kernels_come_go_and_take_new_names() {
+        let old = snapshot(&[
+            ("gone", &[("spir64", shot(1, 10))]),
+            ("kept", &[("spir64", shot(2, 10))]),
+            ("before", &[("spir64", shot(3, 10))]),
+        ]);
+        let new = snapshot(&[
+            ("kept", &[("spir64", shot(2, 10))]),
+            ("after", &[("spir64", shot(3, 10))]),
+            ("come", &[("spir64", shot(4, 10))]),
+        ]);
+        let diff = compare(&old, &new, &[]);
+        let fates: Vec<(&str, &Fate)> = diff.diffs.iter().map(|one| (one.name.as_str(), &one.fate)).collect();
+        let renamed = Fate::Renamed { from: "before".into() };
+        assert_eq!(fates, [("after", &renamed), ("come", &Fate::Added), ("gone", &Fate::Removed)]);
+        assert_eq!((diff.unchanged, diff.kernels), (1, [3, 3]));
+        assert!(diff.diffs[0].changes.is_empty());
+        let same = compare(&old, &old, &[]);
+        assert!(!same.differs() && same.unchanged == 3);
+    }
+
+    #[test]
+    fn each_way_to_change_is_told() {
+        let before = shot(1, 10);
+        let mut after = shot(2, 14);
+        let traits = Arc::make_mut(&mut after.traits);
+        traits.arguments = vec!["long* global 8".into(), "int private 4".into()];
+        traits.aspects = ["fp64".to_owned()].into();
+        traits.attributes = [("sub-group size", "16".to_owned())].into();
+        traits.constants = vec!["width".into()];
+        traits.resources = [("spill", 64)].into();
+        traits.options = "-O3".into();
+        traits.properties = BTreeMap::from([("SYCL/assert used".to_owned(), "1".to_owned())]);
+        let old = snapshot(&[("k", &[("spir64", before.clone()), ("avx2", before.clone())])]);
+        let new = snapshot(&[("k", &[("spir64", after), ("intel_gpu_pvc", before)])]);
+        let diff = compare(&old, &new, &[]);
+        let told: Vec<What> = diff.diffs[0].changes.iter().map(|change| change.what).collect();
+        let expected = [
+            What::Arguments,
+            What::Arguments,
+            What::Aspects,
+            What::Attributes,
+            What::Constants,
+            What::Resources,
+            What::Options,
+            What::Properties,
+            What::Targets,
+            What::Targets,
+            What::Bytes,
+            What::Code,
+        ];
+        assert_eq!(told, expected);
+        assert_eq!(
+            (diff.gained().collect::<Vec<_>>(), diff.lost().collect::<Vec<_>>()),
+            (vec!["intel_gpu_pvc"], vec!["avx2"])
+        );
+        let spill = diff.diffs[0].changes.iter().find(|change| change.name == "spill").unwrap();
+        assert_eq!(spill.growth(), Some(64));
+        let ignored = compare(&old, &new, &What::ALL);
+        assert!(ignored.diffs.is_empty() && ignored.unchanged == 1);
+    }
+
+    #[test]
+    fn what_images_say_is_told_once() {
+        let say =
+            |value: &str| Arc::new(BTreeMap::from([("SYCL/misc properties: optLevel".to_owned(), value.to_owned())]));
+        let many = |shared: &Arc<BTreeMap<String, String>>| {
+            let shot = Shot { shared: shared.clone(), ..shot(1, 10) };
+            let mut one = snapshot(&[("a", &[("spir64", shot.clone())]), ("b", &[("spir64", shot)])]);
+            let values = one.properties.entry("spir64".into()).or_default();
+            values.entry("SYCL/exported symbols: f".into()).or_default().insert("1".into());
+            one.libraries.entry("spir64".into()).or_default().insert([7; 32]);
+            one
+        };
+        let (old, mut new) = (many(&say("3")), many(&say("2")));
+        assert!(!compare(&old, &many(&say("3")), &[]).differs());
+        let values = new.properties.get_mut("spir64").unwrap();
+        values.clear();
+        values.entry("SYCL/exported symbols: g".into()).or_default().insert("1".into());
+        new.libraries.get_mut("spir64").unwrap().insert([8; 32]);
+        let diff = compare(&old, &new, &[]);
+        assert!(diff.differs() && diff.diffs.is_empty() && diff.unchanged == 2);
+        let told: Vec<Told<'_>> = diff.images.iter().map(told).collect();
+        let expected = [
+            (What::Properties, "SYCL/exported symbols: f", Some("1"), None, 0),
+            (What::Properties, "SYCL/exported symbols: g", None, Some("1"), 0),
+            (What::Properties, "SYCL/misc properties: optLevel", Some("3"), Some("2"), 2),
+            (What::Code, "", None, Some("1"), 0),
+        ];
+        assert_eq!(told, expected);
+        assert!(!compare(&old, &new, &[What::Properties, What::Code]).differs());
+    }
+
+    /// A change: its kind, its name, from what, to what, for how many kernels.
+    type Told<'c> = (What, &'c str, Option<&'c str>, Option<&'c str>, usize);
+
+    fn told(one: &ImageChange) -> Told<'_> {
+        let Change { what, name, old, new, .. } = &one.change;
+        (*what, name, old.as_deref(), new.as_deref(), one.kernels)
+    }
+
+    #[test]
+    fn gpus_that_a_kernel_gains_and_loses_are_told() {
+        let covered = |gpus: &[(&str, Coverage)], spirv| KernelCoverage {
+            gpus: gpus.iter().map(|(gpu, coverage)| ((*gpu).to_owned(), *coverage)).collect(),
+            spirv,
+        };
+        let build = |coverage: KernelCoverage| {
+            let kernels = ["k", "l"].map(|name| (name.into(), coverage.clone().into()));
+            Snapshot { coverage: kernels.into(), ..Snapshot::default() }
+        };
+        let old = build(covered(&[("pvc", Coverage::Native), ("dg1", Coverage::Jit)], false));
+        let beside = build(covered(&[("bmg", Coverage::Native)], true));
+        let changes = |old: &Snapshot, new: &Snapshot| {
+            let all = compare(old, new, &[]).images.into_iter();
+            all.map(|one| (one.change.target, one.change.old.unwrap(), one.change.new.unwrap(), one.kernels))
+                .collect::<Vec<_>>()
+        };
+        let line = |gpu: &str, old: &str, new: &str| (gpu.to_owned(), old.to_owned(), new.to_owned(), 2);
+        // SPIR-V beside is compiled on every GPU, those that nothing names too.
+        assert_eq!(changes(&old, &beside), [line("bmg", "none", "native"), line("pvc", "native", "jit")]);
+        assert_eq!(changes(&beside, &build(covered(&[], false))), [line("bmg", "native", "none")]);
+        assert!(!compare(&old, &beside, &[What::Targets]).differs());
+        assert_eq!(changes(&old, &old), []);
+    }
+
+    #[test]
+    fn budgets_are_held() {
+        let mut grown = shot(2, 1100);
+        let traits = Arc::make_mut(&mut grown.traits);
+        traits.resources = [("spill", 64)].into();
+        traits.aspects = ["fp64".to_owned()].into();
+        let old = snapshot(&[("k", &[("spir64", shot(1, 1000))]), ("gone", &[("avx2", shot(3, 10))])]);
+        let new = snapshot(&[("k", &[("spir64", grown)])]);
+        let diff = compare(&old, &new, &[]);
+        let files =
+            [("a.so".to_owned(), [true, true], &diff), ("b.so".to_owned(), [true, false], &compare(&old, &old, &[]))];
+        let held = |budgets: Budgets| breaches(&budgets, &files).into_iter().map(|one| one.message).collect::<Vec<_>>();
+        assert!(held(Budgets::default()).is_empty());
+        assert!(held(Budgets { kernel: Some(Growth::parse("10%").unwrap()), ..Budgets::default() }).is_empty());
+        let messages = held(Budgets {
+            total: Some(Growth::parse("1%").unwrap()),
+            kernel: Some(Growth::parse("9.99%").unwrap()),
+            spill: Some(Growth::parse("63").unwrap()),
+            forbidden: vec![
+                Forbidden::LostFiles,
+                Forbidden::LostTargets,
+                Forbidden::LostKernels,
+                Forbidden::GainedRequirements,
+                Forbidden::ChangedArguments,
+            ],
+        });
+        // 2020 bytes became 2110: more than one per cent.
+        assert_eq!(
+            messages,
+            [
+                "the device code grew from 2020 to 2110 bytes; the budget is 1 %",
+                "no image for avx2 any more",
+                "the kernel is gone",
+                "aspects fp64: from none to fp64 on spir64",
+                "spill: from none to 64 on spir64; the budget is 63 B",
+                "bytes: from 1000 to 1100 on spir64; the budget is 9.99 %",
+                "the file is gone",
+            ]
+        );
+    }
+
+    #[test]
+    fn growth_is_a_size_or_a_share() {
+        for (text, growth) in [
+            ("4096", Growth::Bytes(4096)),
+            ("64KiB", Growth::Bytes(65536)),
+            ("1.5 MiB", Growth::Bytes(1_572_864)),
+            ("5%", Growth::Share(500)),
+            ("0.25%", Growth::Share(25)),
+        ] {
+            assert_eq!(Growth::parse(text).unwrap(), growth, "{text}");
+        }
+        for bad in ["", "%", "-5%", "5 apples", "1.2.3", "1e3", "99999999999999999999GiB"] {
+            assert!(Growth::parse(bad).is_err(), "{bad}");
+        }
+        assert!(Growth::Share(500).allows(100, 105) && !Growth::Share(500).allows(100, 106));
+        assert!(Growth::Bytes(0).allows(5, 4) && !Growth::Share(500).allows(0, 1));
     }
 }

@@ -91,7 +91,7 @@ pub struct Shot {
     pub body: Option<[u8; 32]>,
     /// The hash of its image.
     pub image: [u8; 32],
-    /// What is told of it.
+    /// The facts that are compared and told.
     pub traits: Arc<Traits>,
     /// Properties of its image.
     pub shared: Shared,

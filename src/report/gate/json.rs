@@ -1,8 +1,8 @@
 //! What did the gate find, as JSON?
 
 use super::baseline::Compared;
-use super::stream::{self, KernelTexts, Share};
 use super::{Counts, CoverageCounts, Finding, TargetFindings, verdict};
+use super::{KernelTexts, Share};
 use crate::compat::offers;
 use crate::demangle::demangle;
 use crate::error::Result;
@@ -71,7 +71,7 @@ pub fn jsonl(out: &mut impl Write, targets: &[TargetFindings], compared: Option<
             out.push('\n');
         }
     };
-    stream::each(targets, share, |text| put(out, text))
+    super::each_share(targets, share, |text| put(out, text))
 }
 
 /// Writes one JSON document, finding by finding, what could not be read, and what came of a baseline.
@@ -116,7 +116,7 @@ pub fn json(
         }
     };
     put(out, &format!("{head}["))?;
-    stream::each(targets, share, |text| put(out, text))?;
+    super::each_share(targets, share, |text| put(out, text))?;
     put(out, &format!("]{middle}["))?;
     for (at, one) in providers.iter().enumerate() {
         put(out, &format!("{}{}", line(at == 0), text(&provider(one))))?;

@@ -5,8 +5,8 @@
 //! Written here and not by crate `quick-junit`, which holds the whole report: 13 MB for the 20,440 cases of one library of
 //! dpnp on 35 targets, a document of 7.8 MB. Here threads write it in pieces.
 
-use super::stream::{self, KernelTexts, Share};
 use super::{Finding, TargetFindings};
+use super::{KernelTexts, Share};
 use crate::compat::gate::judgement::Item;
 use crate::error::Result;
 use crate::report::evidence::{self, Names};
@@ -31,7 +31,7 @@ pub fn junit(out: &mut impl Write, targets: &[TargetFindings], names: Names, str
             out.push_str("  </testsuite>\n");
         }
     };
-    stream::each(targets, share, |text| put(out, text))?;
+    super::each_share(targets, share, |text| put(out, text))?;
     put(out, "</testsuites>\n")
 }
 

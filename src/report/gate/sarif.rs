@@ -5,8 +5,8 @@
 //! as a code flow. Written here and not by the types of crate `serde-sarif`, whose document is whole in memory: threads
 //! write the results in pieces, of which there may be millions.
 
+use super::Share;
 use super::baseline::Compared;
-use super::stream::{self, Share};
 use super::{FileFindings, Finding, TargetFindings};
 use crate::compat::aspects::Evidence;
 use crate::compat::finding::{Rule, RuleId, Severity};
@@ -41,7 +41,7 @@ pub fn sarif(out: &mut impl Write, targets: &[TargetFindings], compared: Option<
             text.push_str(&result(&finding, share.target, &rules, compared).to_string());
         }
     };
-    stream::each(targets, share, |text| {
+    super::each_share(targets, share, |text| {
         let rest = if first { text.strip_prefix(',').unwrap_or(text) } else { text };
         first &= text.is_empty();
         put(out, rest)
