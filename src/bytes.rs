@@ -26,7 +26,7 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// Returns the `len` bytes at `at`.
-pub fn slice_at(data: &[u8], at: usize, len: usize) -> Option<&[u8]> {
+pub(crate) fn slice_at(data: &[u8], at: usize, len: usize) -> Option<&[u8]> {
     data.get(at..at.checked_add(len)?)
 }
 
@@ -35,29 +35,29 @@ fn array_at<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
 }
 
 /// Returns the little-endian `u16` at `at`.
-pub fn u16_at(data: &[u8], at: usize) -> Option<u16> {
+pub(crate) fn u16_at(data: &[u8], at: usize) -> Option<u16> {
     array_at(data, at).map(u16::from_le_bytes)
 }
 
 /// Returns the little-endian `u32` at `at`.
-pub fn u32_at(data: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn u32_at(data: &[u8], at: usize) -> Option<u32> {
     array_at(data, at).map(u32::from_le_bytes)
 }
 
 /// Returns the little-endian `u64` at `at`.
-pub fn u64_at(data: &[u8], at: usize) -> Option<u64> {
+pub(crate) fn u64_at(data: &[u8], at: usize) -> Option<u64> {
     array_at(data, at).map(u64::from_le_bytes)
 }
 
 /// Overwrites the little-endian `u64` at `at`. Returns false where that is beyond the end.
 #[must_use]
-pub fn put_u64(data: &mut [u8], at: usize, value: u64) -> bool {
+pub(crate) fn put_u64(data: &mut [u8], at: usize, value: u64) -> bool {
     put(data, at, &value.to_le_bytes())
 }
 
 /// Overwrites the bytes at `at`. Returns false where they would pass the end.
 #[must_use]
-pub fn put(data: &mut [u8], at: usize, bytes: &[u8]) -> bool {
+pub(crate) fn put(data: &mut [u8], at: usize, bytes: &[u8]) -> bool {
     match at.checked_add(bytes.len()).and_then(|end| data.get_mut(at..end)) {
         Some(target) => {
             target.copy_from_slice(bytes);
@@ -68,7 +68,7 @@ pub fn put(data: &mut [u8], at: usize, bytes: &[u8]) -> bool {
 }
 
 /// Returns the next multiple of `align` (a power of two; 0 counts as 1) at or above `value`.
-pub fn align_up(value: u64, align: u64) -> Option<u64> {
+pub(crate) fn align_up(value: u64, align: u64) -> Option<u64> {
     let mask = align.max(1).checked_sub(1)?;
     Some(value.checked_add(mask)? & !mask)
 }
@@ -77,12 +77,12 @@ pub fn align_up(value: u64, align: u64) -> Option<u64> {
 ///
 /// # Errors
 /// `Input` with `complaint` and the offset of the first byte that is not UTF-8.
-pub fn utf8_text<'b>(bytes: &'b [u8], complaint: &str) -> Result<&'b str> {
+pub(crate) fn utf8_text<'b>(bytes: &'b [u8], complaint: &str) -> Result<&'b str> {
     std::str::from_utf8(bytes).map_err(|error| Error::at(error.valid_up_to() as u64, complaint))
 }
 
 /// Returns the lines of a text without their ends (LF or CRLF), each with its offset in bytes.
-pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut next = 0usize;
     text.split_inclusive('\n').map(move |line| {
         let here = next;
@@ -92,14 +92,14 @@ pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Description of a valid size, for error messages.
-pub const SIZE_FORM: &str = "a number of bytes, also as 500KiB, 1.5MiB or 2GB";
+pub(crate) const SIZE_FORM: &str = "a number of bytes, also as 500KiB, 1.5MiB or 2GB";
 
 /// Number of significant digits after the point; no unit has bytes for more than twelve.
 const MAX_DIGITS: usize = 12;
 
 /// Parses a size: `1500`, `64KiB`, `64 k`, `1.5 MiB`, `2 GB` (powers of a thousand). Units are case-insensitive;
 /// fractions of a byte are cut off. None for any other text, and for sizes beyond `u64`.
-pub fn parse_size(text: &str) -> Option<u64> {
+pub(crate) fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(end)?;
@@ -120,7 +120,7 @@ pub fn parse_size(text: &str) -> Option<u64> {
 
 /// Multiplies a decimal number by a scale exactly and cuts off the fraction. None where it is no number of digits with
 /// at most one point, or too large.
-pub fn parse_scaled(number: &str, scale: u64) -> Option<u64> {
+pub(crate) fn parse_scaled(number: &str, scale: u64) -> Option<u64> {
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || !digits(whole) || !digits(part) || part.len() > MAX_DIGITS {
@@ -137,7 +137,7 @@ pub fn parse_scaled(number: &str, scale: u64) -> Option<u64> {
 }
 
 /// Room for bytes outside of memory, such as a mapped file. Its contents stay when it grows, and what is new is zeros.
-pub trait Space: Send + Sync {
+pub(crate) trait Space: Send + Sync {
     /// Returns all bytes.
     fn bytes(&self) -> &[u8];
 
@@ -152,12 +152,12 @@ pub trait Space: Send + Sync {
 }
 
 /// Function that makes room for this many bytes, or returns none where they are to stay in memory.
-pub type MakeSpace = fn(usize) -> Result<Option<Box<dyn Space>>>;
+pub(crate) type MakeSpace = fn(usize) -> Result<Option<Box<dyn Space>>>;
 
 static SPACES: OnceLock<MakeSpace> = OnceLock::new();
 
 /// Keeps drafts for which this function makes a space outside of memory, for the rest of the process. The first call counts.
-pub fn keep_large_ones_in(make: MakeSpace) {
+pub(crate) fn keep_large_ones_in(make: MakeSpace) {
     let _ = SPACES.set(make);
 }
 
@@ -179,7 +179,7 @@ impl Draft {
     ///
     /// # Errors
     /// `Environment` or `Input` where there is no room.
-    pub fn with_capacity(capacity: usize) -> Result<Draft> {
+    pub(crate) fn with_capacity(capacity: usize) -> Result<Draft> {
         if let Some(mut space) = space(capacity)? {
             space.grow(capacity)?;
             return Ok(Draft { store: Store::Space(space), len: 0, reached: 0 });
@@ -193,7 +193,7 @@ impl Draft {
     ///
     /// # Errors
     /// Those of [`Draft::with_capacity`].
-    pub fn copy_of(file: &[u8], more: usize) -> Result<Draft> {
+    pub(crate) fn copy_of(file: &[u8], more: usize) -> Result<Draft> {
         let mut draft = Draft::with_capacity(file.len().saturating_add(more))?;
         draft.extend(file)?;
         Ok(draft)
@@ -203,7 +203,7 @@ impl Draft {
     ///
     /// # Errors
     /// Those of [`Draft::with_capacity`].
-    pub fn extend(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn extend(&mut self, bytes: &[u8]) -> Result<()> {
         let at = self.len;
         self.resize(at.saturating_add(bytes.len()))?;
         if put(self, at, bytes) { Ok(()) } else { Err(no_memory(bytes.len())) }
@@ -213,7 +213,7 @@ impl Draft {
     ///
     /// # Errors
     /// Those of [`Draft::with_capacity`].
-    pub fn resize(&mut self, len: usize) -> Result<()> {
+    pub(crate) fn resize(&mut self, len: usize) -> Result<()> {
         self.reserve(len)?;
         match &mut self.store {
             Store::Memory(bytes) => bytes.resize(len, 0),
@@ -246,7 +246,7 @@ impl Draft {
     }
 
     /// Shortens the draft.
-    pub fn truncate(&mut self, len: usize) {
+    pub(crate) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
         if let Store::Memory(bytes) = &mut self.store {
             bytes.truncate(len);

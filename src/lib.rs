@@ -107,6 +107,9 @@
 pub mod build;
 pub mod bundle;
 pub mod bytes;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
 pub mod compat;
 pub mod container;
 pub mod demangle;

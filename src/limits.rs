@@ -4,157 +4,157 @@
 //! checked where a count is read, before anything is allocated for it.
 
 /// Images in one file. One descriptor holds at most 65,535; the largest libraries known hold under 10,000.
-pub const MAX_IMAGES: usize = 1 << 18;
+pub(crate) const MAX_IMAGES: usize = 1 << 18;
 
 /// Descriptors in one file: one per object that was wrapped before the final link.
-pub const MAX_DESCRIPTORS: usize = 1 << 16;
+pub(crate) const MAX_DESCRIPTORS: usize = 1 << 16;
 
 /// Offload entries of all images of one file together. Tables may overlap in a hostile file, so the sum is bounded.
-pub const MAX_ENTRIES: usize = 1 << 20;
+pub(crate) const MAX_ENTRIES: usize = 1 << 20;
 
 /// Properties of all images of one file together. Tables may overlap, so the sum is bounded.
-pub const MAX_PROPERTIES: usize = 1 << 20;
+pub(crate) const MAX_PROPERTIES: usize = 1 << 20;
 
 /// Properties of one image as text. An image of the largest known library has under 20,000.
-pub const MAX_TEXT_PROPERTIES: usize = 1 << 18;
+pub(crate) const MAX_TEXT_PROPERTIES: usize = 1 << 18;
 
 /// Property sets of one image. Upstream knows about twenty.
-pub const MAX_PROPERTY_SETS: usize = 256;
+pub(crate) const MAX_PROPERTY_SETS: usize = 256;
 
 /// Bytes of a NUL-terminated string (kernel names of deeply nested templates reach tens of kilobytes).
-pub const MAX_STRING: usize = 1 << 20;
+pub(crate) const MAX_STRING: usize = 1 << 20;
 
 /// Bytes of all strings of one file together that are read, beyond the file's size. Many structures of a hostile file
 /// may refer to one long string.
-pub const MAX_STRING_BYTES: usize = 64 << 20;
+pub(crate) const MAX_STRING_BYTES: usize = 64 << 20;
 
 /// Bytes of a section's or needed library's name; longer ones are skipped.
-pub const MAX_NAME: usize = 4096;
+pub(crate) const MAX_NAME: usize = 4096;
 
 /// Loadable segments of one ELF file, sections or imported libraries of one PE file. Linkers write under thirty.
-pub const MAX_SEGMENTS: usize = 512;
+pub(crate) const MAX_SEGMENTS: usize = 512;
 
 /// Bytes that one compressed image may inflate to.
-pub const MAX_INFLATED: u64 = 1 << 30;
+pub(crate) const MAX_INFLATED: u64 = 1 << 30;
 
 /// Bytes that a compressed image may inflate to beyond [`MAX_INFLATED_RATIO`] times its stored size.
-pub const MAX_INFLATED_FLOOR: u64 = 64 << 20;
+pub(crate) const MAX_INFLATED_FLOOR: u64 = 64 << 20;
 
 /// Factor by which a large compressed image may exceed its stored size.
-pub const MAX_INFLATED_RATIO: u64 = 256;
+pub(crate) const MAX_INFLATED_RATIO: u64 = 256;
 
 /// Nesting depth of blobs (an OffloadBinary in a bundle in an OffloadBinary).
-pub const MAX_BLOB_NESTING: u32 = 6;
+pub(crate) const MAX_BLOB_NESTING: u32 = 6;
 
 /// Factor by which the parts of a blob together may exceed its size. Parts of a valid file do not overlap, but each
 /// layer of nesting counts.
-pub const MAX_OVERLAP: u64 = 12;
+pub(crate) const MAX_OVERLAP: u64 = 12;
 
 /// Problems reported for one file; the rest is counted.
-pub const MAX_PROBLEMS: usize = 10_000;
+pub(crate) const MAX_PROBLEMS: usize = 10_000;
 
 /// Nesting depth of packages: an archive in a tar in a conda package in a wheel in a zip is five.
-pub const MAX_NESTING: usize = 8;
+pub(crate) const MAX_NESTING: usize = 8;
 
 /// Bytes that one member of a package may inflate to. The largest libraries with device code reach 3 GiB.
-pub const MAX_MEMBER: u64 = 4 << 30;
+pub(crate) const MAX_MEMBER: u64 = 4 << 30;
 
 /// Bytes that all members of a package together may inflate to, beyond [`MAX_INFLATED_RATIO`] times its size.
-pub const MAX_PACKAGE_FLOOR: u64 = 128 << 20;
+pub(crate) const MAX_PACKAGE_FLOOR: u64 = 128 << 20;
 
 /// KiB of memory that an xz stream may ask for. The highest preset of xz needs 65 MiB.
-pub const MAX_XZ_MEMORY: u32 = 96 << 10;
+pub(crate) const MAX_XZ_MEMORY: u32 = 96 << 10;
 
 /// Bytes of the path of one member; the rest is cut off.
-pub const MAX_MEMBER_PATH: usize = 4096;
+pub(crate) const MAX_MEMBER_PATH: usize = 4096;
 
 /// Decorations of one id that are read. Compilers write under ten; with decoration groups the number could be a
 /// product.
-pub const MAX_DECORATIONS: usize = 256;
+pub(crate) const MAX_DECORATIONS: usize = 256;
 
 /// Members of one structure, including nested ones, that are laid out.
-pub const MAX_MEMBERS: usize = 1 << 20;
+pub(crate) const MAX_MEMBERS: usize = 1 << 20;
 
 /// Functions of a call chain that are shown; of a longer one the middle is left out. Real ones have under ten.
-pub const MAX_CHAIN: usize = 128;
+pub(crate) const MAX_CHAIN: usize = 128;
 
 /// Bytes of a device configuration; the built-in ones have under 200 KiB together.
-pub const MAX_CONFIG: usize = 1 << 20;
+pub(crate) const MAX_CONFIG: usize = 1 << 20;
 
 /// Nesting depth of lists and mappings in a device configuration. Its grammar needs three.
-pub const MAX_CONFIG_DEPTH: usize = 16;
+pub(crate) const MAX_CONFIG_DEPTH: usize = 16;
 
 /// Clones that are listed with each kernel. Complete lists would grow as the square of their number.
-pub const MAX_CLONES_TOLD: usize = 1000;
+pub(crate) const MAX_CLONES_TOLD: usize = 1000;
 
 /// Kernels and their arguments in one native payload.
-pub const MAX_NATIVE_ITEMS: usize = 1 << 19;
+pub(crate) const MAX_NATIVE_ITEMS: usize = 1 << 19;
 
 /// Problems reported for one native payload.
-pub const MAX_NATIVE_PROBLEMS: usize = 100;
+pub(crate) const MAX_NATIVE_PROBLEMS: usize = 100;
 
 /// Abbreviations of one block of LLVM bitcode. LLVM writes under a hundred.
-pub const MAX_ABBREVIATIONS: usize = 1024;
+pub(crate) const MAX_ABBREVIATIONS: usize = 1024;
 
 /// Values, and nodes and operands of metadata, that are kept of one module of LLVM bitcode.
-pub const MAX_BITCODE_METADATA: usize = 1 << 24;
+pub(crate) const MAX_BITCODE_METADATA: usize = 1 << 24;
 
 /// Values in the metadata of a native payload.
-pub const MAX_METADATA_VALUES: usize = 1 << 22;
+pub(crate) const MAX_METADATA_VALUES: usize = 1 << 22;
 
 /// Nesting depth of lists in the metadata of a native payload.
-pub const MAX_METADATA_DEPTH: usize = 32;
+pub(crate) const MAX_METADATA_DEPTH: usize = 32;
 
 /// Nesting depth of brackets and negations in a condition on images.
-pub const MAX_CONDITION_DEPTH: usize = 32;
+pub(crate) const MAX_CONDITION_DEPTH: usize = 32;
 
 /// Braces within each other in a glob.
-pub const MAX_GLOB_DEPTH: usize = 16;
+pub(crate) const MAX_GLOB_DEPTH: usize = 16;
 
 /// Bytes of a glob; mangled names reach tens of thousands.
-pub const MAX_GLOB: usize = 64 << 10;
+pub(crate) const MAX_GLOB: usize = 64 << 10;
 
 /// Instructions that are read to find what the kernels of one module reach. The largest known modules need a thousandth
 /// of it.
-pub const MAX_REACHED: usize = 1 << 24;
+pub(crate) const MAX_REACHED: usize = 1 << 24;
 
 /// Factor by which the parts of a module together may exceed its size. Many entry points of a hostile module may each
 /// reach all of it; with debug information the parts of real modules reach ten times the whole.
-pub const MAX_SPLIT_RATIO: u64 = 64;
+pub(crate) const MAX_SPLIT_RATIO: u64 = 64;
 
 /// Bytes that the parts of a module may have whatever its size.
-pub const MAX_SPLIT_FLOOR: u64 = 64 << 20;
+pub(crate) const MAX_SPLIT_FLOOR: u64 = 64 << 20;
 
 /// Bytes of the value of a specialization constant without a stored default.
-pub const MAX_SPEC_CONSTANT: usize = 1 << 20;
+pub(crate) const MAX_SPEC_CONSTANT: usize = 1 << 20;
 
 /// Bytes of a file table. The largest known one, of a library split by kernel, has 2 MiB.
-pub const MAX_TABLE: usize = 32 << 20;
+pub(crate) const MAX_TABLE: usize = 32 << 20;
 
 /// Rows of a file table; one split by kernel has under 20,000.
-pub const MAX_TABLE_ROWS: usize = 1 << 16;
+pub(crate) const MAX_TABLE_ROWS: usize = 1 << 16;
 
 /// Columns of a file table. DPC++'s tools write three.
-pub const MAX_TABLE_COLUMNS: usize = 16;
+pub(crate) const MAX_TABLE_COLUMNS: usize = 16;
 
 /// Bytes of all rows of a file table together that may repeat other rows' files, beyond [`MAX_OVERLAP`] times the files.
-pub const MAX_TABLE_REPEATED: u64 = 64 << 20;
+pub(crate) const MAX_TABLE_REPEATED: u64 = 64 << 20;
 
 /// Bytes of an input that cannot be mapped: a pipe, a device, standard input.
-pub const MAX_STREAM: u64 = 4 << 30;
+pub(crate) const MAX_STREAM: u64 = 4 << 30;
 
 /// Bytes of memory that a worker with a driver may take where the machine does not tell how much it has; else three quarters
 /// of what it has.
-pub const MAX_WORKER_MEMORY: u64 = 64 << 30;
+pub(crate) const MAX_WORKER_MEMORY: u64 = 64 << 30;
 
 /// Bytes of one file that a worker writes: a compiler's output.
-pub const MAX_WORKER_FILE: u64 = 4 << 30;
+pub(crate) const MAX_WORKER_FILE: u64 = 4 << 30;
 
 /// Seconds of processor time that one worker may take; a new one takes over what is left to compile.
-pub const MAX_WORKER_SECONDS: u64 = 4 * 3600;
+pub(crate) const MAX_WORKER_SECONDS: u64 = 4 * 3600;
 
 /// Platforms of an OpenCL loader.
-pub const MAX_PLATFORMS: usize = 256;
+pub(crate) const MAX_PLATFORMS: usize = 256;
 
 /// Bytes of the history of earlier builds.
-pub const HISTORY: u64 = 1 << 20;
+pub(crate) const HISTORY: u64 = 1 << 20;

@@ -22,7 +22,7 @@ pub struct SourceLocation {
 
 impl SourceLocation {
     /// Returns the column, where it is known.
-    pub fn known_column(&self) -> Option<u32> {
+    pub(crate) fn known_column(&self) -> Option<u32> {
         (self.column != 0).then_some(self.column)
     }
 }
@@ -42,9 +42,9 @@ impl fmt::Display for SourceLocation {
 
 /// Inlined function and its call site.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inlined {
+pub(crate) struct Inlined {
     /// Name of the function, mangled where the debug information has the mangled name.
-    pub function: String,
+    pub(crate) function: String,
     /// Location of the call.
-    pub call: Option<SourceLocation>,
+    pub(crate) call: Option<SourceLocation>,
 }

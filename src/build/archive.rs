@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// The contents of archives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ArchiveForm {
+pub(crate) enum ArchiveForm {
     /// Native code alone.
     Native,
     /// Native code, and SPIR-V for all other Intel GPUs.
@@ -25,7 +25,7 @@ impl ArchiveForm {
     ///
     /// # Errors
     /// A sentence for the command line.
-    pub fn parse(text: &str) -> std::result::Result<ArchiveForm, String> {
+    pub(crate) fn parse(text: &str) -> std::result::Result<ArchiveForm, String> {
         match text {
             "native" => Ok(ArchiveForm::Native),
             "ir" => Ok(ArchiveForm::Ir),
@@ -36,17 +36,17 @@ impl ArchiveForm {
 
 /// The archives of one file's images.
 #[derive(Debug, Default)]
-pub struct Archives {
+pub(crate) struct Archives {
     form: Option<ArchiveForm>,
     /// By image.
     bytes: HashMap<usize, Vec<u8>>,
 }
 
 /// The modules of images, with the options that all their targets have in common.
-pub type Modules<'j> = HashMap<usize, (Cow<'j, [u8]>, String)>;
+pub(crate) type Modules<'j> = HashMap<usize, (Cow<'j, [u8]>, String)>;
 
 /// The modules that go into archives, from the jobs of one file.
-pub fn modules<'j>(form: Option<ArchiveForm>, wanted: &[Wanted], jobs: &[Job<'j>]) -> Modules<'j> {
+pub(crate) fn modules<'j>(form: Option<ArchiveForm>, wanted: &[Wanted], jobs: &[Job<'j>]) -> Modules<'j> {
     let mut modules: Modules<'j> = HashMap::new();
     if form != Some(ArchiveForm::Ir) {
         return modules;
@@ -74,7 +74,7 @@ fn is_offline(wanted: &[Wanted], place: usize) -> bool {
 
 impl Archives {
     /// Archives of images that are compiled for these units, as yet without code.
-    pub fn planned(form: Option<ArchiveForm>, plans: &Plans<'_>, wanted: &[Wanted]) -> Archives {
+    pub(crate) fn planned(form: Option<ArchiveForm>, plans: &Plans<'_>, wanted: &[Wanted]) -> Archives {
         let units = plans.jobs.iter().map(Job::unit).filter(|unit| is_offline(wanted, unit.1));
         let bytes = form.map(|_| units.map(|(image, _)| (image, Vec::new())).collect()).unwrap_or_default();
         Archives { form, bytes }
@@ -84,7 +84,7 @@ impl Archives {
     ///
     /// # Errors
     /// `Input` where a compiler does not tell the GPU of its code.
-    pub fn pack(
+    pub(crate) fn pack(
         form: Option<ArchiveForm>,
         wanted: &[Wanted],
         plans: &Plans<'_>,
@@ -119,12 +119,12 @@ impl Archives {
     }
 
     /// The number of archives.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.bytes.len()
     }
 
     /// The archive that holds a unit's code, and whether it is listed for all GPUs at once.
-    pub fn holding(&self, wanted: &Wanted, unit: Unit) -> Option<(&[u8], bool)> {
+    pub(crate) fn holding(&self, wanted: &Wanted, unit: Unit) -> Option<(&[u8], bool)> {
         let bytes = self.bytes.get(&unit.0).filter(|_| matches!(wanted.target.backend, Backend::Ocloc { .. }))?;
         Some((bytes, self.form == Some(ArchiveForm::Ir)))
     }

@@ -15,7 +15,7 @@ use super::fold::{Folding, Name, blanked};
 use super::{Job, Step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::rewrite::native_name::{Identity, rename_kernel};
-pub use keep::{Removed, Stats, Verified};
+pub(crate) use keep::{Removed, Stats, Verified};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -31,23 +31,23 @@ const MODE: u32 = 0o700;
 
 /// A cache of device binaries.
 #[derive(Debug, Clone)]
-pub struct Cache {
+pub(crate) struct Cache {
     folder: PathBuf,
 }
 
 impl Cache {
     /// The cache in a folder, which need not exist yet.
-    pub fn new(folder: impl Into<PathBuf>) -> Cache {
+    pub(crate) fn new(folder: impl Into<PathBuf>) -> Cache {
         Cache { folder: folder.into() }
     }
 
     /// Returns the cache's folder.
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// The binary of a key. An entry that is damaged is removed, where that is possible.
-    pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
+    pub(crate) fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
         let bytes = self.entry(&path)?;
         let Some(binary) = read_entry(&bytes, key) else {
@@ -81,7 +81,7 @@ impl Cache {
     ///
     /// # Errors
     /// `Environment` where it cannot be written; what was there stays.
-    pub fn put(&self, key: &Key, binary: &[u8]) -> Result<()> {
+    pub(crate) fn put(&self, key: &Key, binary: &[u8]) -> Result<()> {
         let path = self.path(key);
         let Some(folder) = path.parent() else { return Err(Error::input("a key without a folder")) };
         let failed = |error: std::io::Error| {
@@ -140,13 +140,13 @@ const SHARED: &str = "sycl-bundle 2026-11 compiled module under any name of its 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Compiler {
     /// The target that it compiles for (`spir64_x86_64`).
-    pub target: String,
+    pub(crate) target: String,
     /// The instruction set or device.
-    pub architecture: String,
+    pub(crate) architecture: String,
     /// Platform, device and driver with their versions, as the driver tells them.
-    pub identity: Vec<String>,
+    pub(crate) identity: Vec<String>,
     /// Variables that the driver reads, with their values.
-    pub environment: Vec<(String, String)>,
+    pub(crate) environment: Vec<(String, String)>,
 }
 
 /// A digest of a compiler's file, for [`Compiler::identity`]: its contents, so that it is the same on every machine.
@@ -171,7 +171,7 @@ impl Key {
     ///
     /// The module counts as it is, its names too: the binary holds those of kernels, and the driver may put the others
     /// into its tables.
-    pub fn for_job(compiler: &Compiler, job: &Job<'_>) -> Key {
+    pub(crate) fn for_job(compiler: &Compiler, job: &Job<'_>) -> Key {
         Key::with(EXACT, compiler, job, |field| field(&job.il))
     }
 
@@ -180,7 +180,7 @@ impl Key {
     /// [`Key::for_job`] is one of these, so entries of the two kinds are never taken for each other.
     ///
     /// [`native_name::shared_name`]: crate::rewrite::native_name::shared_name
-    pub fn shared(compiler: &Compiler, job: &Job<'_>, name: &Name) -> Key {
+    pub(crate) fn shared(compiler: &Compiler, job: &Job<'_>, name: &Name) -> Key {
         Key::with(SHARED, compiler, job, |field| {
             field(&(name.at as u64).to_le_bytes());
             field(&(name.text.len() as u64).to_le_bytes());
@@ -221,12 +221,12 @@ impl Key {
     }
 
     /// The key in hexadecimal digits.
-    pub fn hex(&self) -> String {
+    pub(crate) fn hex(&self) -> String {
         blake3::Hash::from_bytes(self.0).to_hex().to_string()
     }
 
     /// Returns the shard, out of `count`, that the key falls to; the same on every machine.
-    pub fn shard(&self, count: u32) -> u32 {
+    pub(crate) fn shard(&self, count: u32) -> u32 {
         let first = self.0.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         u32::try_from(first % u64::from(count.max(1))).unwrap_or(0)
     }
@@ -250,7 +250,7 @@ struct Shared {
 
 impl Keys {
     /// Computes the keys of a job; `folding` knows whether the kernel's name counts.
-    pub fn for_job(compiler: &Compiler, job: &Job<'_>, folding: &Folding) -> Keys {
+    pub(crate) fn for_job(compiler: &Compiler, job: &Job<'_>, folding: &Folding) -> Keys {
         let shared = |name: &Name| {
             let [own, common] = name.identities(&job.il);
             Shared { key: Key::shared(compiler, job, name), own, common }
@@ -259,12 +259,12 @@ impl Keys {
     }
 
     /// The key that tells modules apart that are compiled apart.
-    pub fn first(&self) -> &Key {
+    pub(crate) fn first(&self) -> &Key {
         self.shared.as_ref().map_or(&self.exact, |shared| &shared.key)
     }
 
     /// The module's binary, under its own name.
-    pub fn get(&self, cache: &Cache) -> Option<Vec<u8>> {
+    pub(crate) fn get(&self, cache: &Cache) -> Option<Vec<u8>> {
         let renamed = |shared: &Shared| rename_kernel(&cache.get(&shared.key)?, &shared.common, &shared.own).ok();
         self.shared.as_ref().and_then(renamed).or_else(|| cache.get(&self.exact))
     }
@@ -273,7 +273,7 @@ impl Keys {
     ///
     /// # Errors
     /// As [`Cache::put`].
-    pub fn put(&self, cache: &Cache, binary: &[u8]) -> Result<()> {
+    pub(crate) fn put(&self, cache: &Cache, binary: &[u8]) -> Result<()> {
         let renamed = |shared: &Shared| Some((shared.key, rename_kernel(binary, &shared.own, &shared.common).ok()?));
         match self.shared.as_ref().and_then(renamed) {
             Some((key, binary)) => cache.put(&key, &binary),

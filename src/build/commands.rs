@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The engine that the commands are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommandEngine {
+pub(crate) enum CommandEngine {
     /// Ninja
     Ninja,
     /// GNU make
@@ -18,23 +18,23 @@ pub enum CommandEngine {
 
 /// A plan to write instead of building.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub(crate) struct Draft {
     /// The engine that runs the plan.
-    pub engine: CommandEngine,
+    pub(crate) engine: CommandEngine,
     /// The path of this program.
-    pub program: PathBuf,
+    pub(crate) program: PathBuf,
     /// The arguments of `build`.
-    pub arguments: Vec<OsString>,
+    pub(crate) arguments: Vec<OsString>,
 }
 
 /// One command that fills the cache.
-pub struct Edge {
+pub(crate) struct Edge {
     /// The image and target, as `--unit` takes them.
-    pub unit: String,
+    pub(crate) unit: String,
     /// The name of its stamp.
-    pub label: String,
+    pub(crate) label: String,
     /// Bytes of the module.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 impl Draft {
@@ -42,7 +42,7 @@ impl Draft {
     ///
     /// # Errors
     /// `Usage` for a name that the engine cannot write.
-    pub fn text(&self, mut edges: Vec<Edge>, inputs: &[PathBuf], output: &Path) -> Result<String> {
+    pub(crate) fn text(&self, mut edges: Vec<Edge>, inputs: &[PathBuf], output: &Path) -> Result<String> {
         edges.sort_by_key(|edge| std::cmp::Reverse(edge.bytes));
         for edge in &mut edges {
             // A live device may be called anything.
@@ -169,7 +169,7 @@ impl Plan {
 }
 
 /// A rule, and one without a recipe per prerequisite, so that one that is gone does not stop `make`.
-pub fn rule(target: &str, prerequisites: &[String]) -> String {
+pub(crate) fn rule(target: &str, prerequisites: &[String]) -> String {
     let mut text = format!("{target}:");
     for name in prerequisites {
         let _ = write!(text, " \\\n  {name}");
@@ -182,7 +182,7 @@ pub fn rule(target: &str, prerequisites: &[String]) -> String {
 }
 
 /// As GCC escapes: blanks and `#` by a backslash, `$` doubled.
-pub fn escaped(name: &str) -> String {
+pub(crate) fn escaped(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
         match c {

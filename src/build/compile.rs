@@ -23,28 +23,28 @@ use std::time::{Duration, Instant};
 
 /// A compiled image.
 #[derive(Debug, Clone)]
-pub struct Binary {
+pub(crate) struct Binary {
     /// The image that it was compiled from.
-    pub image: usize,
+    pub(crate) image: usize,
     /// The place of its target.
-    pub target: usize,
+    pub(crate) target: usize,
     /// The device binary.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Binary {
     /// The image and the target.
-    pub fn unit(&self) -> Unit {
+    pub(crate) fn unit(&self) -> Unit {
         (self.image, self.target)
     }
 
     /// Facts that the binary states about itself.
-    pub fn native(&self) -> Option<Native> {
+    pub(crate) fn native(&self) -> Option<Native> {
         Native::read(&self.bytes, Format::sniff(&self.bytes), Place::file(0))
     }
 
     /// The GPU that code of a live device's driver is for, where it tells one, by the name of the device configuration.
-    pub fn device(&self) -> Option<String> {
+    pub(crate) fn device(&self) -> Option<String> {
         let native = self.native()?;
         let devices = native.devices();
         let [only] = devices.as_slice() else { return None };
@@ -53,36 +53,36 @@ impl Binary {
 }
 
 /// The settings of a compilation.
-pub struct CompileOptions<'o> {
+pub(crate) struct CompileOptions<'o> {
     /// The targets that the jobs name by their places.
-    pub targets: &'o [Target],
+    pub(crate) targets: &'o [Target],
     /// The compilers of the targets, in their order.
-    pub engines: &'o [Engine],
+    pub(crate) engines: &'o [Engine],
     /// Gives the settings of the workers, once there is something to compile.
-    pub settings: &'o dyn Fn() -> Settings,
+    pub(crate) settings: &'o dyn Fn() -> Settings,
     /// Variables of this process, which its workers inherit.
-    pub environment: &'o [(OsString, OsString)],
+    pub(crate) environment: &'o [(OsString, OsString)],
     /// The cache of binaries; none where it is turned off.
-    pub cache: Option<&'o Cache>,
+    pub(crate) cache: Option<&'o Cache>,
     /// The share of the modules that is compiled.
-    pub shard: Option<Shard>,
+    pub(crate) shard: Option<Shard>,
     /// Whether modules that are the same code but for names are compiled once.
-    pub fold: bool,
+    pub(crate) fold: bool,
     /// Whether GPUs that take another's code get that, and are not compiled for themselves.
-    pub share: bool,
+    pub(crate) share: bool,
 }
 
 /// One of several parts of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shard {
+pub(crate) struct Shard {
     /// From 0.
-    pub index: u32,
+    pub(crate) index: u32,
     /// Number of parts.
-    pub count: u32,
+    pub(crate) count: u32,
 }
 
 /// Looks on while modules are compiled.
-pub trait Observer {
+pub(crate) trait Observer {
     /// A module is to be compiled, unless it is in the cache.
     fn begin(&mut self, job: &Job<'_>);
 
@@ -104,35 +104,35 @@ pub trait Observer {
 
 /// The result of a compilation.
 #[derive(Debug, Default)]
-pub struct CompileResults {
+pub(crate) struct CompileResults {
     /// Binaries, in the order of the jobs.
-    pub compiled: Vec<Binary>,
+    pub(crate) compiled: Vec<Binary>,
     /// Modules that did not build.
-    pub failures: Vec<Failure>,
+    pub(crate) failures: Vec<Failure>,
     /// Binaries that came out of the cache.
-    pub cached: Vec<Unit>,
+    pub(crate) cached: Vec<Unit>,
     /// Binaries that were made of another module's.
-    pub folded: Vec<Unit>,
+    pub(crate) folded: Vec<Unit>,
     /// Binaries that are those of the same image for another GPU.
-    pub shared: Vec<Unit>,
+    pub(crate) shared: Vec<Unit>,
     /// Numbers of modules that are the same code as another and were compiled all the same, by reason.
-    pub apart: BTreeMap<Apart, usize>,
+    pub(crate) apart: BTreeMap<Apart, usize>,
     /// Modules that belong to other shards.
-    pub elsewhere: Vec<Unit>,
+    pub(crate) elsewhere: Vec<Unit>,
     /// Binaries that a driver made while a program ran.
-    pub harvested: Vec<Unit>,
+    pub(crate) harvested: Vec<Unit>,
     /// Files of the compilers, as far as they are known.
-    pub libraries: Vec<PathBuf>,
+    pub(crate) libraries: Vec<PathBuf>,
     /// Number of binaries that were put into the cache.
-    pub kept: usize,
+    pub(crate) kept: usize,
     /// Seconds that compiling was expected to take.
-    pub expected: f64,
+    pub(crate) expected: f64,
     /// Names and versions of the compilers, by the places of their targets, as far as they were asked.
-    pub compilers: HashMap<usize, String>,
+    pub(crate) compilers: HashMap<usize, String>,
 }
 
 /// Finds jobs that are the same code, for targets whose code is known well enough to be renamed.
-pub fn folding(fold: bool, targets: &[Target], jobs: &[Job<'_>]) -> Folding {
+pub(crate) fn folding(fold: bool, targets: &[Target], jobs: &[Job<'_>]) -> Folding {
     let known =
         |target: &Target| matches!(target.backend, Backend::Cpu(_) | Backend::Ocloc { .. }) || target.march().is_some();
     let renamed = |place: usize| targets.get(place).is_some_and(known);
@@ -143,7 +143,7 @@ pub fn folding(fold: bool, targets: &[Target], jobs: &[Job<'_>]) -> Folding {
 ///
 /// # Errors
 /// `Environment` where the machine cannot compile; `Build` where the user ended it, or the first image that did not build.
-pub fn compile(
+pub(crate) fn compile(
     reporter: &dyn Reporter,
     order: &CompileOptions<'_>,
     jobs: Vec<Job<'_>>,
@@ -463,20 +463,20 @@ fn identify(order: &CompileOptions<'_>, wanted: &[usize]) -> Result<Identities> 
 }
 
 /// Answers of an offline compiler about targets, by their places.
-pub struct Known {
+pub(crate) struct Known {
     /// Targets that it does not know.
-    pub unknown: Vec<usize>,
+    pub(crate) unknown: Vec<usize>,
     /// Targets for which it is asked for code that both of Intel's drivers take.
-    pub bindful: Vec<usize>,
+    pub(crate) bindful: Vec<usize>,
     /// Version of the compiler.
-    pub version: String,
+    pub(crate) version: String,
 }
 
 /// Asks the compiler of targets about them.
 ///
 /// # Errors
 /// `Environment` where there is no compiler.
-pub fn known(targets: &[&Target], engine: &Engine) -> Result<Known> {
+pub(crate) fn known(targets: &[&Target], engine: &Engine) -> Result<Known> {
     let device = |target: &&Target| match &target.backend {
         Backend::Ocloc { device } => Some(device.clone()),
         Backend::Nvidia { .. } => Some(target.architecture().into_owned()),

@@ -20,7 +20,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// File of the history in the folder of the cache.
-pub const FILE: &str = "times";
+pub(crate) const FILE: &str = "times";
 
 /// Share of the old sums that counts after a build: what was measured some builds ago hardly does.
 const KEPT: f64 = 0.5;
@@ -52,14 +52,14 @@ impl Sums {
 
 /// Measurements of earlier builds and of this one, by target.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct History {
+pub(crate) struct History {
     targets: BTreeMap<String, Sums>,
     fresh: BTreeMap<String, Sums>,
 }
 
 impl History {
     /// Reads the measurements of earlier builds; what cannot be read counts as nothing.
-    pub fn read(path: &Path) -> History {
+    pub(crate) fn read(path: &Path) -> History {
         let small = std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() <= limits::HISTORY);
         let text = if small { std::fs::read_to_string(path).unwrap_or_default() } else { String::new() };
         let line = |line: &str| {
@@ -73,7 +73,7 @@ impl History {
     }
 
     /// Notes what a module took.
-    pub fn note(&mut self, target: &str, bytes: u64, seconds: f64) {
+    pub(crate) fn note(&mut self, target: &str, bytes: u64, seconds: f64) {
         let size = bytes as f64;
         let sums = self.fresh.entry(word(target)).or_default();
         for (sum, more) in sums.0.iter_mut().zip([1.0, size, seconds, size * size, size * seconds]) {
@@ -82,7 +82,7 @@ impl History {
     }
 
     /// Seconds that a module of so many bytes will take.
-    pub fn seconds(&self, target: &str, bytes: u64) -> f64 {
+    pub(crate) fn seconds(&self, target: &str, bytes: u64) -> f64 {
         self.targets.get(&word(target)).copied().unwrap_or_default().seconds(bytes as f64)
     }
 
@@ -90,7 +90,7 @@ impl History {
     ///
     /// # Errors
     /// `Environment` where it cannot be written.
-    pub fn write(mut self, path: &Path) -> Result<()> {
+    pub(crate) fn write(mut self, path: &Path) -> Result<()> {
         for (target, fresh) in std::mem::take(&mut self.fresh) {
             let sums = self.targets.entry(target).or_default();
             for (sum, more) in sums.0.iter_mut().zip(fresh.0) {
@@ -118,7 +118,7 @@ fn word(target: &str) -> String {
 
 /// Expected time of a compilation.
 #[derive(Debug, Clone, Default)]
-pub struct Forecast {
+pub(crate) struct Forecast {
     seconds: HashMap<Unit, f64>,
     wall: f64,
     done: f64,
@@ -126,7 +126,7 @@ pub struct Forecast {
 
 impl Forecast {
     /// Foresees what so many workers take for jobs.
-    pub fn new<'j>(
+    pub(crate) fn new<'j>(
         history: &History,
         targets: &[Target],
         jobs: impl Iterator<Item = &'j Job<'j>>,
@@ -138,17 +138,17 @@ impl Forecast {
     }
 
     /// Seconds from the beginning to the end.
-    pub fn wall(&self) -> f64 {
+    pub(crate) fn wall(&self) -> f64 {
         self.wall
     }
 
     /// Notes that a module is done, one way or the other.
-    pub fn note(&mut self, unit: Unit) {
+    pub(crate) fn note(&mut self, unit: Unit) {
         self.done += self.seconds.remove(&unit).unwrap_or(0.0);
     }
 
     /// Seconds that are left: by what is foreseen, once a part is done by the pace so far.
-    pub fn left(&self, elapsed: Duration) -> f64 {
+    pub(crate) fn left(&self, elapsed: Duration) -> f64 {
         let (elapsed, left) = (elapsed.as_secs_f64(), self.seconds.values().sum::<f64>());
         let part = self.done / (self.done + left).max(f64::MIN_POSITIVE);
         if part > 0.1 { elapsed / self.done * left } else { (self.wall - elapsed).max(0.0) }
@@ -156,12 +156,12 @@ impl Forecast {
 }
 
 /// Name of a target in the history.
-pub fn name(targets: &[Target], place: usize) -> String {
+pub(crate) fn name(targets: &[Target], place: usize) -> String {
     targets.get(place).map(|target| format!("{} {}", target.spec, target.architecture())).unwrap_or_default()
 }
 
 /// Bytes of a job's modules.
-pub fn bytes(job: &Job<'_>) -> u64 {
+pub(crate) fn bytes(job: &Job<'_>) -> u64 {
     let others = match &job.step {
         Step::Link(others) => others.iter().map(|other| other.len() as u64).sum(),
         Step::Build | Step::Compile | Step::Offline(_) => 0,
@@ -231,16 +231,16 @@ pub(super) enum Taken<'q> {
 #[derive(Debug)]
 pub(super) struct Share<'q> {
     /// Place of the job in the queue's list.
-    pub place: usize,
+    pub(crate) place: usize,
     /// Whether its worker may be too large to be kept beside others.
-    pub large: bool,
+    pub(crate) large: bool,
     bytes: u64,
     queue: &'q Queue,
 }
 
 impl Queue {
     /// Of places and estimates, in the order in which they are to be begun.
-    pub fn new(jobs: impl Iterator<Item = (usize, u64)>, limit: Option<u64>) -> Queue {
+    pub(crate) fn new(jobs: impl Iterator<Item = (usize, u64)>, limit: Option<u64>) -> Queue {
         let state = State { left: jobs.collect(), ..State::default() };
         Queue { limit, state: Mutex::new(state), changed: Condvar::new() }
     }
@@ -250,18 +250,18 @@ impl Queue {
     }
 
     /// Whether nothing is left to begin.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.state().left.is_empty()
     }
 
     /// Leaves what is not begun.
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.state().left.clear();
         self.changed.notify_all();
     }
 
     /// The next module.
-    pub fn take(&self) -> Taken<'_> {
+    pub(crate) fn take(&self) -> Taken<'_> {
         let state = &mut *self.state();
         let Some((_, first)) = state.left.front().copied() else { return Taken::Nothing };
         let free = self.limit.map(|limit| limit.saturating_sub(state.used));
@@ -283,7 +283,7 @@ impl Queue {
     }
 
     /// Sleeps until one is done, or for a moment.
-    pub fn wait(&self) {
+    pub(crate) fn wait(&self) {
         let state = self.state();
         if !state.left.is_empty() && state.running > 0 {
             drop(self.changed.wait_timeout(state, PATIENCE));

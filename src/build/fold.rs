@@ -14,23 +14,23 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// The name of a module's one kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name {
+pub(crate) struct Name {
     /// The name.
-    pub text: String,
+    pub(crate) text: String,
     /// Offset of the name in the module.
-    pub at: usize,
+    pub(crate) at: usize,
 }
 
 impl Name {
     /// The kernel under its own name in its module, and under the name that all share that are the same code.
-    pub fn identities(&self, il: &[u8]) -> [Identity; 2] {
+    pub(crate) fn identities(&self, il: &[u8]) -> [Identity; 2] {
         [&self.text, &native_name::shared_name(&self.text)].map(|name| Identity::new(il, self.at, name))
     }
 }
 
 /// The reason why modules of the same code are compiled one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Apart {
+pub(crate) enum Apart {
     /// The target's native code cannot be renamed.
     Device,
     /// Modules with several kernels.
@@ -47,7 +47,7 @@ pub enum Apart {
 
 impl Apart {
     /// Returns the reason as the end of a sentence.
-    pub fn reason(self) -> &'static str {
+    pub(crate) fn reason(self) -> &'static str {
         match self {
             Apart::Device => {
                 "native code for their device is not renamed: only that of Intel's CPU driver and of ocloc is known well enough"
@@ -62,29 +62,29 @@ impl Apart {
 }
 
 /// The bytes of a module that count where its kernel may be called anything of a length and an end.
-pub fn blanked<'m>(il: &'m [u8], name: &Name) -> [&'m [u8]; 2] {
+pub(crate) fn blanked<'m>(il: &'m [u8], name: &Name) -> [&'m [u8]; 2] {
     let blank = name.text.len().saturating_sub(TAIL);
     let end = name.at.saturating_add(blank);
     [il.get(..name.at).unwrap_or_default(), il.get(end..).unwrap_or_default()]
 }
 
 /// Jobs that another stands for, by its image and target.
-pub type Followers<'a> = HashMap<Unit, Vec<Job<'a>>>;
+pub(crate) type Followers<'a> = HashMap<Unit, Vec<Job<'a>>>;
 
 /// Names of the foldable modules of a build.
 #[derive(Debug, Default)]
-pub struct Folding {
+pub(crate) struct Folding {
     /// By image and target.
     names: HashMap<Unit, Name>,
     /// Images that are the same code as an earlier one, and are compiled on their own, by the reason.
-    pub apart: BTreeMap<Apart, usize>,
+    pub(crate) apart: BTreeMap<Apart, usize>,
     /// Images and targets that are the same code as an earlier one, and need not be compiled.
-    pub clones: Vec<Unit>,
+    pub(crate) clones: Vec<Unit>,
 }
 
 impl Folding {
     /// Looks at what is to be compiled; `renamed` says whether native code for the target of that place can be renamed.
-    pub fn new(jobs: &[Job<'_>], renamed: &dyn Fn(usize) -> bool) -> Folding {
+    pub(crate) fn new(jobs: &[Job<'_>], renamed: &dyn Fn(usize) -> bool) -> Folding {
         let mut folding = Folding::default();
         // By code whatever the names: those that can be folded by what they can be folded with, the others each.
         let mut seen: HashSet<u64> = HashSet::new();
@@ -115,19 +115,19 @@ impl Folding {
     }
 
     /// The name of the one kernel of an image, for a target for which another may stand for it.
-    pub fn name(&self, unit: Unit) -> Option<&Name> {
+    pub(crate) fn name(&self, unit: Unit) -> Option<&Name> {
         self.names.get(&unit)
     }
 
     /// Notes an image that could not be folded.
-    pub fn stays_apart(&mut self, apart: Apart) {
+    pub(crate) fn stays_apart(&mut self, apart: Apart) {
         let count = self.apart.entry(apart).or_default();
         *count = count.saturating_add(1);
     }
 
     /// Splits jobs into those that are compiled, in their order, and their followers, which get the result of a job of
     /// the same code.
-    pub fn group<'a>(&self, jobs: Vec<Job<'a>>) -> (Vec<Job<'a>>, Followers<'a>) {
+    pub(crate) fn group<'a>(&self, jobs: Vec<Job<'a>>) -> (Vec<Job<'a>>, Followers<'a>) {
         let mut leaders: Vec<Job<'a>> = Vec::new();
         let mut followers: Followers<'a> = HashMap::new();
         let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
@@ -165,7 +165,7 @@ impl Folding {
     ///
     /// # Errors
     /// The reason why the binary cannot be renamed; then the job has to be compiled.
-    pub fn follow(&self, outcome: &Outcome, leader: &Job<'_>, job: &Job<'_>) -> Result<Outcome, Apart> {
+    pub(crate) fn follow(&self, outcome: &Outcome, leader: &Job<'_>, job: &Job<'_>) -> Result<Outcome, Apart> {
         match outcome {
             Ok(artifact) => {
                 let identity = |job: &Job<'_>| {

@@ -99,12 +99,12 @@ fn words<S: Serializer>(text: &str, serializer: S) -> std::result::Result<S::Ok,
 
 impl Device {
     /// Whether it takes SPIR-V modules.
-    pub fn takes_spirv(&self) -> bool {
+    pub(crate) fn takes_spirv(&self) -> bool {
         self.il.contains("SPIR-V")
     }
 
     /// Whether it is the GPU of a target, in any revision: the runtime hands it native code for that.
-    pub fn is_of(&self, target: &str) -> bool {
+    pub(crate) fn is_of(&self, target: &str) -> bool {
         let release = |version: &IpVersion| (version.architecture, version.release);
         let own = release(&IpVersion::of_gmdid(self.gmdid));
         let named = table().targets().iter().find(|one| one.name == target);
@@ -181,13 +181,13 @@ impl Inventory {
 }
 
 /// The kinds by which a device can be asked for.
-pub const KINDS: [&str; 4] = ["cpu", "gpu", "accelerator", "custom"];
+pub(crate) const KINDS: [&str; 4] = ["cpu", "gpu", "accelerator", "custom"];
 
 /// Finds the device, with its place in the inventory. Only devices that `visible` admits count, by place.
 ///
 /// # Errors
 /// `Environment` where there is none; `Usage` where a name means several.
-pub fn choose<'i>(
+pub(crate) fn choose<'i>(
     inventory: &'i Inventory,
     wanted: &str,
     visible: &dyn Fn(usize) -> bool,

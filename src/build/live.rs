@@ -18,15 +18,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PATIENCE_TO_PROBE: Duration = Duration::from_secs(20);
 
 /// The device of a list, by its place in the inventory.
-pub type Listed<'i> = (usize, &'i Device);
+pub(crate) type Listed<'i> = (usize, &'i Device);
 
 /// A built-in kernel with what its device answers; none where the device was not asked or did not answer.
-pub type BuiltIn = (usize, String, Option<Vec<Answer>>);
+pub(crate) type BuiltIn = (usize, String, Option<Vec<Answer>>);
 
 /// The devices of this machine, and which of them are hidden.
-pub struct Live {
+pub(crate) struct Live {
     /// All of them.
-    pub inventory: Inventory,
+    pub(crate) inventory: Inventory,
     hidden: Vec<bool>,
     launch: Launch,
     /// Variables that make the driver simulate the one device that is not hidden.
@@ -38,7 +38,7 @@ impl Live {
     ///
     /// # Errors
     /// `Environment` where there is no loader, driver or device.
-    pub fn find(launch: Launch, selector: &Selector) -> Result<Live> {
+    pub(crate) fn find(launch: Launch, selector: &Selector) -> Result<Live> {
         let inventory = inventory(&launch, PATIENCE)?;
         if inventory.devices.is_empty() {
             let error = Error::new(ErrorKind::Environment, "the OpenCL drivers on this machine offer no device");
@@ -53,7 +53,7 @@ impl Live {
     ///
     /// # Errors
     /// `Environment` where the driver cannot.
-    pub fn simulate(reporter: &dyn Reporter, launch: Launch, wanted: &Simulation) -> Result<Live> {
+    pub(crate) fn simulate(reporter: &dyn Reporter, launch: Launch, wanted: &Simulation) -> Result<Live> {
         let (name, simulated) = (&wanted.name, wanted.variables());
         let cannot = |why: String| {
             let error =
@@ -81,17 +81,17 @@ impl Live {
     }
 
     /// The variables that make the driver simulate the device; none where devices are there.
-    pub fn simulated(&self) -> &[(OsString, OsString)] {
+    pub(crate) fn simulated(&self) -> &[(OsString, OsString)] {
         &self.simulated
     }
 
     /// Whether a SYCL program would see the device at a place.
-    pub fn visible(&self, place: usize) -> bool {
+    pub(crate) fn visible(&self, place: usize) -> bool {
         !self.hidden.get(place).copied().unwrap_or(true)
     }
 
     /// The number of devices that the variable hides.
-    pub fn hidden(&self) -> usize {
+    pub(crate) fn hidden(&self) -> usize {
         self.hidden.iter().filter(|hidden| **hidden).count()
     }
 
@@ -99,7 +99,7 @@ impl Live {
     ///
     /// # Errors
     /// As [`choose`].
-    pub fn choose(&self, wanted: &str) -> Result<(usize, &Device)> {
+    pub(crate) fn choose(&self, wanted: &str) -> Result<(usize, &Device)> {
         if !self.simulated.is_empty() && wanted.starts_with(PREFIX) {
             let mut devices = self.inventory.devices.iter().enumerate();
             if let Some(found) = devices.find(|(place, _)| self.visible(*place)) {
@@ -115,7 +115,7 @@ impl Live {
     }
 
     /// The command that starts a worker.
-    pub fn launch(&self) -> &Launch {
+    pub(crate) fn launch(&self) -> &Launch {
         &self.launch
     }
 
@@ -123,7 +123,7 @@ impl Live {
     ///
     /// # Errors
     /// `Environment` where the device cannot be asked at all.
-    pub fn probe(
+    pub(crate) fn probe(
         &self,
         reporter: &dyn Reporter,
         settings: &Settings,
@@ -147,7 +147,7 @@ impl Live {
     ///
     /// # Errors
     /// `Environment` where a device cannot be asked at all.
-    pub fn built_in(
+    pub(crate) fn built_in(
         &self,
         reporter: &dyn Reporter,
         settings: &Settings,

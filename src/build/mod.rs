@@ -93,25 +93,25 @@ pub struct Job<'a> {
 }
 
 /// An image and a target, by the caller's numbers.
-pub type Unit = (usize, usize);
+pub(crate) type Unit = (usize, usize);
 
 impl Job<'_> {
     /// Returns the image and target that the job is for.
-    pub fn unit(&self) -> Unit {
+    pub(crate) fn unit(&self) -> Unit {
         (self.image, self.target)
     }
 }
 
 impl Artifact {
     /// Returns the image and target that the binary was made for.
-    pub fn unit(&self) -> Unit {
+    pub(crate) fn unit(&self) -> Unit {
         (self.image, self.target)
     }
 }
 
 impl Failure {
     /// Returns the image and target that got no binary.
-    pub fn unit(&self) -> Unit {
+    pub(crate) fn unit(&self) -> Unit {
         (self.image, self.target)
     }
 }
@@ -143,11 +143,11 @@ pub enum Open {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
     /// The folder of LLVM, or of its programs, where the user names it.
-    pub llvm: Option<PathBuf>,
+    pub(crate) llvm: Option<PathBuf>,
     /// The folder of CUDA, likewise.
-    pub cuda: Option<PathBuf>,
+    pub(crate) cuda: Option<PathBuf>,
     /// A folder in which the library of functions that kernels call is kept.
-    pub keep: Option<PathBuf>,
+    pub(crate) keep: Option<PathBuf>,
 }
 
 /// A step of compilation, with what it needs beside the module.
@@ -170,13 +170,13 @@ pub struct Artifact {
     /// The caller's number for the image.
     pub image: usize,
     /// The caller's number for the target.
-    pub target: usize,
+    pub(crate) target: usize,
     /// The device binary as the driver gave it.
     pub binary: Vec<u8>,
     /// The driver's build log; empty where it had nothing to say.
     pub log: String,
     /// Duration of the successful attempt, with the way to the worker and back.
-    pub elapsed: Duration,
+    pub(crate) elapsed: Duration,
     /// 1 where the first attempt succeeded.
     pub attempts: u32,
 }
@@ -228,7 +228,7 @@ pub struct Launch {
 }
 
 /// Grants permission for more than one worker at a time: the jobserver of the `make` that called.
-pub trait Tokens: std::fmt::Debug + Send + Sync {
+pub(crate) trait Tokens: std::fmt::Debug + Send + Sync {
     /// Waits until one more module may be compiled; false where `no_longer` became true before.
     fn acquire(&self, no_longer: &dyn Fn() -> bool) -> bool;
 
@@ -238,13 +238,13 @@ pub trait Tokens: std::fmt::Debug + Send + Sync {
 
 /// Usual number of further attempts. A driver that dies of a module mostly dies of it again; one that the machine was
 /// short of memory for does not.
-pub const RETRIES: u32 = 2;
+pub(crate) const RETRIES: u32 = 2;
 
 /// Settings of the pool.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Number of workers at once. Only processes scale: the driver serialises compilation inside one.
-    pub jobs: NonZeroUsize,
+    pub(crate) jobs: NonZeroUsize,
     /// Longest time that one image may take in one attempt.
     pub timeout: Duration,
     /// Longest time that a worker may take to start, find its device and make a context; the driver may hang there too.
@@ -252,13 +252,13 @@ pub struct Settings {
     /// Number of further attempts, each in a fresh worker, after one that killed its worker.
     pub retries: u32,
     /// Jobserver that has a say in how many modules are compiled at once.
-    pub tokens: Option<Arc<dyn Tokens>>,
+    pub(crate) tokens: Option<Arc<dyn Tokens>>,
     /// Set where the user wants an end; what is being compiled is given up then.
-    pub interrupted: Option<Arc<AtomicBool>>,
+    pub(crate) interrupted: Option<Arc<AtomicBool>>,
     /// Whether nothing more is begun once a module did not build.
-    pub fail_fast: bool,
+    pub(crate) fail_fast: bool,
     /// Bytes of memory that all workers together may take, by an estimate; one module that needs more is compiled alone.
-    pub memory: Option<u64>,
+    pub(crate) memory: Option<u64>,
 }
 
 impl Settings {
@@ -317,7 +317,7 @@ pub struct Failure {
     /// The caller's number for the image.
     pub image: usize,
     /// The caller's number for the target.
-    pub target: usize,
+    pub(crate) target: usize,
     /// Cause of the last attempt's failure.
     pub cause: FailureCause,
     /// Causes of the attempts before it, the first one first.
@@ -347,7 +347,7 @@ const SIGNALS: [(i32, &str); 13] = [
 
 impl FailureCause {
     /// Whether a compiler crashed: in the worker, or as a program of its own.
-    pub fn is_crash(&self) -> bool {
+    pub(crate) fn is_crash(&self) -> bool {
         match self {
             FailureCause::Died(_) => true,
             FailureCause::BadOutput(reason) => reason.contains("died of"),

@@ -56,16 +56,16 @@ const REMEDY: &str =
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
     /// A folder for files that live for one compilation.
-    pub scratch: PathBuf,
+    pub(crate) scratch: PathBuf,
     /// The folders in which programs are looked for by their names.
-    pub folders: Vec<PathBuf>,
+    pub(crate) folders: Vec<PathBuf>,
     /// A command that runs the command behind it, and has it end with this process.
-    pub runner: Vec<OsString>,
+    pub(crate) runner: Vec<OsString>,
 }
 
 impl Surroundings {
     /// Returns the command that runs a program in a folder, without input, and has it end with this process.
-    pub fn command(&self, program: &Path, folder: &Path) -> Command {
+    pub(crate) fn command(&self, program: &Path, folder: &Path) -> Command {
         let mut words = self.runner.iter().cloned().chain([program.as_os_str().to_owned()]);
         let mut command = Command::new(words.next().unwrap_or_default());
         command.args(words).current_dir(folder).stdin(Stdio::null());
@@ -74,7 +74,7 @@ impl Surroundings {
 }
 
 /// The compiler, found.
-pub struct Ocloc {
+pub(crate) struct Ocloc {
     kind: Kind,
     /// Whether it knows [`ADDRESS_MODE`], once that was asked.
     address_mode: OnceLock<bool>,
@@ -94,7 +94,7 @@ impl Ocloc {
     ///
     /// # Errors
     /// `Environment` where there is none.
-    pub fn find(path: Option<&Path>, surroundings: &Surroundings) -> Result<Ocloc> {
+    pub(crate) fn find(path: Option<&Path>, surroundings: &Surroundings) -> Result<Ocloc> {
         if let Some(path) = path {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             if name.contains(".so") {
@@ -117,7 +117,7 @@ impl Ocloc {
     }
 
     /// Describes the compiler, and lists which of these devices it does not know; asked about none, also its files.
-    pub fn describe(&self, devices: &[Cow<'_, str>]) -> Offline {
+    pub(crate) fn describe(&self, devices: &[Cow<'_, str>]) -> Offline {
         let known = |device: &str| match &self.kind {
             Kind::Library(library) => {
                 let args = ["ocloc", "ids", device].map(str::to_owned);
@@ -177,7 +177,7 @@ impl Ocloc {
     }
 
     /// Compiles a module for a GPU, by the name that `-device` takes.
-    pub fn compile(&self, il: &[u8], device: &str, options: &str) -> Compiled {
+    pub(crate) fn compile(&self, il: &[u8], device: &str, options: &str) -> Compiled {
         let bindful = self.bindful(device);
         match &self.kind {
             Kind::Library(library) => {
@@ -319,7 +319,7 @@ fn invoke(library: &Library, args: &[String], input: Option<&[u8]>) -> std::resu
 
 /// The program.
 #[derive(Debug, Clone)]
-pub struct Program {
+pub(crate) struct Program {
     path: PathBuf,
     surroundings: Surroundings,
 }
@@ -329,7 +329,7 @@ impl Program {
     ///
     /// # Errors
     /// `Environment` where it does not start.
-    pub fn find(path: &Path, surroundings: &Surroundings) -> Result<Program> {
+    pub(crate) fn find(path: &Path, surroundings: &Surroundings) -> Result<Program> {
         let named = path.components().count() == 1;
         let in_folder = |folder: &PathBuf| Some(folder.join(path)).filter(|path| path.is_file());
         let path = surroundings.folders.iter().filter(|_| named).find_map(in_folder).unwrap_or(path.to_owned());
@@ -346,19 +346,19 @@ impl Program {
     }
 
     /// Returns the program's path or name.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Whether it knows a device.
-    pub fn knows(&self, device: &str) -> bool {
+    pub(crate) fn knows(&self, device: &str) -> bool {
         let asked = Scratch::new(&self.surroundings.scratch, "ocloc")
             .and_then(|scratch| self.run(&scratch, &["ids".to_owned(), device.to_owned()]));
         asked.is_ok_and(|done| done.status.success())
     }
 
     /// The version, as it tells it.
-    pub fn version(&self) -> String {
+    pub(crate) fn version(&self) -> String {
         // ocloc writes the answer to a file of that name, beside printing it.
         let asked = Scratch::new(&self.surroundings.scratch, "ocloc").and_then(|scratch| {
             self.run(&scratch, &["query".to_owned(), "OCL_DRIVER_VERSION".to_owned()])
@@ -368,14 +368,14 @@ impl Program {
     }
 
     /// The help of its compiling, which lists the options that it knows.
-    pub fn help(&self) -> String {
+    pub(crate) fn help(&self) -> String {
         let asked = Scratch::new(&self.surroundings.scratch, "ocloc")
             .and_then(|scratch| self.run(&scratch, &["compile".to_owned(), "--help".to_owned()]));
         asked.map(|done| String::from_utf8_lossy(&done.stdout).into_owned()).unwrap_or_default()
     }
 
     /// Compiles a module for a GPU; `bindful` asks for kernels that the OpenCL driver takes, too.
-    pub fn compile(&self, il: &[u8], device: &str, options: &str, bindful: bool) -> Compiled {
+    pub(crate) fn compile(&self, il: &[u8], device: &str, options: &str, bindful: bool) -> Compiled {
         self.try_compile(il, device, options, bindful).unwrap_or_else(|error| Compiled::Hollow {
             reason: format!("`{}` could not be run: {error}", self.path.display()),
             log: String::new(),

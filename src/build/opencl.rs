@@ -40,7 +40,7 @@ const REMEDY: &str =
 
 /// An OpenCL driver, found at the first use: Intel's for CPUs, where no other device is asked for.
 #[derive(Default)]
-pub struct Driver(Option<Opened>);
+pub(crate) struct Driver(Option<Opened>);
 
 /// A device, and what is known about it.
 type Known = (cl_device_id, Device);

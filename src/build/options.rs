@@ -16,42 +16,42 @@ use crate::policy::rules::Registers;
 
 /// Options of an image, parted by what becomes of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options {
+pub(crate) struct Options {
     /// Options that the compiler gets, as one string.
-    pub kept: String,
+    pub(crate) kept: String,
     /// Options that are for something else, or were translated.
-    pub removed: Vec<String>,
+    pub(crate) removed: Vec<String>,
     /// Options that are not known to be harmless.
-    pub refused: Vec<String>,
+    pub(crate) refused: Vec<String>,
 }
 
 /// Options before they are parted.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Given<'o> {
+pub(crate) struct Given<'o> {
     /// Options of the image, and of a configuration that was found and not named.
-    pub own: &'o str,
+    pub(crate) own: &'o str,
     /// Options of the user, who may say anything; the compiler gets them last.
-    pub trusted: &'o str,
+    pub(crate) trusted: &'o str,
 }
 
 impl<'o> Given<'o> {
     /// Options that an image states.
-    pub fn by_image(own: &'o str) -> Self {
+    pub(crate) fn by_image(own: &'o str) -> Self {
         Given { own, trusted: "" }
     }
 }
 
 /// Properties of an image that say how it is compiled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Misc {
+pub(crate) struct Misc {
     /// `optLevel`.
-    pub level: Option<u32>,
+    pub(crate) level: Option<u32>,
     /// `sycl-grf-size`: 0 for the compiler to choose.
-    pub grf_size: Option<u32>,
+    pub(crate) grf_size: Option<u32>,
     /// `sycl-register-alloc-mode`, which older compilers wrote, where it says large.
-    pub large_grf: bool,
+    pub(crate) large_grf: bool,
     /// `isEsimdImage`.
-    pub esimd: bool,
+    pub(crate) esimd: bool,
 }
 
 /// Prefixes of options that the CPU driver does not know.
@@ -272,7 +272,7 @@ const IGC_SETTINGS: [&str; 5] = [
 ];
 
 /// Parts options for Intel's OpenCL CPU driver.
-pub fn for_cpu(given: Given<'_>) -> Options {
+pub(crate) fn for_cpu(given: Given<'_>) -> Options {
     let mut out = Parted::default();
     for (text, trusted) in [(given.own, false), (given.trusted, true)] {
         let (own, for_igc) = part_ocloc(text, None, &mut out);
@@ -300,13 +300,13 @@ pub fn for_cpu(given: Given<'_>) -> Options {
 }
 
 /// Options that ask for twice the registers of a kernel.
-pub const LARGE_REGISTERS: [&str; 4] =
+pub(crate) const LARGE_REGISTERS: [&str; 4] =
     ["-ze-opt-large-register-file", "-cl-intel-256-GRF-per-thread", "-doubleGRF", "-double-GRF"];
 /// Options that mean something for NVIDIA GPUs, beside [`LARGE_REGISTERS`].
 const OF_NVIDIA: [&str; 2] = ["-cl-fast-relaxed-math", "-cl-denorms-are-zero"];
 
 /// Parts options for NVIDIA GPUs: what is said for Intel's is understood where it has a meaning there, and else not passed on.
-pub fn for_nvidia(given: Given<'_>, misc: Option<&Misc>) -> Options {
+pub(crate) fn for_nvidia(given: Given<'_>, misc: Option<&Misc>) -> Options {
     let mut out = for_gpu(given, None, misc);
     let all = std::mem::take(&mut out.kept);
     let (kept, rest): (Vec<&str>, Vec<&str>) =
@@ -317,7 +317,7 @@ pub fn for_nvidia(given: Given<'_>, misc: Option<&Misc>) -> Options {
 
 /// Parts options for the compiler of an Intel GPU, by the name that ocloc knows it by; without one, what is for certain
 /// GPUs only is left away. `misc` is given with the compile options, to which the runtime adds what the properties say.
-pub fn for_gpu(given: Given<'_>, device: Option<&str>, misc: Option<&Misc>) -> Options {
+pub(crate) fn for_gpu(given: Given<'_>, device: Option<&str>, misc: Option<&Misc>) -> Options {
     let mut out = Parted::default();
     for (text, trusted) in [(given.own, false), (given.trusted, true)] {
         let (mut all, for_igc) = part_ocloc(text, device, &mut out);

@@ -23,47 +23,47 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Decisions about each image of a bundle.
 #[derive(Debug, Default)]
-pub struct Plan<'a> {
+pub(crate) struct Plan<'a> {
     /// The images to compile.
-    pub jobs: Vec<Job<'a>>,
+    pub(crate) jobs: Vec<Job<'a>>,
     /// The images that stay as they are, by index, and why.
-    pub staying: Vec<(usize, Stay)>,
+    pub(crate) staying: Vec<(usize, Stay)>,
     /// The images that the target cannot run, by index, and why.
-    pub skipped: Vec<(usize, Finding)>,
+    pub(crate) skipped: Vec<(usize, Finding)>,
     /// Options that the driver does not get, and how many images have them.
-    pub removed_options: BTreeMap<String, usize>,
+    pub(crate) removed_options: BTreeMap<String, usize>,
     /// Options that are not known to be harmless, and how many images have them; the driver does not get them either.
-    pub refused_options: BTreeMap<String, usize>,
+    pub(crate) refused_options: BTreeMap<String, usize>,
     /// Images that cannot be read; they stay too.
-    pub problems: Vec<Problem>,
+    pub(crate) problems: Vec<Problem>,
     /// The images whose native code has what they import in it, by index.
-    pub linked: HashSet<usize>,
+    pub(crate) linked: HashSet<usize>,
     /// The images whose specialization constants got values, by index; their modules are with the jobs.
-    pub specialized: HashMap<usize, Specialized>,
+    pub(crate) specialized: HashMap<usize, Specialized>,
     /// The constants that were given values.
-    pub set: BTreeSet<ConstantName>,
+    pub(crate) set: BTreeSet<ConstantName>,
 }
 
 /// For what images are planned.
 #[derive(Clone, Copy)]
-pub struct For<'t> {
+pub(crate) struct For<'t> {
     /// The target.
-    pub target: &'t Target,
+    pub(crate) target: &'t Target,
     /// Number of the target, for the jobs.
-    pub number: usize,
+    pub(crate) number: usize,
     /// Facts of the target, where it is one of the device configuration.
-    pub facts: Option<&'t Facts>,
+    pub(crate) facts: Option<&'t Facts>,
     /// Findings against images on the target, by index; these images are skipped.
-    pub against: &'t HashMap<usize, Finding>,
+    pub(crate) against: &'t HashMap<usize, Finding>,
     /// Options and constants for each image on this target.
-    pub recipe: &'t dyn Fn(&Examined<'_, '_>) -> Recipe,
+    pub(crate) recipe: &'t dyn Fn(&Examined<'_, '_>) -> Recipe,
     /// The file whose rules these are, as messages name it.
-    pub rules: &'t str,
+    pub(crate) rules: &'t str,
 }
 
 /// Code that images become.
 #[derive(Debug, Clone, Copy)]
-pub enum Goal<'b, 'a> {
+pub(crate) enum Goal<'b, 'a> {
     /// Objects, with imports open and without kernels too.
     Objects,
     /// Executables; what one imports comes from the images of the bundle, where there is one.
@@ -75,7 +75,7 @@ pub enum Goal<'b, 'a> {
 ///
 /// # Errors
 /// `Usage` for a value that a specialization constant cannot have.
-pub fn plan<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, goal: Goal<'_, 'a>) -> Result<Plan<'a>> {
+pub(crate) fn plan<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, goal: Goal<'_, 'a>) -> Result<Plan<'a>> {
     let imports = || images.iter().any(|examined| !examined.imports.is_empty());
     match goal {
         Goal::Objects => plan_images(images, wanted, true, None),
@@ -114,7 +114,7 @@ impl For<'_> {
 }
 
 /// Returns the options for compiling and for linking an image as the compiler of a target takes them.
-pub fn options_for(target: &Target, image: &Image<'_>, recipe: &Recipe) -> (DeviceOptions, DeviceOptions) {
+pub(crate) fn options_for(target: &Target, image: &Image<'_>, recipe: &Recipe) -> (DeviceOptions, DeviceOptions) {
     let compile = Given { own: &recipe.options, trusted: &recipe.trusted_options };
     let link = Given { own: &recipe.link_options, trusted: &recipe.trusted_link_options };
     let number = |name| image.properties.number(set::MISC, name);
@@ -214,7 +214,7 @@ impl<'l, 'a> Library<'l, 'a> {
 
 /// Whether a finding against an image speaks against compiling it: imports do not, since linking resolves them; where no
 /// SPIR-V is taken, it is translated first, so that the image is for other devices does not either.
-pub fn is_in_the_way(finding: &Finding, subject: &Subject<'_>) -> bool {
+pub(crate) fn is_in_the_way(finding: &Finding, subject: &Subject<'_>) -> bool {
     finding.rule != RuleId::Imports && (subject.takes_spirv() || finding.rule != RuleId::Target)
 }
 

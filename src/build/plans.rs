@@ -37,30 +37,30 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 /// A plan for each target, in the order of the targets.
-pub struct Plans<'a> {
+pub(crate) struct Plans<'a> {
     /// The plans; their jobs have been taken together.
-    pub each: Vec<Plan<'a>>,
+    pub(crate) each: Vec<Plan<'a>>,
     /// All jobs.
-    pub jobs: Vec<Job<'a>>,
+    pub(crate) jobs: Vec<Job<'a>>,
     /// Images that cannot be read, each once.
-    pub problems: Vec<Problem>,
+    pub(crate) problems: Vec<Problem>,
     /// The number of images that are compiled for each target.
-    pub counts: Vec<usize>,
+    pub(crate) counts: Vec<usize>,
     /// The images whose native code has what they import in it.
-    pub linked: HashSet<usize>,
+    pub(crate) linked: HashSet<usize>,
     /// The images whose specialization constants got values, for each target.
-    pub specialized: HashMap<Unit, Specialized>,
+    pub(crate) specialized: HashMap<Unit, Specialized>,
     /// The constants that were given values.
-    pub set: BTreeSet<ConstantName>,
+    pub(crate) set: BTreeSet<ConstantName>,
     /// Facts of kernels that the runtime cannot ask an NVIDIA GPU's code for, by image: see [`metadata`].
-    pub metadata: HashMap<usize, PropertySet<'a>>,
+    pub(crate) metadata: HashMap<usize, PropertySet<'a>>,
 }
 
 /// Plans what is compiled for each target.
 ///
 /// # Errors
 /// `Usage` for a value that a specialization constant cannot have.
-pub fn plans<'a>(
+pub(crate) fn plans<'a>(
     reporter: &dyn Reporter,
     wanted: &[Wanted],
     images: &[Examined<'_, 'a>],
@@ -117,7 +117,7 @@ pub fn plans<'a>(
 ///
 /// # Errors
 /// `Input` where the arena is full.
-pub fn metadata<'a>(
+pub(crate) fn metadata<'a>(
     arena: &'a Arena,
     images: &[Examined<'_, '_>],
     wanted: &[Wanted],
@@ -154,7 +154,7 @@ pub fn metadata<'a>(
 impl Plans<'_> {
     /// The images that do not become native for a target though another could: all but those that are no SPIR-V, or
     /// hold no kernel.
-    pub fn left_out(&self) -> impl Iterator<Item = (usize, usize, String)> {
+    pub(crate) fn left_out(&self) -> impl Iterator<Item = (usize, usize, String)> {
         self.each.iter().enumerate().flat_map(|(target, plan)| {
             let open = plan.staying.iter().filter(|(_, stay)| !matches!(stay, Stay::NotSpirV(_) | Stay::NoKernel));
             let staying = open.map(|(image, stay)| (*image, stay.to_string()));
@@ -181,13 +181,13 @@ fn is_live_gpu(wanted: &[Wanted], binary: &Binary) -> bool {
 }
 
 /// The GPU that each binary names, where a live GPU's driver made it.
-pub fn devices(wanted: &[Wanted], compiled: &[Binary]) -> Vec<Option<String>> {
+pub(crate) fn devices(wanted: &[Wanted], compiled: &[Binary]) -> Vec<Option<String>> {
     let of_live_gpu = |binary: &Binary| is_live_gpu(wanted, binary).then(|| binary.device()).flatten();
     compiled.iter().map(of_live_gpu).collect()
 }
 
 /// The new images, from what was compiled and what [`devices`] says of it.
-pub fn additions<'a>(
+pub(crate) fn additions<'a>(
     reporter: &dyn Reporter,
     wanted: &'a [Wanted],
     plans: &'a Plans<'_>,
@@ -211,7 +211,7 @@ pub fn additions<'a>(
 
 /// The entries of native images for a linked file's list, each with the first unit that it is for: one for each unit, or one
 /// for all of an archive that any GPU takes.
-pub fn listed<'a>(
+pub(crate) fn listed<'a>(
     wanted: &'a [Wanted],
     plans: &'a Plans<'_>,
     units: impl Iterator<Item = (Unit, &'a [u8])>,
@@ -237,7 +237,7 @@ pub fn listed<'a>(
 ///
 /// # Errors
 /// `Usage` where those for CPUs would be for another instruction set than the new ones.
-pub fn kept<'e>(
+pub(crate) fn kept<'e>(
     wanted: &[Wanted],
     images: &[Examined<'_, '_>],
     bundle: &Bundle<'_>,
@@ -275,7 +275,7 @@ fn same_march(mut natives: impl Iterator<Item = CpuArch>, march: CpuArch) -> Res
 }
 
 /// The entry of a unit's own native image.
-pub fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payload: &'a [u8]) -> Addition<'a> {
+pub(crate) fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payload: &'a [u8]) -> Addition<'a> {
     Addition {
         source: unit.0,
         target: target.spec,
@@ -290,21 +290,21 @@ pub fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payloa
 
 /// Rules of a file, and what the command line adds to them.
 #[derive(Debug, Default)]
-pub struct Recipes {
+pub(crate) struct Recipes {
     /// The rules; what the command line says comes last.
-    pub rules: Rules,
+    pub(crate) rules: Rules,
     /// The number of rules that the file holds.
-    pub own: usize,
+    pub(crate) own: usize,
 }
 
 impl Recipes {
     /// The file, where there is one that says how to build.
-    pub fn file(&self) -> Option<&Path> {
+    pub(crate) fn file(&self) -> Option<&Path> {
         Some(Path::new(&self.rules.file)).filter(|path| !path.as_os_str().is_empty())
     }
 
     /// Tells of the file's rules that are for no image.
-    pub fn unused(&self, reporter: &dyn Reporter, used: &BTreeSet<usize>) {
+    pub(crate) fn unused(&self, reporter: &dyn Reporter, used: &BTreeSet<usize>) {
         let own = self.rules.rules.iter().take(self.own).enumerate();
         for (_, rule) in own.filter(|(at, _)| !used.contains(at)) {
             let Place { line, column } = rule.place;
@@ -316,7 +316,7 @@ impl Recipes {
     ///
     /// # Errors
     /// `Usage`, with the names that there are.
-    pub fn check(&self, images: &[Examined<'_, '_>], set: &BTreeSet<ConstantName>) -> Result<()> {
+    pub(crate) fn check(&self, images: &[Examined<'_, '_>], set: &BTreeSet<ConstantName>) -> Result<()> {
         let asked = self.rules.rules.iter().skip(self.own).flat_map(|rule| &rule.settings.constants);
         let Some(missing) = asked.into_iter().find(|setting| !set.contains(&setting.which)) else { return Ok(()) };
         let of_image = |examined: &Examined<'_, '_>| {
@@ -335,7 +335,7 @@ impl Recipes {
 /// images have two numberings: the file's, which `inspect` shows and selectors mean, and the restored file's, which
 /// everything is built from.
 #[derive(Default)]
-pub struct Numbers {
+pub(crate) struct Numbers {
     /// Number in the file by number in the restored file.
     shown: HashMap<usize, usize>,
     /// The first image of each file.
@@ -344,7 +344,7 @@ pub struct Numbers {
 
 impl Numbers {
     /// Numbers the images of several files, each with its name and its bundle before they were united.
-    pub fn new<'b>(files: impl Iterator<Item = (String, &'b Bundle<'b>)>) -> Numbers {
+    pub(crate) fn new<'b>(files: impl Iterator<Item = (String, &'b Bundle<'b>)>) -> Numbers {
         let mut starts = Vec::new();
         let mut start = 0usize;
         for (name, bundle) in files {
@@ -355,12 +355,12 @@ impl Numbers {
     }
 
     /// The number that the user knows an image by.
-    pub fn shown(&self, index: usize) -> usize {
+    pub(crate) fn shown(&self, index: usize) -> usize {
         self.shown.get(&index).copied().unwrap_or(index)
     }
 
     /// The file that an image is of.
-    pub fn file(&self, index: usize) -> &str {
+    pub(crate) fn file(&self, index: usize) -> &str {
         let after = self.starts.partition_point(|(start, _)| *start <= index);
         after.checked_sub(1).and_then(|at| self.starts.get(at)).map_or("", |(_, name)| name.as_str())
     }
@@ -369,7 +369,7 @@ impl Numbers {
     ///
     /// # Errors
     /// `NoMatch` where it means none.
-    pub fn select<'b, 'a>(
+    pub(crate) fn select<'b, 'a>(
         &mut self,
         selector: &Selector,
         all: Vec<Examined<'b, 'a>>,

@@ -373,7 +373,7 @@ impl<'p, T: Task> Slot<'p, T> {
 impl Job<'_> {
     /// Returns what is wrong with a binary that was made for this job; nothing where it is whole. Only executables are judged: an
     /// object is whatever its driver takes.
-    pub fn flaw(&self, binary: &[u8]) -> Option<String> {
+    pub(crate) fn flaw(&self, binary: &[u8]) -> Option<String> {
         if self.kernels.is_empty() {
             return None;
         }
@@ -393,7 +393,7 @@ impl Job<'_> {
 }
 
 /// Returns what is wrong with a binary that should hold these kernels.
-pub fn flaw(binary: &[u8], kernels: &[String]) -> Option<String> {
+pub(crate) fn flaw(binary: &[u8], kernels: &[String]) -> Option<String> {
     let format = Format::sniff(binary);
     if !matches!(
         format,

@@ -15,7 +15,7 @@ use crate::spirv::op;
 
 /// The thing that a probe asks about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
+pub(crate) enum Subject {
     /// A version of SPIR-V.
     Version(u8, u8),
     /// A capability, by number, and the extension that brings it.
@@ -39,29 +39,29 @@ pub enum Reply {
 
 /// Result of probing one subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Probed {
+pub(crate) struct Probed {
     /// The subject of the probe.
-    pub subject: Subject,
+    pub(crate) subject: Subject,
     /// Whether the kernel's code uses it, rather than only declaring it.
-    pub used: bool,
+    pub(crate) used: bool,
     /// The driver's reaction.
-    pub reply: Reply,
+    pub(crate) reply: Reply,
 }
 
 /// Results of probing a device's driver.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Probes {
     /// In the order of versions, capabilities, extensions.
-    pub all: Vec<Probed>,
+    pub(crate) all: Vec<Probed>,
     /// Whether a capability that does not exist is refused.
-    pub checks_capabilities: bool,
+    pub(crate) checks_capabilities: bool,
     /// Whether an extension that does not exist is refused.
-    pub checks_extensions: bool,
+    pub(crate) checks_extensions: bool,
 }
 
 impl Subject {
     /// Returns the subject's name.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Subject::Version(major, minor) => format!("{major}.{minor}"),
             Subject::Capability(number, _) => capability_name(*number).into_owned(),
@@ -72,7 +72,7 @@ impl Subject {
 
 impl Reply {
     /// The answer as a word.
-    pub fn word(&self) -> &'static str {
+    pub(crate) fn word(&self) -> &'static str {
         match self {
             Reply::Taken => "yes",
             Reply::Refused(_) => "refused",
@@ -82,7 +82,7 @@ impl Reply {
     }
 
     /// Returns the reason of a refusal.
-    pub fn reason(&self) -> Option<&str> {
+    pub(crate) fn reason(&self) -> Option<&str> {
         match self {
             Reply::Taken => None,
             Reply::Refused(why) | Reply::Died(why) | Reply::Silent(why) => Some(why),
@@ -92,7 +92,7 @@ impl Reply {
 
 impl Probes {
     /// The newest version that was taken, as were all before it.
-    pub fn version(&self) -> Option<(u8, u8)> {
+    pub(crate) fn version(&self) -> Option<(u8, u8)> {
         let versions = self.all.iter().filter_map(|one| match one.subject {
             Subject::Version(major, minor) => Some(((major, minor), one.reply == Reply::Taken)),
             _ => None,
@@ -101,7 +101,7 @@ impl Probes {
     }
 
     /// Whether the driver's yes to a subject tells something.
-    pub fn telling(&self, one: &Probed) -> bool {
+    pub(crate) fn telling(&self, one: &Probed) -> bool {
         match one.subject {
             Subject::Version(..) => true,
             Subject::Capability(..) => one.used || self.checks_capabilities,
@@ -170,7 +170,7 @@ fn need(subject: &Subject) -> (ProbeFeatures<'static>, bool) {
 }
 
 /// The subjects, and the module for each.
-pub fn subjects() -> Vec<(Subject, Vec<u8>)> {
+pub(crate) fn subjects() -> Vec<(Subject, Vec<u8>)> {
     let versions = VERSIONS.into_iter().map(|(major, minor)| Subject::Version(major, minor));
     let capabilities = CAPABILITIES.into_iter().map(|(number, extension, ..)| Subject::Capability(number, extension));
     let extensions = EXTENSIONS.into_iter().map(Subject::Extension);
@@ -182,7 +182,7 @@ pub fn subjects() -> Vec<(Subject, Vec<u8>)> {
 ///
 /// # Errors
 /// `Environment` where the machine cannot build anything at all.
-pub fn probe(
+pub(crate) fn probe(
     device: u32,
     launch: &Launch,
     settings: &Settings,

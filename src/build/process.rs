@@ -49,14 +49,14 @@ pub(super) struct Worker {
 }
 
 /// Empty folder of this user alone, which is removed with what is in it when it is dropped.
-pub struct Scratch(TempDir);
+pub(crate) struct Scratch(TempDir);
 
 impl Scratch {
     /// Makes a folder below `base`; `purpose` is part of its name.
     ///
     /// # Errors
     /// `Environment` where it cannot be made.
-    pub fn new(base: &Path, purpose: &str) -> Result<Scratch> {
+    pub(crate) fn new(base: &Path, purpose: &str) -> Result<Scratch> {
         // Not named after the process: a killed one leaves its folder, and numbers of processes come again.
         let made = tempfile::Builder::new().prefix(&format!("sycl-bundle-{purpose}-")).tempdir_in(base);
         made.map(Scratch).map_err(|error| {
@@ -66,7 +66,7 @@ impl Scratch {
     }
 
     /// Returns the path of the folder.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 }
@@ -81,7 +81,7 @@ pub(super) enum NoReply {
 
 impl Worker {
     /// Starts the process; it has not been spoken to yet.
-    pub fn start(launch: &Launch) -> Result<Worker> {
+    pub(crate) fn start(launch: &Launch) -> Result<Worker> {
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).envs(launch.env.iter().map(|(name, value)| (name, value)));
         let folder = launch.scratch.as_deref().map(|base| Scratch::new(base, "worker")).transpose()?;
@@ -116,7 +116,7 @@ impl Worker {
     }
 
     /// Sends a request and waits for its reply. After anything but a reply the worker is of no further use.
-    pub fn ask(
+    pub(crate) fn ask(
         &mut self,
         request: &Request<'_>,
         timeout: Duration,

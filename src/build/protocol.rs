@@ -21,7 +21,7 @@ use super::{Open, Places};
 use crate::error::{Error, Result};
 
 /// No module and no binary comes near this; it keeps a confused peer from asking for all memory.
-pub const MAX_PAYLOAD: u32 = 1 << 30;
+pub(crate) const MAX_PAYLOAD: u32 = 1 << 30;
 
 const MARK: [u8; 4] = *b"SBw1";
 
@@ -169,7 +169,7 @@ impl Request<'_> {
     ///
     /// # Errors
     /// `Io` where it cannot be read, `Input` where it is cut or of a kind that is not known.
-    pub fn read(input: &mut dyn Read) -> Result<Option<Request<'static>>> {
+    pub(crate) fn read(input: &mut dyn Read) -> Result<Option<Request<'static>>> {
         let Some((kind, payload)) = read_frame(input)? else { return Ok(None) };
         let mut fields = Fields(&payload);
         Ok(Some(match kind {
@@ -222,7 +222,7 @@ impl Reply {
     ///
     /// # Errors
     /// `Input` where a field is larger than a frame can say.
-    pub fn encode(&self) -> Result<Vec<u8>> {
+    pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         match self {
             Reply::Ready(device) => frame(1, &[device.as_bytes()]),
             Reply::Unavailable { message, remedy } => frame(2, &[message.as_bytes(), remedy.as_bytes()]),
@@ -252,7 +252,7 @@ impl Reply {
     ///
     /// # Errors
     /// Those of [`Reply::encode`]; `Io` where it cannot be written.
-    pub fn write(&self, output: &mut dyn Write) -> Result<()> {
+    pub(crate) fn write(&self, output: &mut dyn Write) -> Result<()> {
         let failed = |error: io::Error| Error::io("writing to the parent process", &error);
         output.write_all(&self.encode()?).map_err(failed)?;
         output.flush().map_err(failed)
@@ -262,7 +262,7 @@ impl Reply {
     ///
     /// # Errors
     /// `Input` where it is none, or of a kind that is not known.
-    pub fn first(bytes: &[u8]) -> Result<Option<(Reply, usize)>> {
+    pub(crate) fn first(bytes: &[u8]) -> Result<Option<(Reply, usize)>> {
         let [_, _, _, _, _, l0, l1, l2, l3, rest @ ..] = bytes else { return Ok(None) };
         let length = u32::from_le_bytes([*l0, *l1, *l2, *l3]);
         if length <= MAX_PAYLOAD && bytes.starts_with(&MARK) && rest.len() < length as usize {
@@ -357,11 +357,11 @@ fn slices(fields: &[Vec<u8>]) -> Vec<&[u8]> {
 pub(super) struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub fn bytes(&mut self) -> Result<Vec<u8>> {
+    pub(crate) fn bytes(&mut self) -> Result<Vec<u8>> {
         let short = || Error::input("a frame with a field missing");
         let (length, rest) = self.0.split_first_chunk::<4>().ok_or_else(short)?;
         let (field, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(short)?;
@@ -369,17 +369,17 @@ impl Fields<'_> {
         Ok(field.to_vec())
     }
 
-    pub fn text(&mut self) -> Result<String> {
+    pub(crate) fn text(&mut self) -> Result<String> {
         Ok(String::from_utf8_lossy(&self.bytes()?).into_owned())
     }
 
     /// Names, one per line.
-    pub fn names(&mut self) -> Result<Vec<String>> {
+    pub(crate) fn names(&mut self) -> Result<Vec<String>> {
         Ok(self.text()?.lines().map(str::to_owned).collect())
     }
 
     /// 64-bit numbers.
-    pub fn numbers(&mut self) -> Result<Vec<u64>> {
+    pub(crate) fn numbers(&mut self) -> Result<Vec<u64>> {
         let bytes = self.bytes()?;
         let (numbers, []) = bytes.as_chunks::<8>() else {
             return Err(Error::input(format!("numbers of eight bytes in a field of {}", bytes.len())));
@@ -387,13 +387,13 @@ impl Fields<'_> {
         Ok(numbers.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
     }
 
-    pub fn code(&mut self) -> Result<i32> {
+    pub(crate) fn code(&mut self) -> Result<i32> {
         let bytes = self.bytes()?;
         let code = bytes.as_slice().try_into().map_err(|_| Error::input("a status that is not four bytes"))?;
         Ok(i32::from_le_bytes(code))
     }
 
-    pub fn place(&mut self) -> Result<u32> {
+    pub(crate) fn place(&mut self) -> Result<u32> {
         Ok(self.code()?.cast_unsigned())
     }
 }

@@ -40,40 +40,40 @@ pub struct KernelAnswers {
 /// The numbers of the OpenCL queries, of `CL/cl.h` and `CL/cl_ext.h`.
 pub mod cl {
     /// `CL_KERNEL_FUNCTION_NAME`
-    pub const FUNCTION_NAME: u32 = 0x1190;
+    pub(crate) const FUNCTION_NAME: u32 = 0x1190;
     /// `CL_KERNEL_NUM_ARGS`
-    pub const NUM_ARGS: u32 = 0x1191;
+    pub(crate) const NUM_ARGS: u32 = 0x1191;
     /// `CL_KERNEL_ATTRIBUTES`
-    pub const ATTRIBUTES: u32 = 0x1195;
+    pub(crate) const ATTRIBUTES: u32 = 0x1195;
     /// The number of registers, on some GPUs (`CL_KERNEL_NUM_REGS_INTEL`, unpublished).
-    pub const REGISTERS: u32 = 0x425B;
+    pub(crate) const REGISTERS: u32 = 0x425B;
     /// `CL_KERNEL_WORK_GROUP_SIZE`
-    pub const WORK_GROUP_SIZE: u32 = 0x11B0;
+    pub(crate) const WORK_GROUP_SIZE: u32 = 0x11B0;
     /// `CL_KERNEL_COMPILE_WORK_GROUP_SIZE`
-    pub const COMPILE_WORK_GROUP_SIZE: u32 = 0x11B1;
+    pub(crate) const COMPILE_WORK_GROUP_SIZE: u32 = 0x11B1;
     /// `CL_KERNEL_LOCAL_MEM_SIZE`
-    pub const LOCAL_MEM_SIZE: u32 = 0x11B2;
+    pub(crate) const LOCAL_MEM_SIZE: u32 = 0x11B2;
     /// `CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE`
-    pub const PREFERRED_WORK_GROUP_SIZE_MULTIPLE: u32 = 0x11B3;
+    pub(crate) const PREFERRED_WORK_GROUP_SIZE_MULTIPLE: u32 = 0x11B3;
     /// `CL_KERNEL_PRIVATE_MEM_SIZE`
-    pub const PRIVATE_MEM_SIZE: u32 = 0x11B4;
+    pub(crate) const PRIVATE_MEM_SIZE: u32 = 0x11B4;
     /// `CL_KERNEL_GLOBAL_WORK_SIZE`
-    pub const GLOBAL_WORK_SIZE: u32 = 0x11B5;
+    pub(crate) const GLOBAL_WORK_SIZE: u32 = 0x11B5;
     /// `CL_KERNEL_SPILL_MEM_SIZE_INTEL`
-    pub const SPILL_MEM_SIZE: u32 = 0x4109;
+    pub(crate) const SPILL_MEM_SIZE: u32 = 0x4109;
     /// `CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE`
-    pub const MAX_SUB_GROUP_SIZE: u32 = 0x2033;
+    pub(crate) const MAX_SUB_GROUP_SIZE: u32 = 0x2033;
     /// `CL_KERNEL_MAX_NUM_SUB_GROUPS`
-    pub const MAX_NUM_SUB_GROUPS: u32 = 0x11B9;
+    pub(crate) const MAX_NUM_SUB_GROUPS: u32 = 0x11B9;
     /// `CL_KERNEL_COMPILE_NUM_SUB_GROUPS`
-    pub const COMPILE_NUM_SUB_GROUPS: u32 = 0x11BA;
+    pub(crate) const COMPILE_NUM_SUB_GROUPS: u32 = 0x11BA;
     /// `CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL`
-    pub const COMPILE_SUB_GROUP_SIZE: u32 = 0x410A;
+    pub(crate) const COMPILE_SUB_GROUP_SIZE: u32 = 0x410A;
 
     /// Asked with `clGetKernelInfo`.
-    pub const OF_KERNEL: [u32; 4] = [FUNCTION_NAME, NUM_ARGS, ATTRIBUTES, REGISTERS];
+    pub(crate) const OF_KERNEL: [u32; 4] = [FUNCTION_NAME, NUM_ARGS, ATTRIBUTES, REGISTERS];
     /// Asked with `clGetKernelWorkGroupInfo`.
-    pub const OF_WORK_GROUP: [u32; 7] = [
+    pub(crate) const OF_WORK_GROUP: [u32; 7] = [
         WORK_GROUP_SIZE,
         COMPILE_WORK_GROUP_SIZE,
         LOCAL_MEM_SIZE,
@@ -83,7 +83,7 @@ pub mod cl {
         SPILL_MEM_SIZE,
     ];
     /// Asked with `clGetKernelSubGroupInfo`.
-    pub const OF_SUB_GROUP: [u32; 4] =
+    pub(crate) const OF_SUB_GROUP: [u32; 4] =
         [MAX_SUB_GROUP_SIZE, MAX_NUM_SUB_GROUPS, COMPILE_NUM_SUB_GROUPS, COMPILE_SUB_GROUP_SIZE];
 }
 
@@ -104,7 +104,7 @@ pub struct Answered {
     /// The kernels, in the order asked.
     pub kernels: Vec<KernelAnswers>,
     /// The driver's build log.
-    pub log: String,
+    pub(crate) log: String,
 }
 
 /// Asks device number `device` of the inventory every question, with the same patience as [`super::run`].

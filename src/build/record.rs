@@ -30,17 +30,17 @@ const WORD: usize = 4;
 
 /// Entry of the runtime's cache.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     /// Platform, device, version and driver.
-    pub device: [String; 4],
+    pub(crate) device: [String; 4],
     /// Options that the compiler got.
-    pub options: String,
+    pub(crate) options: String,
     /// Values of specialization constants.
-    pub constants: &'a [u8],
+    pub(crate) constants: &'a [u8],
     /// Modules that the program was made of.
-    pub modules: Vec<&'a [u8]>,
+    pub(crate) modules: Vec<&'a [u8]>,
     /// Binaries that the driver made, one for each device.
-    pub binaries: Vec<&'a [u8]>,
+    pub(crate) binaries: Vec<&'a [u8]>,
 }
 
 impl<'a> Entry<'a> {
@@ -48,7 +48,7 @@ impl<'a> Entry<'a> {
     ///
     /// # Errors
     /// `Input` where one of them is cut short or malformed.
-    pub fn read(source: &'a [u8], binary: &'a [u8]) -> Result<Entry<'a>> {
+    pub(crate) fn read(source: &'a [u8], binary: &'a [u8]) -> Result<Entry<'a>> {
         let mut at = 0;
         let mut part = || part(source, &mut at);
         let (device, options, constants, code) = (part()?, part()?, part()?, part()?);
@@ -126,18 +126,18 @@ fn modules(code: &[u8]) -> Result<Vec<&[u8]>> {
 #[derive(Debug, Clone)]
 pub struct Recorded {
     /// BLAKE3 digests of the modules that it was made of.
-    pub modules: BTreeSet<[u8; 32]>,
+    pub(crate) modules: BTreeSet<[u8; 32]>,
     /// Options that the compiler got.
-    pub options: String,
+    pub(crate) options: String,
     /// Whether the program had set specialization constants.
-    pub has_constants: bool,
+    pub(crate) has_constants: bool,
     /// Device binary.
-    pub binary: Vec<u8>,
+    pub(crate) binary: Vec<u8>,
 }
 
 impl Recorded {
     /// The target that the binary is for, as its own words tell: CPUs with their instruction set, or one Intel GPU.
-    pub fn target(&self) -> Option<RecordedTarget> {
+    pub(crate) fn target(&self) -> Option<RecordedTarget> {
         if let Some(march) = CpuArch::of_binary(&self.binary) {
             return Some(RecordedTarget::Cpu(march));
         }
@@ -153,7 +153,7 @@ impl Recorded {
     ///
     /// # Errors
     /// The reason, as the end of a sentence.
-    pub fn fits(&self, job: &Job<'_>, target: &Target) -> std::result::Result<(), String> {
+    pub(crate) fn fits(&self, job: &Job<'_>, target: &Target) -> std::result::Result<(), String> {
         if self.modules != digests(job) {
             return Err("the program was made of other modules".to_owned());
         }
@@ -182,7 +182,7 @@ impl Recorded {
 
 /// Devices that recorded code is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RecordedTarget {
+pub(crate) enum RecordedTarget {
     /// CPUs with an instruction set.
     Cpu(CpuArch),
     /// An Intel GPU, by its name in the device configuration.
@@ -190,7 +190,7 @@ pub enum RecordedTarget {
 }
 
 /// Digest of a job's own module.
-pub fn digest(job: &Job<'_>) -> [u8; 32] {
+pub(crate) fn digest(job: &Job<'_>) -> [u8; 32] {
     *blake3::hash(&job.il).as_bytes()
 }
 
@@ -228,7 +228,7 @@ fn plain(options: &str, target: &Target) -> BTreeSet<String> {
 
 /// Code of profiles.
 #[derive(Debug)]
-pub struct Harvest {
+pub(crate) struct Harvest {
     recorded: Vec<Recorded>,
     /// Places of code by the digest of each of its modules.
     places: HashMap<[u8; 32], Vec<usize>>,
@@ -239,7 +239,7 @@ impl Harvest {
     ///
     /// # Errors
     /// `Usage` where there is none.
-    pub fn new(recorded: Vec<Recorded>) -> Result<Harvest> {
+    pub(crate) fn new(recorded: Vec<Recorded>) -> Result<Harvest> {
         if recorded.is_empty() {
             let error = Error::new(ErrorKind::Usage, "the profile holds no code of a driver's");
             return Err(error.with_remedy("record without --no-code, or build without --harvest"));
@@ -252,7 +252,7 @@ impl Harvest {
     }
 
     /// The instruction set of the code for CPUs, where all of it is for one.
-    pub fn march(&self) -> Option<&'static str> {
+    pub(crate) fn march(&self) -> Option<&'static str> {
         let sets: BTreeSet<CpuArch> = self
             .recorded
             .iter()
@@ -269,7 +269,7 @@ impl Harvest {
 
     /// Takes the jobs out of the plans of a file whose first image has the number `start`: those that there is code for become
     /// binaries, the images of others stay.
-    pub fn take(&self, start: usize, wanted: &[Wanted], plans: &mut Plans<'_>) -> Vec<Binary> {
+    pub(crate) fn take(&self, start: usize, wanted: &[Wanted], plans: &mut Plans<'_>) -> Vec<Binary> {
         let mut binaries = Vec::new();
         for job in std::mem::take(&mut plans.jobs) {
             let Some(target) = wanted.get(job.target) else { continue };

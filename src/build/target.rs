@@ -7,36 +7,36 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 
 /// `DeviceTargetSpec` of native CPU images.
-pub const CPU_SPEC: &str = "spir64_x86_64";
+pub(crate) const CPU_SPEC: &str = "spir64_x86_64";
 /// `DeviceTargetSpec` of native images of Intel GPUs.
-pub const GPU_SPEC: &str = "spir64_gen";
+pub(crate) const GPU_SPEC: &str = "spir64_gen";
 
 /// `DeviceTargetSpec` of images of NVIDIA GPUs.
-pub const NVIDIA_SPEC: &str = "nvptx64";
+pub(crate) const NVIDIA_SPEC: &str = "nvptx64";
 /// Option of ocloc for code that both of Intel's drivers take, on GPUs for which newer versions make other code by default.
-pub const BINDFUL: &str = "-stateful_address_mode bindful";
+pub(crate) const BINDFUL: &str = "-stateful_address_mode bindful";
 /// The word for PTX among the architectures: that of the newest of them goes with their code, for GPUs to come.
-pub const PTX: &str = "ptx";
+pub(crate) const PTX: &str = "ptx";
 /// Prefix of the names of NVIDIA GPUs in the device configuration.
 const NVIDIA_PREFIX: &str = "nvidia_gpu_";
 
 /// One thing to compile for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub(crate) struct Target {
     /// The name that the user reads: `spir64_x86_64`, `intel_gpu_pvc`, or that of a device.
     pub name: String,
     /// The `DeviceTargetSpec` of its images.
-    pub spec: &'static str,
+    pub(crate) spec: &'static str,
     /// The name in the property `compile_target`, by which the runtime tells devices of one spec apart; none where the
     /// spec is enough.
-    pub compile_target: Option<String>,
+    pub(crate) compile_target: Option<String>,
     /// Compiler that makes its code.
-    pub backend: Backend,
+    pub(crate) backend: Backend,
 }
 
 /// A compiler of native code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Backend {
+pub(crate) enum Backend {
     /// Intel's OpenCL CPU driver, for an instruction set.
     Cpu(CpuArch),
     /// Intel's offline compiler for GPUs.
@@ -64,7 +64,7 @@ pub enum Backend {
 
 impl Target {
     /// Native code for CPUs.
-    pub fn cpu(march: CpuArch) -> Target {
+    pub(crate) fn cpu(march: CpuArch) -> Target {
         Target { name: CPU_SPEC.to_owned(), spec: CPU_SPEC, compile_target: None, backend: Backend::Cpu(march) }
     }
 
@@ -72,7 +72,7 @@ impl Target {
     ///
     /// # Errors
     /// `Usage` where no compiler here makes code for it.
-    pub fn from_facts(facts: &Facts, march: CpuArch) -> Result<Target> {
+    pub(crate) fn from_facts(facts: &Facts, march: CpuArch) -> Result<Target> {
         if facts.name == CPU_SPEC || facts.name.starts_with("intel_cpu_") && !facts.march.is_empty() {
             return Ok(Target::cpu(march));
         }
@@ -103,7 +103,7 @@ impl Target {
     }
 
     /// The instruction set that native code of this target has, where it is for CPUs and one is asked for.
-    pub fn march(&self) -> Option<CpuArch> {
+    pub(crate) fn march(&self) -> Option<CpuArch> {
         match self.backend {
             Backend::Cpu(march) => Some(march),
             Backend::Ocloc { .. } | Backend::Nvidia { .. } | Backend::Live { .. } => None,
@@ -111,7 +111,7 @@ impl Target {
     }
 
     /// Returns the text that tells targets of one spec apart, for the user and for the cache.
-    pub fn architecture(&self) -> Cow<'_, str> {
+    pub(crate) fn architecture(&self) -> Cow<'_, str> {
         match &self.backend {
             Backend::Cpu(march) => march.name().into(),
             Backend::Ocloc { device } => device.into(),
@@ -121,12 +121,12 @@ impl Target {
     }
 
     /// Whether it is for NVIDIA GPUs.
-    pub fn is_nvidia(&self) -> bool {
+    pub(crate) fn is_nvidia(&self) -> bool {
         matches!(self.backend, Backend::Nvidia { .. })
     }
 
     /// Asks for PTX beside the code of NVIDIA GPUs. Whether it is for those.
-    pub fn add_ptx(&mut self) -> bool {
+    pub(crate) fn add_ptx(&mut self) -> bool {
         let Backend::Nvidia { architectures } = &mut self.backend else { return false };
         architectures.push(PTX.to_owned());
         true
@@ -134,7 +134,7 @@ impl Target {
 
     /// Takes in another target, where one image is for both: architectures of NVIDIA GPUs, which the runtime does not tell
     /// apart. Whether it did.
-    pub fn merge(&mut self, other: &Target) -> bool {
+    pub(crate) fn merge(&mut self, other: &Target) -> bool {
         let (Backend::Nvidia { architectures }, Backend::Nvidia { architectures: others }) =
             (&mut self.backend, &other.backend)
         else {
@@ -148,7 +148,7 @@ impl Target {
     }
 
     /// Whether a native image is for this target.
-    pub fn is_of(&self, spec: &str, compile_target: Option<&str>) -> bool {
+    pub(crate) fn is_of(&self, spec: &str, compile_target: Option<&str>) -> bool {
         self.spec == spec && self.compile_target.as_deref() == compile_target
     }
 }

@@ -13,27 +13,27 @@ use std::ffi::OsString;
 
 /// A target, and what is known of its devices.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     /// The target to compile for.
-    pub target: Target,
+    pub(crate) target: Target,
     /// Facts that tell which images it cannot run; none of live devices.
-    pub facts: Option<Facts>,
+    pub(crate) facts: Option<Facts>,
     /// Whether the user named it alone, and not as one of a family or range.
-    pub named: bool,
+    pub(crate) named: bool,
     /// Options that the compiler gets for it whatever the images say.
-    pub added_options: Option<String>,
+    pub(crate) added_options: Option<String>,
 }
 
 /// Targets and devices as the command line names them.
 pub struct Asked<'a> {
     /// Spellings of targets.
-    pub targets: &'a [String],
+    pub(crate) targets: &'a [String],
     /// Finds the live devices that are named, for an instruction set of CPUs.
-    pub devices: &'a dyn Fn(Option<CpuArch>) -> Result<Vec<Target>>,
+    pub(crate) devices: &'a dyn Fn(Option<CpuArch>) -> Result<Vec<Target>>,
     /// The instruction set, where it was said.
-    pub march: Option<&'a str>,
+    pub(crate) march: Option<&'a str>,
     /// Whether code of NVIDIA GPUs comes with PTX.
-    pub ptx: bool,
+    pub(crate) ptx: bool,
 }
 
 /// The targets, each once, in the order of the command line. A family or range is all of its members: the native code of
@@ -41,7 +41,7 @@ pub struct Asked<'a> {
 ///
 /// # Errors
 /// `Usage` for what is no target or cannot be compiled for, `Environment` for a device that is not there.
-pub fn wanted(reporter: &dyn Reporter, table: &TargetTable, asked: &Asked<'_>) -> Result<Vec<Wanted>> {
+pub(crate) fn wanted(reporter: &dyn Reporter, table: &TargetTable, asked: &Asked<'_>) -> Result<Vec<Wanted>> {
     let march = asked.march.map(CpuArch::parse).transpose()?;
     let mut wanted: Vec<Wanted> = Vec::new();
     for spelling in asked.targets.iter().map(|spelling| spelling.trim()).filter(|spelling| !spelling.is_empty()) {
@@ -101,7 +101,7 @@ pub fn wanted(reporter: &dyn Reporter, table: &TargetTable, asked: &Asked<'_>) -
 ///
 /// # Errors
 /// `Environment` where there is no ocloc, or it does not know a target that was named alone, or ptxas does not know one.
-pub fn known(
+pub(crate) fn known(
     reporter: &dyn Reporter,
     wanted: Vec<Wanted>,
     engine: &dyn Fn(&Target) -> Result<Engine>,
@@ -156,7 +156,7 @@ fn is_offline(target: &Target) -> bool {
 }
 
 /// A target in a message: CPUs with their instruction set.
-pub fn describe(target: &Target) -> String {
+pub(crate) fn describe(target: &Target) -> String {
     match &target.backend {
         Backend::Cpu(march) => format!("{} ({march})", target.name),
         Backend::Ocloc { .. } | Backend::Nvidia { .. } => target.name.clone(),
@@ -168,7 +168,7 @@ pub fn describe(target: &Target) -> String {
 ///
 /// # Errors
 /// `Environment` where nothing can be compiled for it.
-pub fn live_target(
+pub(crate) fn live_target(
     reporter: &dyn Reporter,
     word: &str,
     (place, device): (usize, &Device),

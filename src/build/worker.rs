@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 /// The compilers of a worker, each loaded at its first use.
 #[derive(Default)]
-pub struct Compilers {
+pub(crate) struct Compilers {
     opencl: Driver,
     ocloc: Option<Ocloc>,
     nvidia: Option<Toolchain>,
@@ -22,7 +22,7 @@ pub struct Compilers {
 
 impl Compilers {
     /// For a worker whose programs run so.
-    pub fn new(surroundings: Surroundings) -> Compilers {
+    pub(crate) fn new(surroundings: Surroundings) -> Compilers {
         Compilers { surroundings, ..Compilers::default() }
     }
 }
@@ -86,7 +86,7 @@ impl Compiler for Compilers {
 }
 
 /// Whether this build loads libraries: every one but a static one.
-pub const LOADS: bool = !cfg!(all(target_env = "musl", target_feature = "crt-static"));
+pub(crate) const LOADS: bool = !cfg!(all(target_env = "musl", target_feature = "crt-static"));
 
 /// Explanation that a static build gives in place of the system's message.
 const STATIC_BUILD: &str = "this is a static build of the program, which loads no libraries";
@@ -94,7 +94,7 @@ const STATIC_BUILD: &str = "this is a static build of the program, which loads n
 const DYNAMIC_BUILD: &str = "use a build for this system's own C library, linked dynamically";
 
 /// The error of a static build that would have to load something for CPUs and live devices.
-pub fn no_driver() -> Error {
+pub(crate) fn no_driver() -> Error {
     Error::new(ErrorKind::Environment, format!("{STATIC_BUILD}: no OpenCL loader, no driver"))
         .with_remedy(format!("{DYNAMIC_BUILD}; for Intel GPUs this one runs the program ocloc"))
 }

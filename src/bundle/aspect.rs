@@ -49,7 +49,7 @@ impl Epoch {
 }
 
 /// Returns the SYCL name of an aspect number.
-pub fn name(epoch: Epoch, number: u32) -> Option<&'static str> {
+pub(crate) fn name(epoch: Epoch, number: u32) -> Option<&'static str> {
     let later = match epoch {
         Epoch::Before2023 => BEFORE_2023,
         Epoch::From2023 => FROM_2023,
@@ -62,7 +62,7 @@ pub fn name(epoch: Epoch, number: u32) -> Option<&'static str> {
 }
 
 /// Returns the SYCL name of an aspect number, or `aspect#N` where the number has none.
-pub fn label(epoch: Epoch, number: u32) -> String {
+pub(crate) fn label(epoch: Epoch, number: u32) -> String {
     name(epoch, number).map_or_else(|| format!("aspect#{number}"), str::to_owned)
 }
 

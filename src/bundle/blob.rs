@@ -19,7 +19,7 @@ use crate::limits;
 #[derive(Debug)]
 pub struct Reader<'a> {
     /// Owner of inflated and decoded bytes.
-    pub arena: &'a Arena,
+    pub(crate) arena: &'a Arena,
     /// Images read so far.
     pub images: Vec<Image<'a>>,
     /// Problems so far.
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds an image with these bytes; `like` provides all else.
-    pub fn image(&mut self, stored: &'a [u8], place: Place, like: Image<'a>) {
+    pub(crate) fn image(&mut self, stored: &'a [u8], place: Place, like: Image<'a>) {
         let properties: usize = like.properties.sets.iter().map(|set| set.properties.len().saturating_mul(48)).sum();
         let cost = stored.len().saturating_add(properties).saturating_add(like.entries.len().saturating_mul(16));
         if let Err(error) = self.spend(cost) {
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Records a problem, up to the limit on problems.
-    pub fn problem(&mut self, error: Error) {
+    pub(crate) fn problem(&mut self, error: Error) {
         if self.problems.len() < limits::MAX_PROBLEMS {
             self.problems.push(Problem::general(error));
         }
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// `Input` where the parts have more bytes together than parts of a valid file could.
-    pub fn spend(&mut self, bytes: usize) -> Result<()> {
+    pub(crate) fn spend(&mut self, bytes: usize) -> Result<()> {
         // Each part has a fixed cost too.
         let cost = (bytes as u64).saturating_add(8);
         self.budget = self.budget.checked_sub(cost).ok_or_else(|| {
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds inflated bytes to the budget.
-    pub fn grant(&mut self, bytes: usize) {
+    pub(crate) fn grant(&mut self, bytes: usize) {
         self.budget = self.budget.saturating_add((bytes as u64).saturating_mul(limits::MAX_OVERLAP));
     }
 }
@@ -115,7 +115,7 @@ fn is_for_gpus(data: &[u8]) -> bool {
 
 /// Returns the target of a full triple in the form of image structures: `spir64` of `spir64-unknown-unknown`. Triples
 /// of other programming models stay whole.
-pub fn target_of(triple: &str) -> &str {
+pub(crate) fn target_of(triple: &str) -> &str {
     let (arch, rest) = triple.split_once('-').unwrap_or((triple, ""));
     // SYCL's runtimes do not know AMD's flavour of SPIR-V.
     let known =
@@ -124,7 +124,7 @@ pub fn target_of(triple: &str) -> &str {
 }
 
 /// Returns the architecture that an image names beside its triple; empty for `generic`.
-pub fn arch_of(arch: &str) -> &str {
+pub(crate) fn arch_of(arch: &str) -> &str {
     if arch == "generic" { "" } else { arch }
 }
 

@@ -31,7 +31,7 @@ pub fn read<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
 
 /// Returns the parts of an object, including the host's, in section order. Parts that a partial link has joined are
 /// separated, by their sizes or by their content. Damage becomes problems of the reader.
-pub fn parts<'a>(host: &Host<'a>, reader: &mut Reader<'a>) -> Vec<Part<'a>> {
+pub(crate) fn parts<'a>(host: &Host<'a>, reader: &mut Reader<'a>) -> Vec<Part<'a>> {
     let mut parts = Vec::new();
     if !matches!(host.kind, Kind::ElfObject | Kind::Coff) {
         return parts;
@@ -82,7 +82,7 @@ const BITCODE: u32 = 0xdec0_4342;
 const SPIRV_HEADER: usize = 5;
 
 /// Returns the lengths of the device files in a section, in order; one length where they cannot be separated.
-pub fn file_lengths(data: &[u8]) -> Vec<usize> {
+pub(crate) fn file_lengths(data: &[u8]) -> Vec<usize> {
     let lengths = match bytes::u32_at(data, 0) {
         Some(SPIRV) => walk(data, spirv),
         Some(BITCODE) => walk(data, bitcode),

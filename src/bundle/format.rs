@@ -94,7 +94,7 @@ impl Format {
     }
 
     /// Returns the name for JSON, tables and selectors.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Format::SpirV => "spirv",
             Format::LlvmBitcode => "llvm-bitcode",
@@ -113,7 +113,7 @@ impl Format {
     }
 
     /// Returns the file name extension that `extract` uses, with the dot.
-    pub fn extension(self) -> &'static str {
+    pub(crate) fn extension(self) -> &'static str {
         match self {
             Format::SpirV => ".spv",
             Format::LlvmBitcode => ".bc",
@@ -129,7 +129,7 @@ impl Format {
     }
 
     /// Returns the target of image structures with this format; empty where there are several.
-    pub fn usual_target(self) -> &'static str {
+    pub(crate) fn usual_target(self) -> &'static str {
         match self {
             Format::Elf | Format::Pocl => "spir64_x86_64",
             Format::Zebin | Format::PatchTokens | Format::Ar => "spir64_gen",
@@ -141,7 +141,7 @@ impl Format {
     }
 
     /// Whether the payload is an intermediate representation that a device compiler still has to translate.
-    pub fn is_intermediate(self) -> bool {
+    pub(crate) fn is_intermediate(self) -> bool {
         matches!(self, Format::SpirV | Format::LlvmBitcode | Format::Ptx)
     }
 }
@@ -190,7 +190,7 @@ impl Declared {
     }
 
     /// Returns the name for reports.
-    pub fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         match self {
             Declared::None => "none".to_owned(),
             Declared::Native => "native".to_owned(),
@@ -203,7 +203,7 @@ impl Declared {
 }
 
 /// Whether stored bytes are a zstd frame.
-pub fn is_zstd(stored: &[u8]) -> bool {
+pub(crate) fn is_zstd(stored: &[u8]) -> bool {
     stored.starts_with(&inflate::ZSTD_MAGIC)
 }
 

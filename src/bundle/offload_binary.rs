@@ -28,29 +28,29 @@ const ENTRY: usize = 40;
 /// LLVM's `ImageKind`.
 pub mod image_kind {
     /// Native object.
-    pub const OBJECT: u16 = 1;
+    pub(crate) const OBJECT: u16 = 1;
     /// LLVM bitcode.
-    pub const BITCODE: u16 = 2;
+    pub(crate) const BITCODE: u16 = 2;
     /// Cubin.
-    pub const CUBIN: u16 = 3;
+    pub(crate) const CUBIN: u16 = 3;
     /// Fatbin.
-    pub const FATBIN: u16 = 4;
+    pub(crate) const FATBIN: u16 = 4;
     /// PTX text.
-    pub const PTX: u16 = 5;
+    pub(crate) const PTX: u16 = 5;
     /// SPIR-V.
     pub const SPIRV: u16 = 6;
     /// SYCLBIN or a part of one (DPC++ only).
-    pub const SYCLBIN: u16 = 7;
+    pub(crate) const SYCLBIN: u16 = 7;
 }
 
 /// LLVM's `OffloadKind` of SYCL in the bit set of 2025 and later.
 pub const SYCL: u16 = 8;
 
 /// Key of property sets as text. It is this tool's own: OffloadBinaries define no key for them.
-pub const PROPERTIES: &str = "sycl-property-sets";
+pub(crate) const PROPERTIES: &str = "sycl-property-sets";
 
 /// Returns the `OffloadKind` of a programming model by name; SYCL where it has none.
-pub fn kind_number(model: &str) -> u16 {
+pub(crate) fn kind_number(model: &str) -> u16 {
     match model {
         "openmp" => 1,
         "cuda" => 2,
@@ -78,7 +78,7 @@ pub struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     /// Returns the value of a key if it is text; otherwise an empty string.
-    pub fn string(&self, key: &str) -> &'a str {
+    pub(crate) fn string(&self, key: &str) -> &'a str {
         let found = self.strings.iter().find(|(known, _)| *known == key.as_bytes());
         found.and_then(|(_, value)| blob::text(value)).unwrap_or_default()
     }
@@ -255,7 +255,7 @@ fn symbol_table(value: &[u8]) -> Option<Vec<&str>> {
 ///
 /// # Errors
 /// `Input` where it would take more than 4 GiB.
-pub fn write_symbols(names: &[&str]) -> Result<Vec<u8>> {
+pub(crate) fn write_symbols(names: &[&str]) -> Result<Vec<u8>> {
     let word = |number: usize| {
         u32::try_from(number).map_err(|_| Error::input("the names of the symbols take more than 4 GiB"))
     };
@@ -439,11 +439,11 @@ impl<'a> Strings<'a> {
 }
 
 /// Name of the sections; COFF may append a suffix.
-pub const SECTION: &str = ".llvm.offloading";
+pub(crate) const SECTION: &str = ".llvm.offloading";
 
 /// Reads all sections of OffloadBinaries. If the file registers images that nothing lists (`unlisted`), its data is
 /// searched for OffloadBinaries too.
-pub fn read_embedded<'a>(host: &'a Host<'a>, unlisted: bool, reader: &mut Reader<'a>) {
+pub(crate) fn read_embedded<'a>(host: &'a Host<'a>, unlisted: bool, reader: &mut Reader<'a>) {
     for section in host.sections.iter().filter(|section| section.name.starts_with(SECTION)) {
         // LLVM 22's wrapper uses this section name for bare images that its own list points to.
         if !unlisted && !section.data.starts_with(&MAGIC) {
@@ -461,7 +461,7 @@ pub fn read_embedded<'a>(host: &'a Host<'a>, unlisted: bool, reader: &mut Reader
 }
 
 /// Finds the OffloadBinaries in the data of a linked file, each with its file offset.
-pub fn registered<'a>(host: &'a Host<'a>) -> Vec<(u64, &'a [u8])> {
+pub(crate) fn registered<'a>(host: &'a Host<'a>) -> Vec<(u64, &'a [u8])> {
     let mut found = Vec::new();
     for segment in host.addresses.segments() {
         // An OffloadBinary holds no pointers, so relocated bytes equal those of the file.

@@ -28,11 +28,11 @@ const END: &[u8] = b"__CLANG_OFFLOAD_BUNDLE____END__ ";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part<'a> {
     /// `<kind>-<triple>[-<target id>]`.
-    pub id: &'a str,
+    pub(crate) id: &'a str,
     /// Bytes of the part.
-    pub data: &'a [u8],
+    pub(crate) data: &'a [u8],
     /// Location of the bytes.
-    pub place: Place,
+    pub(crate) place: Place,
 }
 
 impl<'a> Part<'a> {
@@ -48,7 +48,7 @@ impl<'a> Part<'a> {
 
     /// Returns kind, triple and target id. A triple has four fields since LLVM 14 (`amdgcn-amd-amdhsa--gfx906`), where
     /// the last may be empty; older bundles omit an empty one.
-    pub fn names(&self) -> (&'a str, &'a str, &'a str) {
+    pub(crate) fn names(&self) -> (&'a str, &'a str, &'a str) {
         let (kind, rest) = self.id.split_once('-').unwrap_or((self.id, ""));
         let Some((third, _)) = rest.match_indices('-').nth(2) else { return (kind, rest, "") };
         let (triple, more) = rest.split_at(third);
@@ -181,17 +181,17 @@ const COMPRESSED_MAGIC: [u8; 4] = *b"CCOB";
 
 /// Header of a compressed bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Compressed {
+pub(crate) struct Compressed {
     /// Version, 1 to 3.
-    pub version: u16,
+    pub(crate) version: u16,
     /// Method: 0 zlib, 1 zstd.
-    pub method: u16,
+    pub(crate) method: u16,
     /// Size of the whole compressed bundle in bytes, if the version has it.
-    pub size: Option<u64>,
+    pub(crate) size: Option<u64>,
     /// Inflated size in bytes.
-    pub inflated: u64,
+    pub(crate) inflated: u64,
     /// Size of the header in bytes.
-    pub header: usize,
+    pub(crate) header: usize,
 }
 
 impl Compressed {
@@ -199,7 +199,7 @@ impl Compressed {
     ///
     /// # Errors
     /// `Input` where it is cut short or of an unknown version.
-    pub fn read(data: &[u8]) -> Result<Compressed> {
+    pub(crate) fn read(data: &[u8]) -> Result<Compressed> {
         let cut = || Error::input("the header of the compressed bundle is cut short");
         let number = |at| bytes::u32_at(data, at).map(u64::from).ok_or_else(cut);
         let word = |at| bytes::u64_at(data, at).ok_or_else(cut);
@@ -260,7 +260,7 @@ pub fn compress(bundle: &[u8], version: u16, level: i32, hash: u64) -> Result<Ve
 }
 
 /// Returns the first eight bytes of the MD5 as a little-endian number.
-pub fn md5_half(data: &[u8]) -> u64 {
+pub(crate) fn md5_half(data: &[u8]) -> u64 {
     bytes::u64_at(&Md5::digest(data), 0).unwrap_or_default()
 }
 

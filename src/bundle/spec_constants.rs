@@ -15,39 +15,39 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpecConstant {
     /// `SpecId` in the module; 4294967295 marks padding.
-    pub id: u32,
+    pub(crate) id: u32,
     /// Byte offset in the constant's value.
-    pub offset: u32,
+    pub(crate) offset: u32,
     /// Size in bytes.
-    pub size: u32,
+    pub(crate) size: u32,
 }
 
 /// Number that marks padding.
-pub const PADDING: u32 = u32::MAX;
+pub(crate) const PADDING: u32 = u32::MAX;
 
 /// The `SpecId` of DPC++'s own switch for instrumentation, "itt" behind 0xFF (`ITTSpecConstId` of its
 /// `SPIRITTAnnotations.cpp`). Off by default; the runtime turns it on for a profiler, and no property set names it.
-pub const ITT: u32 = 0xff74_7469;
+pub(crate) const ITT: u32 = 0xff74_7469;
 
 /// Named specialization constant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Constant<'a> {
+pub(crate) struct Constant<'a> {
     /// Symbol by which the runtime knows it.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// Parts as stored, including padding.
-    pub leaves: Vec<SpecConstant>,
+    pub(crate) leaves: Vec<SpecConstant>,
     /// Bytes of the default; none where the blob is missing or too short.
-    pub default: Option<&'a [u8]>,
+    pub(crate) default: Option<&'a [u8]>,
 }
 
 impl Constant<'_> {
     /// Returns the size of the value in bytes.
-    pub fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         size(&self.leaves)
     }
 
     /// Returns the parts that are not padding.
-    pub fn parts(&self) -> impl Iterator<Item = &SpecConstant> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &SpecConstant> {
         self.leaves.iter().filter(|leaf| leaf.id != PADDING)
     }
 }
@@ -58,7 +58,7 @@ fn size(leaves: &[SpecConstant]) -> u64 {
 }
 
 /// Returns the parts of a constant, from its property in the set `SYCL/specialization constants`.
-pub fn leaves(property: &Property<'_>) -> Option<Vec<SpecConstant>> {
+pub(crate) fn leaves(property: &Property<'_>) -> Option<Vec<SpecConstant>> {
     let tuples = property.value.payload()?.as_chunks::<12>().0;
     let read = |tuple: &[u8; 12]| {
         let at = |offset| bytes::u32_at(tuple, offset).unwrap_or(0);
@@ -68,12 +68,12 @@ pub fn leaves(property: &Property<'_>) -> Option<Vec<SpecConstant>> {
 }
 
 /// Returns the named constants of an image, in the order of the set, with their defaults.
-pub fn constants<'a>(all: &Properties<'a>) -> Vec<Constant<'a>> {
+pub(crate) fn constants<'a>(all: &Properties<'a>) -> Vec<Constant<'a>> {
     laid_out(all, all.get(set::SPEC_DEFAULTS, "all").and_then(|value| value.payload()))
 }
 
 /// Returns the named constants with values from this blob.
-pub fn laid_out<'a>(all: &Properties<'a>, blob: Option<&'a [u8]>) -> Vec<Constant<'a>> {
+pub(crate) fn laid_out<'a>(all: &Properties<'a>, blob: Option<&'a [u8]>) -> Vec<Constant<'a>> {
     let mut rest = blob;
     let constants = all.set(set::SPEC_CONSTANTS).iter().map(|property| {
         let leaves = leaves(property).unwrap_or_default();
@@ -88,14 +88,14 @@ pub fn laid_out<'a>(all: &Properties<'a>, blob: Option<&'a [u8]>) -> Vec<Constan
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// Constant that is set.
-    pub which: ConstantName,
+    pub(crate) which: ConstantName,
     /// Values of its parts as text, in order; one for a scalar.
-    pub values: Vec<String>,
+    pub(crate) values: Vec<String>,
 }
 
 /// Constant as the user names it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ConstantName {
+pub(crate) enum ConstantName {
     /// Name in the source, with or without namespaces, or the whole symbol.
     Name(String),
     /// `SpecId` in the module.
@@ -104,7 +104,7 @@ pub enum ConstantName {
 
 impl ConstantName {
     /// Returns the text for messages.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match self {
             ConstantName::Name(name) => name.clone(),
             ConstantName::Id(id) => format!("SpecId {id}"),

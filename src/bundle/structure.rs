@@ -354,9 +354,6 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Size of a descriptor in bytes.
-pub const SIZE: u64 = 32;
-
 /// List of images in a linked file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Descriptor {
@@ -384,7 +381,7 @@ pub enum ImageLayout {
 
 impl ImageLayout {
     /// Returns the layout of a version and kind.
-    pub fn from_version(version: u16, kind: u8) -> Option<ImageLayout> {
+    pub(crate) fn from_version(version: u16, kind: u8) -> Option<ImageLayout> {
         match (version, kind) {
             (1 | 2, 4) => Some(ImageLayout::WithManifest),
             (3, 4) => Some(ImageLayout::Version3),
@@ -394,7 +391,7 @@ impl ImageLayout {
     }
 
     /// Returns the size of a structure in bytes.
-    pub fn stride(self) -> u64 {
+    pub(crate) fn stride(self) -> u64 {
         match self {
             ImageLayout::WithManifest => 96,
             ImageLayout::Version3 | ImageLayout::Upstream3 => 80,
@@ -402,7 +399,7 @@ impl ImageLayout {
     }
 
     /// Returns the offset of the payload's pointers.
-    pub fn payload(self) -> u64 {
+    pub(crate) fn payload(self) -> u64 {
         match self {
             ImageLayout::WithManifest => 48,
             ImageLayout::Version3 | ImageLayout::Upstream3 => 32,
@@ -410,18 +407,18 @@ impl ImageLayout {
     }
 
     /// Returns the offset of `EntriesBegin`.
-    pub fn entries(self) -> u64 {
+    pub(crate) fn entries(self) -> u64 {
         self.payload() + 16
     }
 
     /// Returns the offset of `PropertySetsBegin`.
-    pub fn properties(self) -> u64 {
+    pub(crate) fn properties(self) -> u64 {
         self.payload() + 32
     }
 }
 
 /// Finds every descriptor, by address.
-pub fn find(host: &Host<'_>) -> Vec<Descriptor> {
+pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
     let mut found = Vec::new();
     for segment in host.addresses.segments() {
         if !segment.holds_pointers {
@@ -471,9 +468,9 @@ fn sound_first_image(map: &AddressMap<'_>, address: u64) -> Option<ImageLayout> 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed {
     /// Virtual address of the pair of payload address and size.
-    pub address: u64,
+    pub(crate) address: u64,
     /// Virtual address of the payload.
-    pub payload: u64,
+    pub(crate) payload: u64,
 }
 
 /// Returns the payloads that `.tgtimg` lists; pairs without an address or of size 0 are padding.

@@ -34,11 +34,11 @@ pub const MAGIC: [u8; 4] = *b"IBYS";
 /// Names of the metadata sets.
 pub mod metadata {
     /// Set of the whole file: `state`.
-    pub const GLOBAL: &str = "SYCLBIN/global metadata";
+    pub(crate) const GLOBAL: &str = "SYCLBIN/global metadata";
     /// Set of one IR module: `type`, `target`.
-    pub const IR: &str = "SYCLBIN/ir module metadata";
+    pub(crate) const IR: &str = "SYCLBIN/ir module metadata";
     /// Set of one native image: `arch`, `target`.
-    pub const NATIVE: &str = "SYCLBIN/native device code image metadata";
+    pub(crate) const NATIVE: &str = "SYCLBIN/native device code image metadata";
 }
 
 /// IR module or native image, as stored in its part of the file.
@@ -236,7 +236,7 @@ fn code<'a>(
 const ROLES: [&str; 4] = ["global_metadata", "am_metadata", "ir", "native"];
 
 /// Whether the entries of an OffloadBinary are the parts of a SYCLBIN.
-pub fn is_parted(entries: &[Entry<'_>]) -> bool {
+pub(crate) fn is_parted(entries: &[Entry<'_>]) -> bool {
     // The number was 6 in 2025, which is SPIR-V's now.
     let of_syclbin = |kind: u16| matches!(kind, image_kind::SYCLBIN | image_kind::SPIRV);
     let role = |entry: &Entry<'_>| ROLES.contains(&entry.string("role"));
@@ -245,7 +245,7 @@ pub fn is_parted(entries: &[Entry<'_>]) -> bool {
 }
 
 /// Adds the images of the SYCLBIN with these entries. `place` is the location of the OffloadBinary.
-pub fn images_of_parts<'a>(reader: &mut Reader<'a>, entries: &[Entry<'a>], place: Place) {
+pub(crate) fn images_of_parts<'a>(reader: &mut Reader<'a>, entries: &[Entry<'a>], place: Place) {
     let mut global = None;
     let mut modules: HashMap<u32, Properties<'a>> = HashMap::new();
     for entry in entries {

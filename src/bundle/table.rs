@@ -23,7 +23,7 @@ pub struct Table {
 }
 
 /// Columns that `sycl-post-link` writes and `clang-offload-wrapper` reads.
-pub const TITLES: [&str; 3] = ["Code", "Properties", "Symbols"];
+pub(crate) const TITLES: [&str; 3] = ["Code", "Properties", "Symbols"];
 
 impl Table {
     /// Creates an empty table with the columns `Code`, `Properties` and `Symbols`.

@@ -9,31 +9,31 @@ use super::output::{Output, SUMMARY, forms};
 use super::policy_file::PolicyFile;
 use super::selection::{DeviceConfigs, Selection};
 use super::worker::OfflineArgs;
-pub use run::{engine, settings};
+pub(crate) use run::{engine, settings};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use sycl_bundle::build::archive::ArchiveForm;
-use sycl_bundle::build::commands::{self, Draft};
-use sycl_bundle::build::compile::{CompileResults, Shard};
-use sycl_bundle::build::plans::Recipes;
-use sycl_bundle::bundle::spec_constants::Setting;
-use sycl_bundle::device::table::TargetTable;
-use sycl_bundle::device::yaml::Place;
-use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::package::LinkedFile;
-use sycl_bundle::files::sources::Source;
-use sycl_bundle::files::write::write_atomically;
-use sycl_bundle::policy::rules::{Rule, RuleSettings, Rules};
-use sycl_bundle::report::batch::Batch;
-use sycl_bundle::report::costs::{self, Temps, Trace, Watch};
-use sycl_bundle::report::document::Form;
-use sycl_bundle::report::text::documented;
+use crate::build::archive::ArchiveForm;
+use crate::build::commands::{self, Draft};
+use crate::build::compile::{CompileResults, Shard};
+use crate::build::plans::Recipes;
+use crate::bundle::spec_constants::Setting;
+use crate::device::table::TargetTable;
+use crate::device::yaml::Place;
+use crate::error::{Context as _, Error, ErrorKind, Exit, Result};
+use crate::files::package::LinkedFile;
+use crate::files::sources::Source;
+use crate::files::write::write_atomically;
+use crate::policy::rules::{Rule, RuleSettings, Rules};
+use crate::report::batch::Batch;
+use crate::report::costs::{self, Temps, Trace, Watch};
+use crate::report::document::Form;
+use crate::report::text::documented;
 
 /// Compile images ahead of time and put the native code where the SYCL runtime finds it
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// Linked executables and shared libraries, wheels, folders; or SPIR-V modules and file tables; `-` is standard input
     #[arg(required_unless_present_any = ["example_policy", "schema", "report_schema"])]
     files: Vec<PathBuf>,
@@ -222,39 +222,39 @@ Exit status:
 /// Limits of a build.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Build systems")]
-pub struct PaceArgs {
+pub(crate) struct PaceArgs {
     /// Begin no further image once one did not build, and write nothing; by default all others are compiled
     #[arg(long, overrides_with = "keep_going")]
-    pub fail_fast: bool,
+    pub(crate) fail_fast: bool,
     /// Compile all others where an image does not build: the default, which undoes --fail-fast
     #[arg(long, overrides_with = "fail_fast")]
     keep_going: bool,
     /// The number of further attempts after one that ended the driver's process; by default 2. A repeated command tries
     /// failed images again
     #[arg(long, value_name = "N")]
-    pub retries: Option<u32>,
+    pub(crate) retries: Option<u32>,
     /// Compile into the cache and write no output
     #[arg(long, conflicts_with_all = ["no_cache", "shard", "depend", "file", "dry_run"])]
-    pub cache_only: bool,
+    pub(crate) cache_only: bool,
     /// With --cache-only: this image for this target alone, as `plan` writes it (12:intel_gpu_pvc)
     #[arg(long, value_name = "N:TARGET", requires = "cache_only", value_parser = Only::parse)]
-    pub unit: Option<Only>,
+    pub(crate) unit: Option<Only>,
 }
 
 impl PaceArgs {
     /// The part of the work that this run compiles into the cache: all of it, where no shard is asked for.
-    pub fn shard(&self) -> Option<Shard> {
+    pub(crate) fn shard(&self) -> Option<Shard> {
         self.cache_only.then_some(Shard { index: 0, count: 1 })
     }
 }
 
 /// One image for one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Only {
+pub(crate) struct Only {
     /// The image, as the user knows it.
-    pub image: usize,
+    pub(crate) image: usize,
     /// The name of the target.
-    pub target: String,
+    pub(crate) target: String,
 }
 
 impl Only {
@@ -262,7 +262,7 @@ impl Only {
     ///
     /// # Errors
     /// A sentence for clap.
-    pub fn parse(text: &str) -> Result<Only, String> {
+    pub(crate) fn parse(text: &str) -> Result<Only, String> {
         let parts = text.split_once(':').and_then(|(image, target)| Some((image.parse().ok()?, target)));
         match parts {
             Some((image, target)) if !target.is_empty() => Ok(Only { image, target: target.to_owned() }),
@@ -271,7 +271,7 @@ impl Only {
     }
 
     /// The error where there is nothing to compile for it.
-    pub fn missing(&self) -> Error {
+    pub(crate) fn missing(&self) -> Error {
         let message = format!("image {} is not compiled for {}", self.image, self.target);
         Error::new(ErrorKind::Usage, message).with_remedy("write the plan again: the input or the options changed")
     }
@@ -302,7 +302,7 @@ fn shard(text: &str) -> Result<Shard, String> {
 /// The recipe's options on the command line.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "How to compile")]
-pub struct RecipeArgs {
+pub(crate) struct RecipeArgs {
     /// Options of the device's compiler, after those that the images have
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     options: Option<String>,
@@ -333,7 +333,7 @@ pub struct RecipeArgs {
     no_policy: bool,
     /// Print rules that use every key, and end
     #[arg(long)]
-    pub example_policy: bool,
+    pub(crate) example_policy: bool,
 }
 
 impl RecipeArgs {
@@ -341,7 +341,7 @@ impl RecipeArgs {
     ///
     /// # Errors
     /// The last thing that is wrong with the file, after those before it have been said.
-    pub fn load(&self, global: &Global, targets: &TargetTable) -> Result<Recipes> {
+    pub(crate) fn load(&self, global: &Global, targets: &TargetTable) -> Result<Recipes> {
         let file = if self.no_policy { None } else { PolicyFile::open(self.policy.as_deref())? };
         let mut rules = Rules::default();
         if let Some(file) = file {
@@ -381,7 +381,7 @@ impl RecipeArgs {
 /// Files beside the output.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Records")]
-pub struct RecordArgs {
+pub(crate) struct RecordArgs {
     /// Keep in this folder of each image and target the module that the compiler gets (.spv, with .1.spv and so on for
     /// what it is linked with), its options (.opts), its binary (.bin) and what the compiler said (.log), by the number
     /// of the image and the name of the target: 12.intel_gpu_pvc.spv
@@ -393,7 +393,7 @@ pub struct RecordArgs {
     report: Option<PathBuf>,
     /// Print the JSON schema of --report, and end
     #[arg(long)]
-    pub report_schema: bool,
+    pub(crate) report_schema: bool,
     /// Write which worker compiled which image when, for chrome://tracing or ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
     time_trace: Option<PathBuf>,
@@ -401,7 +401,7 @@ pub struct RecordArgs {
 
 impl RecordArgs {
     /// The files that are written, with their options.
-    pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let all = [("--report", self.report.as_deref()), ("--time-trace", self.time_trace.as_deref())];
         all.into_iter().filter_map(|(option, file)| Some((option, file?)))
     }
@@ -410,7 +410,7 @@ impl RecordArgs {
     ///
     /// # Errors
     /// `Io` where standard output is closed.
-    pub fn print_schema(out: &mut Output) -> Result<Exit> {
+    pub(crate) fn print_schema(out: &mut Output) -> Result<Exit> {
         out.schema(&costs::schema())
     }
 
@@ -418,7 +418,7 @@ impl RecordArgs {
     ///
     /// # Errors
     /// `Environment` where the folder cannot be made.
-    pub fn watch<'w>(&self, batch: &'w Batch<'_, '_>) -> Result<Watch<'w>> {
+    pub(crate) fn watch<'w>(&self, batch: &'w Batch<'_, '_>) -> Result<Watch<'w>> {
         let temps = self.save_temps.as_ref().map(|folder| {
             let made = std::fs::create_dir_all(folder);
             made.map_err(|error| {
@@ -438,7 +438,7 @@ impl RecordArgs {
     ///
     /// # Errors
     /// `Environment` where it cannot be written, or a file of `--save-temps` could not be.
-    pub fn traced(&self, watch: &mut Watch<'_>) -> Result<()> {
+    pub(crate) fn traced(&self, watch: &mut Watch<'_>) -> Result<()> {
         if let (Some(path), Some(text)) = (&self.time_trace, watch.trace()) {
             write_atomically(path, documented(&text).as_bytes(), None)?;
         }
@@ -449,7 +449,7 @@ impl RecordArgs {
     ///
     /// # Errors
     /// `Environment` where it cannot be written.
-    pub fn reported(
+    pub(crate) fn reported(
         &self,
         batch: &Batch<'_, '_>,
         watch: &Watch<'_>,
@@ -465,7 +465,7 @@ impl RecordArgs {
 /// The options of a compiler's preprocessor that ask for dependencies.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Build systems")]
-pub struct DependArgs {
+pub(crate) struct DependArgs {
     /// Write the files that the output depends on, for make and ninja, to the output's name and `.d`. Also -MD
     #[arg(long = "MD")]
     depend: bool,
@@ -479,12 +479,12 @@ pub struct DependArgs {
 
 impl DependArgs {
     /// Whether any of them is given.
-    pub fn asked(&self) -> bool {
+    pub(crate) fn asked(&self) -> bool {
         self.depend || self.file.is_some() || self.rule.is_some()
     }
 
     /// The file that is written.
-    pub fn path(&self, output: &Path) -> Option<PathBuf> {
+    pub(crate) fn path(&self, output: &Path) -> Option<PathBuf> {
         let beside = || {
             let mut name = output.as_os_str().to_owned();
             name.push(".d");
@@ -497,7 +497,7 @@ impl DependArgs {
     ///
     /// # Errors
     /// `Usage` where there is one.
-    pub fn can_name<'p>(&self, mut files: impl Iterator<Item = &'p Path>) -> Result<()> {
+    pub(crate) fn can_name<'p>(&self, mut files: impl Iterator<Item = &'p Path>) -> Result<()> {
         let breaks = |path: &&Path| path.to_string_lossy().contains(['\n', '\r']);
         match files.find(breaks).filter(|_| self.asked()) {
             None => Ok(()),
@@ -512,7 +512,7 @@ impl DependArgs {
     ///
     /// # Errors
     /// `Environment` where it cannot be written.
-    pub fn write(&self, output: &Path, stamp: Option<&Path>, prerequisites: &[PathBuf]) -> Result<()> {
+    pub(crate) fn write(&self, output: &Path, stamp: Option<&Path>, prerequisites: &[PathBuf]) -> Result<()> {
         let Some(file) = self.path(output) else { return Ok(()) };
         let target = self.rule.clone().unwrap_or_else(|| {
             let targets: Vec<String> =
@@ -525,20 +525,20 @@ impl DependArgs {
 }
 
 /// Files that are read together and go into one output.
-pub struct Group<'g> {
+pub(crate) struct Group<'g> {
     /// Paths of the files.
-    pub files: Vec<&'g Path>,
+    pub(crate) files: Vec<&'g Path>,
     /// Name of the file as the user knows it, where that is not its path.
-    pub name: Option<&'g str>,
+    pub(crate) name: Option<&'g str>,
     /// Path of the output.
-    pub output: &'g Path,
+    pub(crate) output: &'g Path,
     /// Whether the output takes the place of the input.
-    pub in_place: bool,
+    pub(crate) in_place: bool,
 }
 
 impl<'g> Group<'g> {
     /// Takes one file of a package.
-    pub fn of_package(file: &'g LinkedFile) -> Group<'g> {
+    pub(crate) fn of_package(file: &'g LinkedFile) -> Group<'g> {
         let in_place = file.input == file.output;
         Group { files: vec![&file.input], name: Some(&file.name), output: &file.output, in_place }
     }
@@ -547,7 +547,7 @@ impl<'g> Group<'g> {
     ///
     /// # Errors
     /// Fails for a file that cannot be read.
-    pub fn open(&self, global: &Global) -> Result<Vec<Source>> {
+    pub(crate) fn open(&self, global: &Global) -> Result<Vec<Source>> {
         let output = Some(self.output).filter(|_| !self.in_place);
         let mut sources = Vec::new();
         for path in &self.files {
@@ -558,7 +558,7 @@ impl<'g> Group<'g> {
     }
 
     /// Name in messages and documents.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let path = || self.files.first().map(|path| path.display().to_string()).unwrap_or_default();
         self.name.map_or_else(path, str::to_owned)
     }

@@ -6,11 +6,11 @@ use super::global::Global;
 use super::output::{self, Output, forms};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use sycl_bundle::build::cache::Cache;
-use sycl_bundle::bytes;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::report::cache::{self as page, Cached, Size};
-use sycl_bundle::report::document::Form;
+use crate::build::cache::Cache;
+use crate::bytes;
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::report::cache::{self as page, Cached, Size};
+use crate::report::document::Form;
 
 /// The folder of the cache; empty for none.
 const VARIABLE: &str = "SYCL_BUNDLE_CACHE_DIR";
@@ -43,7 +43,7 @@ Exit status:
 /// Show, check, shrink or empty the cache of compiled modules
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// The action to take
     #[arg(value_name = "ACTION", default_value = "stats")]
     action: Action,
@@ -74,13 +74,13 @@ enum Action {
 const FORMS: [(Form, &str); 2] = [(Form::Text, "Lines for a person"), (Form::Json, "A document")];
 
 /// A number of bytes for clap.
-pub fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     bytes::parse_size(text).ok_or_else(|| bytes::SIZE_FORM.to_owned())
 }
 
 /// The cache, unless the user wants none, it has no place, or it is another user's, who would decide what is put into
 /// binaries. `wanted` is false where the command line says so.
-pub fn cache(wanted: bool) -> Option<Cache> {
+pub(crate) fn cache(wanted: bool) -> Option<Cache> {
     let folder = wanted.then(folder).flatten()?;
     if let Some(owner) = stranger(&folder) {
         output::say(&format!(
@@ -102,7 +102,7 @@ fn stranger(folder: &Path) -> Option<u32> {
 ///
 /// # Errors
 /// `Usage` for a variable that is no size.
-pub fn limit() -> Result<u64> {
+pub(crate) fn limit() -> Result<u64> {
     match std::env::var(LIMIT_VARIABLE) {
         Ok(text) if !text.is_empty() => bytes::parse_size(&text).ok_or_else(|| {
             Error::new(ErrorKind::Usage, format!("{LIMIT_VARIABLE}={text} is no size")).with_remedy(bytes::SIZE_FORM)
@@ -123,7 +123,7 @@ fn folder() -> Option<PathBuf> {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, _: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, _: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
             return out.schema(&page::schema());
         }

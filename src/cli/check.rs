@@ -6,21 +6,21 @@ use super::policy_file::PolicyArgs;
 use super::selection::Selection;
 use super::selection::{DeviceConfigs, LiveTargets};
 use std::path::PathBuf;
-use sycl_bundle::bundle::aspect;
-use sycl_bundle::compat::aspects::Aspect;
-use sycl_bundle::compat::gate::judgement::Depth;
-use sycl_bundle::device;
-use sycl_bundle::device::resolve::{Named, named_targets};
-use sycl_bundle::device::table::TargetTable;
-use sycl_bundle::device::target::Target;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::check::{Gate, known_findings, link, warn};
-use sycl_bundle::report::check as report;
-use sycl_bundle::report::check::Questions;
-use sycl_bundle::report::document::Form;
-use sycl_bundle::report::gate::findings::{require_targets, spelled_targets};
-use sycl_bundle::report::gate::{self, TargetFindings};
-use sycl_bundle::select::Selector;
+use crate::bundle::aspect;
+use crate::compat::aspects::Aspect;
+use crate::compat::gate::judgement::Depth;
+use crate::device;
+use crate::device::resolve::{Named, named_targets};
+use crate::device::table::TargetTable;
+use crate::device::target::Target;
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::check::{Gate, known_findings, link, warn};
+use crate::report::check as report;
+use crate::report::check::Questions;
+use crate::report::document::Form;
+use crate::report::gate::findings::{require_targets, spelled_targets};
+use crate::report::gate::{self, TargetFindings};
+use crate::select::Selector;
 
 const AFTER_HELP: &str = "\
 With -t: of each kernel the image that the runtime would choose on the target, and whether that
@@ -60,7 +60,7 @@ Examples:
 /// Tell whether kernels run on targets, and keep to declared aspects
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// Executables, shared libraries, SPIR-V modules; archives, wheels, other packages and folders of these; `pid:N` for
     /// the libraries of a process; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present_any = ["schema", "example_policy"])]
@@ -146,12 +146,12 @@ const FORMS: [(Form, &str); 8] = [
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
             return out.schema(&report::schema());
         }
         if self.gate.example_policy {
-            return out.schema(sycl_bundle::policy::EXAMPLE);
+            return out.schema(crate::policy::EXAMPLE);
         }
         if self.link {
             let (linked, exit) = link(global, (&self.files, &self.selection.selector()?), self.gate.strict)?;

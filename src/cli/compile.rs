@@ -12,13 +12,13 @@ use super::worker::OfflineArgs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use sycl_bundle::build::compile::{Binary, CompileOptions, compile};
-use sycl_bundle::build::target::{CPU_SPEC, Target};
-use sycl_bundle::build::wanted::{self, Asked, Wanted};
-use sycl_bundle::build::{Engine, Failure, Job, Settings, Unit};
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::compile::{Compiling, DeviceCompiler};
-use sycl_bundle::report::costs::Watch;
+use crate::build::compile::{Binary, CompileOptions, compile};
+use crate::build::target::{CPU_SPEC, Target};
+use crate::build::wanted::{self, Asked, Wanted};
+use crate::build::{Engine, Failure, Job, Settings, Unit};
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::compile::{Compiling, DeviceCompiler};
+use crate::report::costs::Watch;
 
 const AFTER_HELP: &str = "\
 Images in state `input` become images in state `object`, one for each target, with their imports
@@ -46,7 +46,7 @@ Exit status:
 /// Compile SPIR-V images to objects of devices, imports open
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// Inputs, as `wrap` takes them
     #[arg(value_name = "INPUT", required_unless_present = "example_policy")]
     files: Vec<PathBuf>,
@@ -78,9 +78,9 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.recipe.example_policy {
-            return out.schema(sycl_bundle::policy::rules::EXAMPLE);
+            return out.schema(crate::policy::rules::EXAMPLE);
         }
         let output = self.output.as_deref().unwrap_or(Path::new("-"));
         let wanted = self.compiler.targets(global, &self.configs, &self.targets)?;
@@ -106,7 +106,7 @@ const LOG_LINES: usize = 8;
 
 /// Options about the driver and its workers.
 #[derive(Debug, clap::Args)]
-pub struct CompilerArgs {
+pub(crate) struct CompilerArgs {
     /// The instruction set of native CPU code, by the names of opencl-aot; by default avx2
     #[arg(long, value_name = "NAME")]
     march: Option<String>,
@@ -125,7 +125,7 @@ impl CompilerArgs {
     ///
     /// # Errors
     /// `Usage` for what is no target, or one that has no objects.
-    pub fn targets(&self, global: &Global, configs: &DeviceConfigs, spellings: &[String]) -> Result<Vec<Wanted>> {
+    pub(crate) fn targets(&self, global: &Global, configs: &DeviceConfigs, spellings: &[String]) -> Result<Vec<Wanted>> {
         let table = configs.table(global)?;
         let asked =
             Asked { targets: spellings, devices: &|_| Ok(Vec::new()), march: self.march.as_deref(), ptx: false };
@@ -142,7 +142,7 @@ impl CompilerArgs {
     ///
     /// # Errors
     /// `Usage` where something was said.
-    pub fn refuse(&self) -> Result<()> {
+    pub(crate) fn refuse(&self) -> Result<()> {
         if self.march.is_none() && self.jobs.is_none() && self.timeout.is_none() {
             return Ok(());
         }
@@ -151,13 +151,13 @@ impl CompilerArgs {
     }
 
     /// The compilers, with these options.
-    pub fn start<'c>(&'c self, global: &'c Global, offline: &'c OfflineArgs) -> Workers<'c> {
+    pub(crate) fn start<'c>(&'c self, global: &'c Global, offline: &'c OfflineArgs) -> Workers<'c> {
         Workers { global, offline, args: self }
     }
 }
 
 /// Compilers in worker processes.
-pub struct Workers<'c> {
+pub(crate) struct Workers<'c> {
     global: &'c Global,
     offline: &'c OfflineArgs,
     args: &'c CompilerArgs,

@@ -13,12 +13,12 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use sycl_bundle::bundle::{Bundle, aspect};
-use sycl_bundle::compat::examine::examine;
-use sycl_bundle::container::Host;
-use sycl_bundle::device;
-use sycl_bundle::error::{Error, Exit, Result};
-use sycl_bundle::files::input::Input;
+use crate::bundle::{Bundle, aspect};
+use crate::compat::examine::examine;
+use crate::container::Host;
+use crate::device;
+use crate::error::{Error, Exit, Result};
+use crate::files::input::Input;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -34,14 +34,14 @@ const MAX_FILE: u64 = 256 << 20;
 /// Print a shell's completion script
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// The shell
     shell: Shell,
 }
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, _: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, _: &Global, out: &mut Output) -> Result<Exit> {
         out.plain(&script(self.shell)?)?;
         Ok(Exit::Done)
     }
@@ -51,10 +51,10 @@ impl Args {
 ///
 /// # Errors
 /// `Usage` for a shell without such a script.
-pub fn script(shell: Shell) -> Result<Vec<u8>> {
+pub(crate) fn script(shell: Shell) -> Result<Vec<u8>> {
     let name = shell.to_string();
     let shells = Shells::builtins();
-    let unknown = || Error::new(sycl_bundle::error::ErrorKind::Usage, format!("no completion for {name}"));
+    let unknown = || Error::new(crate::error::ErrorKind::Usage, format!("no completion for {name}"));
     let mut script = Vec::new();
     let program = "sycl-bundle";
     let registration = shells.completer(&name).ok_or_else(unknown)?;
@@ -65,7 +65,7 @@ pub fn script(shell: Shell) -> Result<Vec<u8>> {
 }
 
 /// Answers a shell that asks for candidates; returns whether one asked.
-pub fn answered() -> bool {
+pub(crate) fn answered() -> bool {
     let folder = std::env::current_dir().ok();
     let environment = CompleteEnv::with_factory(command).var(VARIABLE);
     environment.try_complete(std::env::args_os(), folder.as_deref()).unwrap_or_else(|error| error.exit())

@@ -4,13 +4,13 @@ use super::global::Global;
 use super::live::{find, settings};
 use super::output::{ANSWER, Output, forms};
 use std::path::{Path, PathBuf};
-use sycl_bundle::build::live::Listed;
-use sycl_bundle::build::probe::Probes;
-use sycl_bundle::device::selector::VARIABLE;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::write::write_atomically;
-use sycl_bundle::report::devices::{self as page, DeviceList};
-use sycl_bundle::report::document::Form;
+use crate::build::live::Listed;
+use crate::build::probe::Probes;
+use crate::device::selector::VARIABLE;
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::write::write_atomically;
+use crate::report::devices::{self as page, DeviceList};
+use crate::report::document::Form;
 
 const HELP: &str = "\
 A device is meant by its number, its kind (cpu, gpu, accelerator, custom: the first that takes
@@ -44,7 +44,7 @@ Exit status:
 /// List the live OpenCL devices, with what they can do
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// Show all about these
     #[arg(value_name = "DEVICE")]
     devices: Vec<String>,
@@ -76,7 +76,7 @@ pub struct Args {
 
 impl Args {
     /// Looks around and reports.
-    pub fn run(mut self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(mut self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
             return out.schema(&page::schema());
         }

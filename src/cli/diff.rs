@@ -4,15 +4,15 @@ use super::global::Global;
 use super::output::{Output, forms};
 use super::selection::TargetSelection;
 use std::path::{Path, PathBuf};
-use sycl_bundle::compat::diff::budget::{Budgets, Forbidden, Growth};
-use sycl_bundle::compat::diff::compare::What;
-use sycl_bundle::compat::diff::snapshot::Interner;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};
-use sycl_bundle::report::diff::{self as report, Build, Report};
-use sycl_bundle::report::document::Form;
-use sycl_bundle::report::page;
-use sycl_bundle::select::Selector;
+use crate::compat::diff::budget::{Budgets, Forbidden, Growth};
+use crate::compat::diff::compare::What;
+use crate::compat::diff::snapshot::Interner;
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::{ReadOptions, each_file_with, report_problems};
+use crate::report::diff::{self as report, Build, Report};
+use crate::report::document::Form;
+use crate::report::page;
+use crate::select::Selector;
 
 const AFTER_HELP: &str = "\
 Two files are compared whatever they are called; of folders, wheels and other packages those files
@@ -34,7 +34,7 @@ Examples:
 /// Show what changed between two builds: kernels, requirements, targets, resources, bytes
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// The old build: a file, a package or a folder
     #[arg(required_unless_present = "schema")]
     old: Option<PathBuf>,
@@ -120,7 +120,7 @@ enum ForbiddenName {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
             return out.schema(&report::schema());
         }

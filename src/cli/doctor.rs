@@ -7,13 +7,13 @@ use super::worker::OfflineArgs;
 use super::{cache, worker};
 use std::env;
 use std::time::Duration;
-use sycl_bundle::build::cache::Cache;
-use sycl_bundle::build::worker::LOADS;
-use sycl_bundle::build::{Open, inventory, offline};
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::Result;
-use sycl_bundle::report::doctor::{self as page, BuildCache, Driver, Machine};
-use sycl_bundle::report::document::Form;
+use crate::build::cache::Cache;
+use crate::build::worker::LOADS;
+use crate::build::{Open, inventory, offline};
+use crate::error::Exit;
+use crate::error::Result;
+use crate::report::doctor::{self as page, BuildCache, Driver, Machine};
+use crate::report::document::Form;
 
 /// The longest that looking around may take; a driver can hang.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,7 +31,7 @@ Exit status:
 /// Tell what this machine has for building, and how to get what it lacks
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     install: InstallArgs,
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub struct Args {
 
 impl Args {
     /// Looks around and reports.
-    pub fn run(self, _global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, _global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
             return out.schema(&page::schema());
         }

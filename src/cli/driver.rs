@@ -22,12 +22,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 use std::{env, fs, thread};
-use sycl_bundle::build::inventory;
-use sycl_bundle::build::worker::{LOADS, no_driver};
-use sycl_bundle::error::{Context, Error, ErrorKind, Result};
+use crate::build::inventory;
+use crate::build::worker::{LOADS, no_driver};
+use crate::error::{Context, Error, ErrorKind, Result};
 
 /// The version that is installed unless the user names another: the one the project is tested with.
-pub const VERSION: &str = "2026.2.0";
+pub(crate) const VERSION: &str = "2026.2.0";
 
 /// Packages that the version applies to; the second brings the libraries that the first silently needs.
 const PACKAGES: [&str; 2] = ["intel-opencl-rt", "intel-cmplr-lib-rt"];
@@ -45,7 +45,7 @@ const DRIVER: &str = "libintelocl.so";
 const LOADER: &str = "libOpenCL.so.1";
 
 /// Variables by which the user says which loader and drivers to use: one of them set, and ours stays out of it.
-pub const CHOICES: [&str; 3] = ["OPENCL_DYLIB_PATH", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS"];
+pub(crate) const CHOICES: [&str; 3] = ["OPENCL_DYLIB_PATH", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS"];
 
 /// The prefix of folders in which an installation is under way, and the age from which its installation counts as killed.
 const PARTIAL: &str = ".partial-";
@@ -55,31 +55,31 @@ const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Variables for a process.
-pub type Environment = Vec<(OsString, OsString)>;
+pub(crate) type Environment = Vec<(OsString, OsString)>;
 
 /// The options of verbs that can install the driver.
 #[derive(Debug, Clone, clap::Args)]
-pub struct InstallArgs {
+pub(crate) struct InstallArgs {
     /// Install Intel's OpenCL CPU driver from PyPI for this user where no driver is found
     #[arg(long)]
-    pub install_driver: bool,
+    pub(crate) install_driver: bool,
     /// The version of the driver to install
     #[arg(long, value_name = "VERSION", default_value = VERSION, requires = "install_driver")]
-    pub driver_version: String,
+    pub(crate) driver_version: String,
     /// Take another version than the one whose files are known by their hashes, as pip's index gives it
     #[arg(long, requires = "install_driver")]
-    pub trust_index: bool,
+    pub(crate) trust_index: bool,
 }
 
 /// A driver installed by [`install`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Installed {
+pub(crate) struct Installed {
     /// The version of `intel-opencl-rt`.
-    pub version: String,
+    pub(crate) version: String,
     /// The folder of the whole installation.
-    pub dir: PathBuf,
+    pub(crate) dir: PathBuf,
     /// The folder of the libraries, somewhere below.
-    pub lib: PathBuf,
+    pub(crate) lib: PathBuf,
 }
 
 impl Installed {
@@ -107,7 +107,7 @@ impl Installed {
     }
 
     /// The licence's name, as the package's metadata tell it.
-    pub fn licence(&self) -> Option<String> {
+    pub(crate) fn licence(&self) -> Option<String> {
         let wanted = format!("intel_opencl_rt-{}.dist-info", self.version);
         let metadata = find(&self.lib, &wanted, 3)?.join("METADATA");
         let text = fs::read_to_string(metadata).ok()?;
@@ -116,7 +116,7 @@ impl Installed {
 }
 
 /// The driver installed for this user, if any.
-pub fn installed() -> Option<Installed> {
+pub(crate) fn installed() -> Option<Installed> {
     let base = base()?;
     let version = fs::read_to_string(base.join("current")).ok()?;
     let version = valid(version.trim()).ok()?;
@@ -124,12 +124,12 @@ pub fn installed() -> Option<Installed> {
 }
 
 /// The variables of [`CHOICES`] that are set.
-pub fn chosen() -> Vec<&'static str> {
+pub(crate) fn chosen() -> Vec<&'static str> {
     CHOICES.into_iter().filter(|name| env::var_os(name).is_some()).collect()
 }
 
 /// Variables that worker processes need beside this process's environment.
-pub fn environment() -> Environment {
+pub(crate) fn environment() -> Environment {
     if !chosen().is_empty() {
         return Vec::new();
     }
@@ -181,7 +181,7 @@ impl InstallArgs {
     /// `Environment` where the user has chosen a driver that does not work, since one installed would not be used; and
     /// what [`install`] fails with.
     // Not for `doctor`, where the option is an order.
-    pub fn apply(&self) -> Result<()> {
+    pub(crate) fn apply(&self) -> Result<()> {
         if !self.install_driver || works(environment())? {
             return Ok(());
         }
@@ -199,7 +199,7 @@ impl InstallArgs {
     ///
     /// # Errors
     /// As [`install`].
-    pub fn install(&self) -> Result<Installed> {
+    pub(crate) fn install(&self) -> Result<Installed> {
         install(&self.driver_version, self.trust_index)
     }
 }
@@ -297,14 +297,14 @@ fn io(doing: &str, path: &Path, error: &std::io::Error) -> Error {
 }
 
 /// A way to call pip that answered when asked for its version.
-pub struct Pip {
+pub(crate) struct Pip {
     program: PathBuf,
     leading: &'static [&'static str],
     version: String,
 }
 
 /// Packages to install: as requirements, each with the hash of its file, or by name from whatever the index gives.
-pub enum Packages<'a> {
+pub(crate) enum Packages<'a> {
     /// The text of a requirements file in which every package has its version and hash.
     Pinned(&'a str),
     /// Requirements without hashes: the index is trusted.
@@ -324,7 +324,7 @@ const TICK: Duration = Duration::from_millis(20);
 
 impl Pip {
     /// Finds the first that works.
-    pub fn find() -> Result<Pip> {
+    pub(crate) fn find() -> Result<Pip> {
         let tried = |(name, leading): (&str, &'static [&'static str])| {
             let program = in_path(name)?;
             let mut command = command(&program, leading);
@@ -347,18 +347,18 @@ impl Pip {
     }
 
     /// The command, as one would type it.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         [&[&*self.program.to_string_lossy()], self.leading].concat().join(" ")
     }
 
     /// The version, as pip tells it.
-    pub fn version(&self) -> &str {
+    pub(crate) fn version(&self) -> &str {
         &self.version
     }
 
     /// Installs packages, with what they need, below a folder; nothing else on the machine changes. What pip says
     /// goes to standard error.
-    pub fn install(&self, packages: &Packages<'_>, prefix: &Path) -> Result<()> {
+    pub(crate) fn install(&self, packages: &Packages<'_>, prefix: &Path) -> Result<()> {
         let mut command = command(&self.program, self.leading);
         command.args(["install", "--no-input", "--disable-pip-version-check", "--quiet"]);
         // A copy elsewhere on the machine is no copy in this folder; and nothing is to be built from source.

@@ -8,25 +8,25 @@ use super::selection::TargetSelection;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use sycl_bundle::bundle::Bundle;
-use sycl_bundle::bundle::aspect::Epoch;
-use sycl_bundle::bundle::format::Format;
-use sycl_bundle::bundle::image::Image;
-use sycl_bundle::bundle::property_sets::set;
-use sycl_bundle::compat::examine::{Examined, examine};
-use sycl_bundle::container::{Arena, Host, Kind, package};
-use sycl_bundle::device::cpu::CpuArch;
-use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::emit;
-use sycl_bundle::files::input::Input;
-use sycl_bundle::files::linked::{Linked, Target};
-use sycl_bundle::files::package::LinkedFile;
-use sycl_bundle::files::table::Files as Parts;
-use sycl_bundle::report::document::Form;
-use sycl_bundle::report::edited::{self, Edited};
-use sycl_bundle::report::text::counted;
-use sycl_bundle::rewrite::image_data::{OutImage, with_payload};
-use sycl_bundle::rewrite::{self, layers};
+use crate::bundle::Bundle;
+use crate::bundle::aspect::Epoch;
+use crate::bundle::format::Format;
+use crate::bundle::image::Image;
+use crate::bundle::property_sets::set;
+use crate::compat::examine::{Examined, examine};
+use crate::container::{Arena, Host, Kind, package};
+use crate::device::cpu::CpuArch;
+use crate::error::{Context as _, Error, ErrorKind, Exit, Result};
+use crate::files::emit;
+use crate::files::input::Input;
+use crate::files::linked::{Linked, Target};
+use crate::files::package::LinkedFile;
+use crate::files::table::Files as Parts;
+use crate::report::document::Form;
+use crate::report::edited::{self, Edited};
+use crate::report::text::counted;
+use crate::rewrite::image_data::{OutImage, with_payload};
+use crate::rewrite::{self, layers};
 
 const AFTER_HELP: &str = "\
 The images get a place in the list that the file registers with the runtime when it is loaded,
@@ -54,7 +54,7 @@ Exit status:
 /// Add images to the list of a linked file
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// A linked executable or library, ELF or PE
     #[arg(required_unless_present = "schema")]
     host: Option<PathBuf>,
@@ -123,7 +123,7 @@ impl Opened {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         let target = self.host.as_deref().and_then(|host| self.target.target(host));
         let (Some(host), Some(target), false) = (&self.host, target, self.target.schema) else {
             return out.schema(&edited::schema());
@@ -269,7 +269,7 @@ fn check_epoch(own: &Bundle<'_>, host: &Host<'_>, bundle: &Bundle<'_>) -> Result
 
 /// The flags of the two verbs.
 #[derive(Debug, clap::Args)]
-pub struct TargetArgs {
+pub(crate) struct TargetArgs {
     /// The file to write; for `prune` of a wheel, a folder or several files the folder; `-` is standard output
     #[arg(short, long, value_name = "FILE", required_unless_present_any = ["in_place", "schema"])]
     output: Option<PathBuf>,
@@ -287,17 +287,17 @@ pub struct TargetArgs {
     format: Form,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
-    pub schema: bool,
+    pub(crate) schema: bool,
 }
 
 impl TargetArgs {
     /// The output, as the command line names it.
-    pub fn output(&self) -> Option<&Path> {
+    pub(crate) fn output(&self) -> Option<&Path> {
         self.output.as_deref()
     }
 
     /// The place of the copy of a file in a package.
-    pub fn of_package(&self, file: &LinkedFile) -> Target {
+    pub(crate) fn of_package(&self, file: &LinkedFile) -> Target {
         let in_place = file.input == file.output;
         Target {
             output: file.output.clone(),
@@ -311,7 +311,7 @@ impl TargetArgs {
     ///
     /// # Errors
     /// `Usage` where they do.
-    pub fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.format == Form::Json && self.output.as_deref() == Some(Path::new("-")) {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
@@ -322,7 +322,7 @@ impl TargetArgs {
     ///
     /// # Errors
     /// Those of [`Linked::edit`].
-    pub fn change(
+    pub(crate) fn change(
         &self,
         global: &Global,
         (linked, target): (&Linked, &Target),
@@ -339,12 +339,12 @@ impl TargetArgs {
     ///
     /// # Errors
     /// `Io` where standard output cannot be written to.
-    pub fn tell(&self, result: &Edited, out: &mut Output) -> Result<()> {
+    pub(crate) fn tell(&self, result: &Edited, out: &mut Output) -> Result<()> {
         out.put(self.format, result)
     }
 
     /// The file to write and how; none where only the schema is printed.
-    pub fn target(&self, file: &Path) -> Option<Target> {
+    pub(crate) fn target(&self, file: &Path) -> Option<Target> {
         let output = self.output.clone().or_else(|| self.in_place.then(|| file.to_owned()))?;
         Some(Target {
             output,

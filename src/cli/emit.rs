@@ -5,15 +5,15 @@
 use clap::ValueEnum;
 use clap::builder::TypedValueParser as _;
 use std::path::{Path, PathBuf};
-use sycl_bundle::bundle::image::State;
-use sycl_bundle::bundle::offload_binary::Version;
-use sycl_bundle::bundle::syclbin::Envelope;
-use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::files::emit::{Emit, HostTriple, OutputForm, check_output};
-use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion};
-use sycl_bundle::rewrite::object_file::ObjectFormat;
-use sycl_bundle::rewrite::prepare::ZSTD_LEVEL;
-use sycl_bundle::rewrite::shared::Machine;
+use crate::bundle::image::State;
+use crate::bundle::offload_binary::Version;
+use crate::bundle::syclbin::Envelope;
+use crate::error::{Error, ErrorKind, Result};
+use crate::files::emit::{Emit, HostTriple, OutputForm, check_output};
+use crate::rewrite::image_data::{EntryForm, ImageVersion};
+use crate::rewrite::object_file::ObjectFormat;
+use crate::rewrite::prepare::ZSTD_LEVEL;
+use crate::rewrite::shared::Machine;
 
 /// A form, as the command line names it.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -53,10 +53,10 @@ fn emit_parser() -> impl clap::builder::TypedValueParser<Value = Emit> {
 /// Options of writing images.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Form of the output")]
-pub struct EmitArgs {
+pub(crate) struct EmitArgs {
     /// As what to write the images
     #[arg(long, value_name = "FORM", value_parser = emit_parser())]
-    pub emit: Option<Emit>,
+    pub(crate) emit: Option<Emit>,
     /// The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the
     /// last two for objects alone). By default this machine's; x86_64-windows where the output is called `.obj`
     #[arg(long, value_name = "TRIPLE", value_parser = HostTriple::parse)]
@@ -112,7 +112,7 @@ impl EmitArgs {
     ///
     /// # Errors
     /// `Usage` where nothing tells, and as [`EmitArgs::form`].
-    pub fn form_of(&self, path: &Path) -> Result<OutputForm> {
+    pub(crate) fn form_of(&self, path: &Path) -> Result<OutputForm> {
         let Some(emit) = self.emit.or(Emit::by_extension(path)) else {
             let message = format!("`{}` does not tell in which form to write", path.display());
             return Err(usage(message, "say so with --emit"));
@@ -124,7 +124,7 @@ impl EmitArgs {
     ///
     /// # Errors
     /// `Usage` and `Environment` where it is not so.
-    pub fn form_for(&self, inputs: &[PathBuf], output: &Path) -> Result<OutputForm> {
+    pub(crate) fn form_for(&self, inputs: &[PathBuf], output: &Path) -> Result<OutputForm> {
         let form = self.form_of(output)?;
         check_output(&form, inputs, output)?;
         Ok(form)
@@ -134,7 +134,7 @@ impl EmitArgs {
     ///
     /// # Errors
     /// As [`EmitArgs::form`].
-    pub fn form_of_build(&self, emit: Emit, path: &Path) -> Result<OutputForm> {
+    pub(crate) fn form_of_build(&self, emit: Emit, path: &Path) -> Result<OutputForm> {
         if emit != Emit::Embed {
             return self.form(emit, path);
         }
@@ -146,7 +146,7 @@ impl EmitArgs {
     ///
     /// # Errors
     /// `Usage` for a flag that means nothing for that form.
-    pub fn form(&self, emit: Emit, path: &Path) -> Result<OutputForm> {
+    pub(crate) fn form(&self, emit: Emit, path: &Path) -> Result<OutputForm> {
         let binary = self.registration == Some(Registration::OffloadBinary);
         if binary && (self.descriptor_version.is_some() || self.entries.is_some() || self.compress) {
             let message =

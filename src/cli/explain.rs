@@ -8,21 +8,21 @@ use super::selection::read_profiles;
 use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use sycl_bundle::build::live::Live;
-use sycl_bundle::compat::explain::said::{self, Message};
-use sycl_bundle::compat::fit::Subject;
-use sycl_bundle::compat::kernels::{Depth, kernels};
-use sycl_bundle::compat::offers::{Lent, are_open};
-use sycl_bundle::device::resolve::named_targets;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::{each_file, each_linked, report_problems};
-use sycl_bundle::report::document::Form;
-use sycl_bundle::report::explain::Built;
-use sycl_bundle::report::explain::request::Request;
-use sycl_bundle::report::kernels::OnDevice;
-use sycl_bundle::report::profile::Profile;
-use sycl_bundle::report::{FileFacts, explain as report};
-use sycl_bundle::select::{Pattern, Selector};
+use crate::build::live::Live;
+use crate::compat::explain::said::{self, Message};
+use crate::compat::fit::Subject;
+use crate::compat::kernels::{Depth, kernels};
+use crate::compat::offers::{Lent, are_open};
+use crate::device::resolve::named_targets;
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::{each_file, each_linked, report_problems};
+use crate::report::document::Form;
+use crate::report::explain::Built;
+use crate::report::explain::request::Request;
+use crate::report::kernels::OnDevice;
+use crate::report::profile::Profile;
+use crate::report::{FileFacts, explain as report};
+use crate::select::{Pattern, Selector};
 
 const AFTER_HELP: &str = "\
 With a message: what it means and what mends it; with files too, which of their kernels and images
@@ -47,7 +47,7 @@ Examples:
 /// Explain an error message, or which image the runtime chooses for a kernel
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// Executables, shared libraries, SPIR-V modules, packages and folders of these, as for `inspect`
     #[arg(value_name = "FILE", required_unless_present_any = ["message", "schema"])]
     files: Vec<PathBuf>,
@@ -82,7 +82,7 @@ const LONGEST: u64 = 16 << 20;
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
             return out.schema(&report::schema());
         }
@@ -147,7 +147,7 @@ impl Args {
         let fails = match &request.message {
             Some(message) => message.sayings.is_empty(),
             None => {
-                let runs = |way: &report::ImageChoice| way.verdict != sycl_bundle::report::check::Verdict::Incompatible;
+                let runs = |way: &report::ImageChoice| way.verdict != crate::report::check::Verdict::Incompatible;
                 !explanation.choices.iter().all(runs) || explanation.built.iter().any(|built| built.failure.is_some())
             }
         };
@@ -179,7 +179,7 @@ impl Args {
 }
 
 /// The live devices that are asked for, by the words on the command line.
-pub fn devices<'w>(global: &Global, wanted: &'w [String]) -> Result<Option<(Live, &'w [String])>> {
+pub(crate) fn devices<'w>(global: &Global, wanted: &'w [String]) -> Result<Option<(Live, &'w [String])>> {
     if wanted.is_empty() {
         return Ok(None);
     }
@@ -191,7 +191,7 @@ pub fn devices<'w>(global: &Global, wanted: &'w [String]) -> Result<Option<(Live
 }
 
 /// Asks the devices' compilers about the wanted kernels of a file.
-pub fn ask(
+pub(crate) fn ask(
     global: &Global,
     facts: &FileFacts<'_>,
     live: Option<&(Live, &[String])>,

@@ -5,13 +5,13 @@ use super::global::Global;
 use super::output::{Output, forms};
 use super::selection::TargetSelection;
 use std::path::{Path, PathBuf};
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::emit::Emit;
-use sycl_bundle::files::extract::Extraction;
-use sycl_bundle::files::gather::Wrapping;
-use sycl_bundle::report::document::Form;
-use sycl_bundle::report::extracted;
-use sycl_bundle::select::Pattern;
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::emit::Emit;
+use crate::files::extract::Extraction;
+use crate::files::gather::Wrapping;
+use crate::report::document::Form;
+use crate::report::extracted;
+use crate::select::Pattern;
 
 const AFTER_HELP: &str = "\
 Each image makes STEM_INDEX.EXT (.spv, .bc, .bin, ...), STEM_INDEX.prop (its property sets) and
@@ -43,7 +43,7 @@ Exit status:
 /// Write the images of a file to files of their own
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// An executable, a shared library or a SPIR-V module; an archive, wheel, other package or folder of these, or
     /// `pid:N` for the libraries of a process; `-` is standard input
     #[arg(required_unless_present = "schema")]
@@ -78,7 +78,7 @@ const FORMS: [(Form, &str); 2] =
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
             return out.schema(&extracted::schema());
         }

@@ -6,16 +6,16 @@ use super::output::{Output, SUMMARY, forms};
 use super::selection::DeviceConfigs;
 use super::selection::Selection;
 use std::path::{Path, PathBuf};
-use sycl_bundle::compat::fit::Subject;
-use sycl_bundle::container::Kind;
-use sycl_bundle::device::table::TargetTable;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::emit::Emit;
-use sycl_bundle::files::filter::{Filtering, Wanted};
-use sycl_bundle::files::input::Input;
-use sycl_bundle::report::document;
-use sycl_bundle::report::filtered;
-use sycl_bundle::rewrite::extract;
+use crate::compat::fit::Subject;
+use crate::container::Kind;
+use crate::device::table::TargetTable;
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::emit::Emit;
+use crate::files::filter::{Filtering, Wanted};
+use crate::files::input::Input;
+use crate::report::document;
+use crate::report::filtered;
+use crate::rewrite::extract;
 
 const AFTER_HELP: &str = "\
 Each `-o TARGET,TABLE` writes a file table (as `sycl-post-link -o TARGET,TABLE` does): the images in
@@ -37,7 +37,7 @@ Examples:
 /// Replace the modules that a target cannot run by empty ones
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// File tables, SPIR-V modules (with the `.prop` and `.sym` beside them), executables, libraries, objects,
     /// SYCLBIN, OffloadBinary and bundle files, packages and folders of these; `-` is standard input
     #[arg(value_name = "INPUT", required_unless_present = "schema")]
@@ -70,7 +70,7 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
             return out.schema(&filtered::schema());
         }

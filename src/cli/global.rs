@@ -6,12 +6,12 @@ use super::cache::size;
 use super::output;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
-use sycl_bundle::error::{Error, Exit, Reporter, Result};
-use sycl_bundle::report::document::Look;
-use sycl_bundle::report::evidence::Names;
-use sycl_bundle::report::inspect::View;
-use sycl_bundle::report::table::Drawing;
-use sycl_bundle::report::text::Shown;
+use crate::error::{Error, Exit, Reporter, Result};
+use crate::report::document::Look;
+use crate::report::evidence::Names;
+use crate::report::inspect::View;
+use crate::report::table::Drawing;
+use crate::report::text::Shown;
 
 /// Bytes of memory without which the program's own libraries, threads and tables have no place.
 const LEAST_MEMORY: u64 = 32 << 20;
@@ -28,7 +28,7 @@ enum Color {
 /// Flags that every verb takes.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Global options")]
-pub struct GlobalArgs {
+pub(crate) struct GlobalArgs {
     /// Colours in the output; NO_COLOR and CLICOLOR_FORCE count for `auto`
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
     color: Color,
@@ -46,27 +46,27 @@ pub struct GlobalArgs {
     no_demangle: bool,
     /// Read inputs into memory instead of mapping them: for files that other programs change meanwhile
     #[arg(long, global = true, display_order = 904)]
-    pub no_mmap: bool,
+    pub(crate) no_mmap: bool,
     /// Take no more memory than this (2GiB), beside files that are mapped; `build` keeps its workers together within it, too,
     /// by an estimate from the modules' sizes, and compiles a module that needs more alone
     #[arg(long, global = true, value_name = "SIZE", value_parser = memory, display_order = 904)]
     max_memory: Option<u64>,
     /// Let file tables name files anywhere below this folder, and not below their own only
     #[arg(long, global = true, value_name = "DIR", display_order = 905)]
-    pub table_root: Option<PathBuf>,
+    pub(crate) table_root: Option<PathBuf>,
 }
 
 /// Options of every verb, resolved.
 #[derive(Debug)]
-pub struct Global {
+pub(crate) struct Global {
     /// No notes, no progress.
-    pub quiet: bool,
+    pub(crate) quiet: bool,
     /// The number of `-v` flags.
-    pub verbose: u8,
+    pub(crate) verbose: u8,
     /// Whether kernels are shown by the names they have in the source.
-    pub demangle: bool,
+    pub(crate) demangle: bool,
     /// Bytes of memory that may be taken.
-    pub max_memory: Option<u64>,
+    pub(crate) max_memory: Option<u64>,
     width: usize,
     stderr_width: usize,
     stdout_color: bool,
@@ -77,7 +77,7 @@ pub struct Global {
 
 impl GlobalArgs {
     /// Asks the environment what the flags leave open.
-    pub fn resolve(&self) -> Global {
+    pub(crate) fn resolve(&self) -> Global {
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -129,7 +129,7 @@ fn unicode() -> bool {
 
 impl Global {
     /// The reader's terminal and wishes.
-    pub fn look(&self) -> Look {
+    pub(crate) fn look(&self) -> Look {
         Look {
             view: self.view(),
             drawing: (self.stdout_terminal || self.stdout_color).then(|| self.letters()),
@@ -140,29 +140,29 @@ impl Global {
     }
 
     /// Columns, names and colours on standard output.
-    pub fn view(&self) -> View {
+    pub(crate) fn view(&self) -> View {
         View { width: self.width, demangle: self.demangle, color: self.stdout_color }
     }
 
     /// The form in which kernels are named.
-    pub fn names(&self) -> Names {
+    pub(crate) fn names(&self) -> Names {
         Names { demangle: self.demangle }
     }
 
     /// The letters that stdout takes.
-    pub fn letters(&self) -> Drawing {
+    pub(crate) fn letters(&self) -> Drawing {
         if self.unicode { Drawing::Unicode } else { Drawing::Ascii }
     }
 
     /// Says something on stderr, unless asked to be quiet.
-    pub fn note(&self, text: &str) {
+    pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             output::tell(&Shown::labelled("note:", self.stderr_color.then_some("1"), text));
         }
     }
 
     /// Prints an error on stderr (nothing for a broken pipe) and gives its exit code.
-    pub fn error(&self, error: &Error) -> Exit {
+    pub(crate) fn error(&self, error: &Error) -> Exit {
         let exit = Exit::for_error(error);
         if exit != Exit::Done {
             output::tell(&text(error, self.stderr_color));
@@ -171,7 +171,7 @@ impl Global {
     }
 
     /// Says something on stderr that only `-v` asks for.
-    pub fn detail(&self, text: &str) {
+    pub(crate) fn detail(&self, text: &str) {
         if self.verbose > 0 {
             self.note(text);
         }

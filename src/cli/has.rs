@@ -5,12 +5,12 @@ use super::output::{ANSWER, Output, forms};
 use super::selection::StateName;
 use super::selection::{DeviceConfigs, LiveTargets};
 use std::path::PathBuf;
-use sycl_bundle::error::{Exit, Result};
-use sycl_bundle::files::check::has;
-use sycl_bundle::report::document::Form;
-use sycl_bundle::report::gate::findings::spelled_targets;
-use sycl_bundle::report::has as page;
-use sycl_bundle::select::Pattern;
+use crate::error::{Exit, Result};
+use crate::files::check::has;
+use crate::report::document::Form;
+use crate::report::gate::findings::spelled_targets;
+use crate::report::has as page;
+use crate::select::Pattern;
 
 const AFTER_HELP: &str = "\
 As sycl::has_kernel_bundle<State>(context, devices, kernel_ids) answers: yes where each kernel
@@ -35,7 +35,7 @@ Exit status:
 /// Tell by exit status whether there is a kernel bundle
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// Executables, shared libraries, SPIR-V modules, packages and folders of these, as for `inspect`
     #[arg(value_name = "FILE", required_unless_present = "schema")]
     files: Vec<PathBuf>,
@@ -68,7 +68,7 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
             return out.schema(&page::schema());
         }

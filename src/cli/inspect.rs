@@ -5,17 +5,17 @@ use super::output::{NameList, Output, forms};
 use super::policy_file::PolicyArgs;
 use super::selection::{DeviceConfigs, Selection, target_patterns};
 use std::path::{Path, PathBuf};
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::check::read_baseline;
-use sycl_bundle::files::page::{Draft, Rules};
-use sycl_bundle::files::sources::spare_others;
-use sycl_bundle::files::write::write_atomically;
-use sycl_bundle::files::{ReadOptions, each_file, each_file_with, report_problems};
-use sycl_bundle::report::document::Form;
-use sycl_bundle::report::gate::findings::{resolve_targets, spelled_targets};
-use sycl_bundle::report::inspect::{Depth, Listing, json};
-use sycl_bundle::report::{clones, text};
-use sycl_bundle::select::Selector;
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::check::read_baseline;
+use crate::files::page::{Draft, Rules};
+use crate::files::sources::spare_others;
+use crate::files::write::write_atomically;
+use crate::files::{ReadOptions, each_file, each_file_with, report_problems};
+use crate::report::document::Form;
+use crate::report::gate::findings::{resolve_targets, spelled_targets};
+use crate::report::inspect::{Depth, Listing, json};
+use crate::report::{clones, text};
+use crate::select::Selector;
 
 const AFTER_HELP: &str = "\
 Images that differ in their kernels only share a row; `--all` gives each its own, `--image N`
@@ -41,7 +41,7 @@ Examples:
 /// Show the device images of files
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// Executables, shared libraries, SPIR-V modules; archives, wheels, other packages and folders of these; `pid:N` for
     /// the libraries of a process; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "schema")]
@@ -77,7 +77,7 @@ const FORMS: [(Form, &str); 3] =
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
             return out.schema(&if self.clones { clones::schema() } else { json::schema() });
         }
@@ -134,7 +134,7 @@ impl Args {
 
 /// The flags of the page.
 #[derive(Debug, clap::Args)]
-pub struct PageArgs {
+pub(crate) struct PageArgs {
     /// Write also a page for a browser: a map of the bytes, kernels by targets, tables to filter and sort
     #[arg(long, value_name = "FILE", conflicts_with_all = ["clones", "schema"])]
     html: Option<PathBuf>,
@@ -153,12 +153,12 @@ pub struct PageArgs {
 
 impl PageArgs {
     /// The targets that are named.
-    pub fn targets(&self) -> &[String] {
+    pub(crate) fn targets(&self) -> &[String] {
         &self.targets
     }
 
     /// Whether a page is asked for.
-    pub fn asked(&self) -> bool {
+    pub(crate) fn asked(&self) -> bool {
         self.html.is_some()
     }
 
@@ -167,7 +167,7 @@ impl PageArgs {
     ///
     /// # Errors
     /// `Usage` where a device configuration or a policy is given and no page; what is wrong with them.
-    pub fn rules(&self, global: &Global, paths: &[PathBuf]) -> Result<Option<Rules>> {
+    pub(crate) fn rules(&self, global: &Global, paths: &[PathBuf]) -> Result<Option<Rules>> {
         let Some(html) = &self.html else {
             let needless = [
                 (!self.configs.files().is_empty(), "`--device-config` is for the targets of `--html`"),
@@ -187,7 +187,7 @@ impl PageArgs {
     ///
     /// # Errors
     /// `Usage` where a name is that of no target.
-    pub fn begin<'d>(
+    pub(crate) fn begin<'d>(
         &self,
         global: &'d Global,
         rules: Option<&'d Rules>,
@@ -204,7 +204,7 @@ impl PageArgs {
     ///
     /// # Errors
     /// Errors of reading a file again, and of writing the page.
-    pub fn end(&self, global: &Global, draft: Option<Draft<'_>>, paths: &[PathBuf], whole: bool) -> Result<()> {
+    pub(crate) fn end(&self, global: &Global, draft: Option<Draft<'_>>, paths: &[PathBuf], whole: bool) -> Result<()> {
         let (Some(draft), Some(path)) = (draft, &self.html) else { return Ok(()) };
         draft.page(paths, whole)?.map_or(Ok(()), |text| write_page(global, path, &text))
     }
@@ -214,7 +214,7 @@ impl PageArgs {
 ///
 /// # Errors
 /// `Usage` where that is standard output, or one of the files that are read.
-pub fn check_page<'p>(path: &Path, read: impl IntoIterator<Item = &'p Path>) -> Result<()> {
+pub(crate) fn check_page<'p>(path: &Path, read: impl IntoIterator<Item = &'p Path>) -> Result<()> {
     if path == Path::new("-") {
         let error = Error::new(ErrorKind::Usage, "a page goes to a file, as standard output has the rest");
         return Err(error.with_remedy("say `--html FILE`"));
@@ -226,7 +226,7 @@ pub fn check_page<'p>(path: &Path, read: impl IntoIterator<Item = &'p Path>) -> 
 ///
 /// # Errors
 /// `Environment` where that is not possible.
-pub fn write_page(global: &Global, path: &Path, text: &str) -> Result<()> {
+pub(crate) fn write_page(global: &Global, path: &Path, text: &str) -> Result<()> {
     write_atomically(path, text.as_bytes(), None)?;
     global.note(&format!("a page of {}, written to {}", text::bytes(text.len() as u64), path.display()));
     Ok(())

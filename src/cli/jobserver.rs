@@ -11,7 +11,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use sycl_bundle::build::Tokens;
+use crate::build::Tokens;
 
 /// The `O_NONBLOCK` of Linux and of every system with `/proc/self/fd`: two processes may see one byte at once.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
@@ -20,7 +20,7 @@ const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// The jobserver of the `make` above.
 #[derive(Debug)]
-pub struct Jobserver {
+pub(crate) struct Jobserver {
     read: File,
     write: File,
     held: Mutex<Held>,
@@ -36,7 +36,7 @@ struct Held {
 
 impl Jobserver {
     /// The jobserver that MAKEFLAGS names, if it does and there is one.
-    pub fn from_environment() -> Option<Arc<dyn Tokens>> {
+    pub(crate) fn from_environment() -> Option<Arc<dyn Tokens>> {
         let flags = std::env::var("MAKEFLAGS").ok()?;
         Some(Arc::new(Jobserver::open(&flags)?))
     }

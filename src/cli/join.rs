@@ -5,16 +5,16 @@ use super::global::Global;
 use super::output::Output;
 use super::selection::TargetSelection;
 use std::path::{Path, PathBuf};
-use sycl_bundle::bundle::image::Image;
-use sycl_bundle::container::Arena;
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::Result;
-use sycl_bundle::files::emit;
-use sycl_bundle::files::gather::gather;
-use sycl_bundle::report::name::display;
-use sycl_bundle::report::text::{bytes, counted};
-use sycl_bundle::rewrite::fold::fold;
-use sycl_bundle::rewrite::join::{InputBundle, join};
+use crate::bundle::image::Image;
+use crate::container::Arena;
+use crate::error::Exit;
+use crate::error::Result;
+use crate::files::emit;
+use crate::files::gather::gather;
+use crate::report::name::display;
+use crate::report::text::{bytes, counted};
+use crate::rewrite::fold::fold;
+use crate::rewrite::join::{InputBundle, join};
 
 const AFTER_HELP: &str = "\
 The union holds all images of all inputs, and copies of an image once: those of which payload,
@@ -41,7 +41,7 @@ Exit status:
 /// Put the images of several files together, copies once
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// Inputs, as `wrap` takes them; each is a bundle
     #[arg(value_name = "INPUT", required = true)]
     files: Vec<PathBuf>,
@@ -60,7 +60,7 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, _out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, _out: &mut Output) -> Result<Exit> {
         let form = self.form.form_for(&self.files, &self.output)?;
         let arena = Arena::with_limit(u64::MAX);
         let gathered = gather(global, &self.files, &self.selection.selector()?, None, &arena)?;

@@ -6,16 +6,16 @@ use super::output::{NameList, Output, forms};
 use super::selection::TargetSelection;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
-use sycl_bundle::compat::offers::Offers;
-use sycl_bundle::container::Arena;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::collect_offers;
-use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};
-use sycl_bundle::report::FileFacts;
-use sycl_bundle::report::document::Form;
-use sycl_bundle::report::kernels::{FileKernels, Listing, json};
-use sycl_bundle::select::{Selector, keep_needing};
+use crate::compat::kernels::{Depth, KernelFacts, kernels};
+use crate::compat::offers::Offers;
+use crate::container::Arena;
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::collect_offers;
+use crate::files::{ReadOptions, each_file_with, report_problems};
+use crate::report::FileFacts;
+use crate::report::document::Form;
+use crate::report::kernels::{FileKernels, Listing, json};
+use crate::select::{Selector, keep_needing};
 
 const AFTER_HELP: &str = "\
 Of more than 40 kernels those that differ in their names only share a row; `--all` gives each its
@@ -37,7 +37,7 @@ Exit status:
 /// Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// Executables, shared libraries, SPIR-V modules, packages and folders of these, as for `inspect`
     #[arg(value_name = "FILE", required_unless_present = "schema")]
     files: Vec<PathBuf>,
@@ -70,7 +70,7 @@ const FORMS: [(Form, &str); 3] =
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
             return out.schema(&json::schema());
         }

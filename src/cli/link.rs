@@ -8,8 +8,8 @@ use super::selection::DeviceConfigs;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
 use std::path::PathBuf;
-use sycl_bundle::error::{Exit, Result};
-use sycl_bundle::files::link::Linking;
+use crate::error::{Exit, Result};
+use crate::files::link::Linking;
 
 const AFTER_HELP: &str = "\
 All selected images become one: imports get the definitions that other images export, types and
@@ -42,7 +42,7 @@ Exit status:
 /// Link SPIR-V images: resolve what they import from each other
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// SPIR-V modules (with the `.prop` and `.sym` beside them), file tables, executables, libraries, packages and folders
     /// of these; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
@@ -84,7 +84,7 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, _out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, _out: &mut Output) -> Result<Exit> {
         let form = self.form.form_for(&self.files, &self.output)?;
         let wanted = if self.targets.is_empty() {
             self.compiler.refuse()?;

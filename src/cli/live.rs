@@ -7,26 +7,26 @@ use super::global::Global;
 use super::progress::Progress;
 use super::worker;
 use std::num::NonZeroUsize;
-use sycl_bundle::build::live::Live;
-use sycl_bundle::build::query::ask;
-use sycl_bundle::build::{Device, Settings};
-use sycl_bundle::bundle::Bundle;
-use sycl_bundle::compat::examine::Examined;
-use sycl_bundle::compat::kernels::KernelFacts;
-use sycl_bundle::compat::offers::Lent;
-use sycl_bundle::device;
-use sycl_bundle::device::selector::{Selector, VARIABLE};
-use sycl_bundle::device::simulation::{PREFIX, Simulation};
-use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::report::kernels::Answers;
-use sycl_bundle::report::kernels::queries::DeviceQueries;
+use crate::build::live::Live;
+use crate::build::query::ask;
+use crate::build::{Device, Settings};
+use crate::bundle::Bundle;
+use crate::compat::examine::Examined;
+use crate::compat::kernels::KernelFacts;
+use crate::compat::offers::Lent;
+use crate::device;
+use crate::device::selector::{Selector, VARIABLE};
+use crate::device::simulation::{PREFIX, Simulation};
+use crate::error::{Error, ErrorKind, Result};
+use crate::report::kernels::Answers;
+use crate::report::kernels::queries::DeviceQueries;
 
 /// Looks around for the devices that words mean; `sim:GPU` is one that Intel's driver simulates.
 ///
 /// # Errors
 /// `Environment` where there is no loader, driver or device, or the driver cannot simulate; `Usage` where the variable is
 /// malformed, and for a simulated device beside another.
-pub fn find(global: &Global, words: &[String]) -> Result<Live> {
+pub(crate) fn find(global: &Global, words: &[String]) -> Result<Live> {
     match words.iter().find_map(|word| word.strip_prefix(PREFIX)) {
         None => {
             let selector = match std::env::var_os(VARIABLE) {
@@ -49,21 +49,21 @@ pub fn find(global: &Global, words: &[String]) -> Result<Live> {
 }
 
 /// The number of workers at once, and their deadline.
-pub fn settings(jobs: Option<NonZeroUsize>) -> Settings {
+pub(crate) fn settings(jobs: Option<NonZeroUsize>) -> Settings {
     let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     Settings::new(jobs.unwrap_or(cores))
 }
 
 /// A device to ask, by its place.
-pub struct Asker<'l> {
+pub(crate) struct Asker<'l> {
     /// Facts of all devices.
-    pub live: &'l Live,
+    pub(crate) live: &'l Live,
     /// The place of this one.
-    pub place: usize,
+    pub(crate) place: usize,
     /// The device to query.
-    pub device: &'l Device,
+    pub(crate) device: &'l Device,
     /// Number of workers at once.
-    pub jobs: Option<NonZeroUsize>,
+    pub(crate) jobs: Option<NonZeroUsize>,
 }
 
 impl<'l> Asker<'l> {
@@ -72,7 +72,7 @@ impl<'l> Asker<'l> {
     ///
     /// # Errors
     /// `Environment` where the device cannot be asked at all.
-    pub fn ask(
+    pub(crate) fn ask(
         &self,
         global: &Global,
         bundle: &Bundle<'_>,

@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use std::fmt::Write as _;
 use std::io::Write as _;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
+use crate::error::{Error, ErrorKind, Exit, Result};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -21,14 +21,14 @@ Examples:
 /// Print a page of the manual: of a verb, or a guide
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// A verb, or a guide: tour, building, gate, rewriting, packaging, benchmarks; without one the page of the whole program
     page: Option<String>,
 }
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, _: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, _: &Global, out: &mut Output) -> Result<Exit> {
         let wanted = match &self.page {
             Some(guide) if GUIDES.iter().any(|(name, _)| name == guide) => format!("sycl-bundle-{guide}.7"),
             Some(verb) => format!("sycl-bundle-{verb}.1"),
@@ -53,7 +53,7 @@ impl Args {
 ///
 /// # Errors
 /// Where rendering fails, which for a page in memory it does not.
-pub fn pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
+pub(crate) fn pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut root = super::Cli::command().name("sycl-bundle").disable_help_subcommand(true);
     root.build();
     let mut pages = vec![("sycl-bundle.1".to_owned(), page(root.clone(), None)?)];
@@ -176,7 +176,7 @@ fn value_name(argument: &Arg) -> String {
 }
 
 /// A page. `verb` is none for that of the program.
-pub fn page(command: Command, verb: Option<&str>) -> std::io::Result<Vec<u8>> {
+pub(crate) fn page(command: Command, verb: Option<&str>) -> std::io::Result<Vec<u8>> {
     let behind = command.get_after_long_help().or_else(|| command.get_after_help()).map(ToString::to_string);
     let subcommands = command.get_subcommands().next().is_some();
     let synopsis = synopsis(&command)?;
@@ -274,7 +274,7 @@ fn section(page: &mut Vec<u8>, title: &str, entries: &[(String, String)]) -> std
 }
 
 /// Text as roff takes it: no escape, no hyphen that may break, no line that begins as a request does.
-pub fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let line = |line: &str| {
         let line = line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq").replace('`', "\\(ga");
         if line.starts_with('.') { format!("\\&{line}") } else { line }

@@ -8,7 +8,7 @@ mod build;
 mod cache;
 mod check;
 mod compile;
-pub mod completions;
+pub(crate) mod completions;
 mod devices;
 mod diff;
 mod doctor;
@@ -30,7 +30,7 @@ mod man;
 mod output;
 mod plan;
 mod policy_file;
-pub mod process;
+pub(crate) mod process;
 mod progress;
 mod props;
 mod prune;
@@ -47,17 +47,18 @@ use output::Output;
 use process::Pages;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use sycl_bundle::error::{Exit, Result};
-use sycl_bundle::files::input::keep_drafts_in;
-use sycl_bundle::files::write::{before_writing, remove_begun};
-use sycl_bundle::files::{input, table};
-use sycl_bundle::report::text::shows;
+use std::process::ExitCode;
+use crate::error::{Exit, Result};
+use crate::files::input::keep_drafts_in;
+use crate::files::write::{before_writing, remove_begun};
+use crate::files::{input, table};
+use crate::report::text::shows;
 
 /// Reads, explains, compiles ahead of time and rewrites the device code inside SYCL programs.
 #[derive(clap::Parser)]
 #[command(version, max_term_width = 100, after_help = AFTER_HELP, after_long_help = format!("{}\n{STATUS}", short_help::text()),
           propagate_version = false, infer_long_args = false)]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
@@ -94,9 +95,24 @@ fn folder_for_drafts() -> PathBuf {
     }
 }
 
+/// Runs the program: reads the command line, does what it says, and returns the exit code.
+pub fn main() -> ExitCode {
+    if completions::answered() {
+        return ExitCode::SUCCESS;
+    }
+    let command = Cli::from_arguments();
+    let global = command.global();
+    let exit = command.run(&global).unwrap_or_else(|error| global.error(&error));
+    // A build that had what it wanted when the signal came is done.
+    if exit != Exit::Done {
+        process::end_as_signalled();
+    }
+    ExitCode::from(exit.code())
+}
+
 impl Cli {
     /// The command line, with the options that every compiler spells with one dash (`-MD`, `-MF`, `-MT`).
-    pub fn from_arguments() -> Cli {
+    pub(crate) fn from_arguments() -> Cli {
         use clap::error::{ContextKind, ErrorKind};
         use clap::{CommandFactory as _, FromArgMatches as _};
         let pages = Pages::small();
@@ -129,7 +145,7 @@ impl Cli {
     }
 
     /// The options of every verb: the flags, and what the environment says of the terminal.
-    pub fn global(&self) -> Global {
+    pub(crate) fn global(&self) -> Global {
         self.global.resolve()
     }
 
@@ -137,7 +153,7 @@ impl Cli {
     ///
     /// # Errors
     /// Whatever ended it early; [`Global::error`] prints it.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global) -> Result<Exit> {
         if !matches!(self.verb, Verb::Split(_)) {
             self.pages.as_before();
         }

@@ -4,18 +4,18 @@ use super::global::Global;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::collections::HashSet;
 use std::io::{BufWriter, IsTerminal as _, Stdout, Write};
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::report::document::{Document, Form, Look, Sink};
-use sycl_bundle::report::evidence::Names;
-use sycl_bundle::report::text::{Shown, documented, shows, visible};
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::report::document::{Document, Form, Look, Sink};
+use crate::report::evidence::Names;
+use crate::report::text::{Shown, documented, shows, visible};
 
 /// Says lines on standard error. Where that cannot be written to, there is nobody to tell.
-pub fn say(lines: &str) {
+pub(crate) fn say(lines: &str) {
     tell(&Shown::of_lines(lines));
 }
 
 /// Says what is shown on standard error.
-pub fn tell(text: &Shown) {
+pub(crate) fn tell(text: &Shown) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
@@ -75,7 +75,7 @@ impl Write for Documents {
 }
 
 /// Standard output: what the verbs found goes through here alone. People get what is [`Shown`].
-pub struct Output {
+pub(crate) struct Output {
     documents: Documents,
     look: Look,
     quiet: bool,
@@ -83,7 +83,7 @@ pub struct Output {
 
 impl Output {
     /// Opens it, buffered, as the command line and the terminal will have it.
-    pub fn open(global: &Global) -> Output {
+    pub(crate) fn open(global: &Global) -> Output {
         // Texts of thousands of bytes pass by a buffer that is smaller than they are, without being copied.
         let out = BufWriter::with_capacity(1 << 13, std::io::stdout());
         let documents = Documents { out, held: Vec::with_capacity(HELD) };
@@ -94,7 +94,7 @@ impl Output {
     ///
     /// # Errors
     /// `Io` where standard output cannot be written to, `Usage` where the document has no such form.
-    pub fn put(&mut self, form: Form, document: &dyn Document) -> Result<()> {
+    pub(crate) fn put(&mut self, form: Form, document: &dyn Document) -> Result<()> {
         document.write(form, self)?;
         self.finish()
     }
@@ -103,7 +103,7 @@ impl Output {
     ///
     /// # Errors
     /// `Io` where standard output cannot be written to.
-    pub fn finish(&mut self) -> Result<()> {
+    pub(crate) fn finish(&mut self) -> Result<()> {
         self.documents.flush().map_err(|error| lost(&error))
     }
 
@@ -111,7 +111,7 @@ impl Output {
     ///
     /// # Errors
     /// `Input` where something in it does not show, `Io` where standard output cannot be written to.
-    pub fn data(&mut self, text: &str) -> Result<()> {
+    pub(crate) fn data(&mut self, text: &str) -> Result<()> {
         if let Some(line) = text.lines().find(|line| line.chars().any(|letter| letter != '\t' && !shows(letter))) {
             let error = Error::input(format!("names of control characters are not printed: {}", visible(line)));
             return Err(error.with_remedy("write it to a file"));
@@ -123,7 +123,7 @@ impl Output {
     ///
     /// # Errors
     /// `Io` where standard output cannot be written to.
-    pub fn plain(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn plain(&mut self, bytes: &[u8]) -> Result<()> {
         self.documents.plain(bytes)?;
         self.finish()
     }
@@ -132,7 +132,7 @@ impl Output {
     ///
     /// # Errors
     /// `Io` where standard output cannot be written to.
-    pub fn schema(&mut self, text: &str) -> Result<Exit> {
+    pub(crate) fn schema(&mut self, text: &str) -> Result<Exit> {
         self.plain(text.as_bytes())?;
         Ok(Exit::Done)
     }
@@ -166,14 +166,14 @@ impl Sink for Output {
 }
 
 /// Names of kernels, one a line, each once, as `--names` prints them.
-pub struct NameList {
+pub(crate) struct NameList {
     names: Names,
     known: HashSet<String>,
 }
 
 impl NameList {
     /// Begins a list.
-    pub fn new(names: Names) -> NameList {
+    pub(crate) fn new(names: Names) -> NameList {
         NameList { names, known: HashSet::new() }
     }
 
@@ -181,7 +181,7 @@ impl NameList {
     ///
     /// # Errors
     /// `Io` where standard output cannot be written to.
-    pub fn put(&mut self, mangled: &str, out: &mut Output) -> Result<()> {
+    pub(crate) fn put(&mut self, mangled: &str, out: &mut Output) -> Result<()> {
         if !self.known.insert(mangled.to_owned()) {
             return Ok(());
         }
@@ -192,14 +192,14 @@ impl NameList {
 }
 
 /// The forms of an answer.
-pub const ANSWER: [(Form, &str); 2] = [(Form::Table, "For people"), (Form::Json, "One document")];
+pub(crate) const ANSWER: [(Form, &str); 2] = [(Form::Table, "For people"), (Form::Json, "One document")];
 
 /// The forms of a summary of what was written.
-pub const SUMMARY: [(Form, &str); 2] =
+pub(crate) const SUMMARY: [(Form, &str); 2] =
     [(Form::Text, "A summary on standard error"), (Form::Json, "A document on standard output")];
 
 /// Takes the forms that a verb offers, each with what the help says of it.
-pub fn forms<const N: usize>(offered: [(Form, &'static str); N]) -> impl TypedValueParser<Value = Form> {
+pub(crate) fn forms<const N: usize>(offered: [(Form, &'static str); N]) -> impl TypedValueParser<Value = Form> {
     let values = offered.map(|(form, help)| PossibleValue::new(form.name()).help(help));
     let named = move |name: String| offered.into_iter().find(|(form, _)| form.name() == name);
     PossibleValuesParser::new(values).map(move |name| named(name).map_or(Form::Table, |(form, _)| form))
@@ -209,7 +209,7 @@ pub fn forms<const N: usize>(offered: [(Form, &'static str); N]) -> impl TypedVa
 ///
 /// # Errors
 /// `Usage` where that is a terminal, `Io` where it cannot be written.
-pub fn binary_to_stdout(bytes: &[u8]) -> Result<()> {
+pub(crate) fn binary_to_stdout(bytes: &[u8]) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
     if stdout.is_terminal() {
         let error = Error::new(ErrorKind::Usage, "binary output to a terminal is of no use");
@@ -220,6 +220,6 @@ pub fn binary_to_stdout(bytes: &[u8]) -> Result<()> {
 
 /// The error of a write to standard output.
 #[cold]
-pub fn lost(error: &std::io::Error) -> Error {
+pub(crate) fn lost(error: &std::io::Error) -> Error {
     Error::io("cannot write to standard output", error)
 }

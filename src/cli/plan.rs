@@ -6,8 +6,8 @@ use super::output::Output;
 use clap::{FromArgMatches as _, ValueEnum as _};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use sycl_bundle::build::commands::{CommandEngine, Draft};
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
+use crate::build::commands::{CommandEngine, Draft};
+use crate::error::{Error, ErrorKind, Exit, Result};
 
 const AFTER_HELP: &str = "\
 The arguments are those of `build`, as they are: what is written has for each image and target one
@@ -40,7 +40,7 @@ enum Engine {
 /// Write what compiles each image by a command of its own, for ninja or make
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// The engine that runs the plan; by default ninja
     #[arg(long, value_name = "ENGINE")]
     format: Option<Engine>,
@@ -54,7 +54,7 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(mut self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(mut self, global: &Global, out: &mut Output) -> Result<Exit> {
         self.own()?;
         let command =
             <build::Args as clap::Args>::augment_args(clap::Command::new("sycl-bundle plan")).no_binary_name(true);

@@ -3,12 +3,12 @@
 use super::global::Global;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use sycl_bundle::bundle::aspect;
-use sycl_bundle::device::table::TargetTable;
-use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::files::input::Input;
-use sycl_bundle::policy::text::{Date, day_at};
-use sycl_bundle::policy::{AppliedPolicy, Policy};
+use crate::bundle::aspect;
+use crate::device::table::TargetTable;
+use crate::error::{Error, ErrorKind, Result};
+use crate::files::input::Input;
+use crate::policy::text::{Date, day_at};
+use crate::policy::{AppliedPolicy, Policy};
 
 /// The file that is looked for in the working directory and in those above it.
 const NAME: &str = "sycl-bundle.toml";
@@ -16,12 +16,12 @@ const NAME: &str = "sycl-bundle.toml";
 const VARIABLE: &str = "SYCL_BUNDLE_CONFIG";
 
 /// The file, opened.
-pub struct PolicyFile {
+pub(crate) struct PolicyFile {
     /// As messages name it.
-    pub name: String,
+    pub(crate) name: String,
     input: Input,
     /// Whether nobody named it: it was found.
-    pub found: bool,
+    pub(crate) found: bool,
 }
 
 impl PolicyFile {
@@ -29,7 +29,7 @@ impl PolicyFile {
     ///
     /// # Errors
     /// Where one that is named cannot be read.
-    pub fn open(named: Option<&Path>) -> Result<Option<PolicyFile>> {
+    pub(crate) fn open(named: Option<&Path>) -> Result<Option<PolicyFile>> {
         let set = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
         let (path, found) = match named.map(Path::to_path_buf).or_else(set) {
             Some(path) => (path, false),
@@ -47,7 +47,7 @@ impl PolicyFile {
     ///
     /// # Errors
     /// Where it is none.
-    pub fn text(&self) -> Result<&str> {
+    pub(crate) fn text(&self) -> Result<&str> {
         std::str::from_utf8(self.input.bytes()).map_err(|error| {
             let at = u64::try_from(error.valid_up_to()).unwrap_or(u64::MAX);
             Error::at(at, "no UTF-8 text").context(self.name.clone())
@@ -55,7 +55,7 @@ impl PolicyFile {
     }
 
     /// Says that it was found.
-    pub fn announce(&self, global: &Global) {
+    pub(crate) fn announce(&self, global: &Global) {
         if self.found {
             global.note(&format!("policy: {}", self.name));
         }
@@ -65,7 +65,7 @@ impl PolicyFile {
     ///
     /// # Errors
     /// The last thing that is wrong with it.
-    pub fn read<T>(&self, global: &Global, read: Result<T, Vec<Error>>) -> Result<T> {
+    pub(crate) fn read<T>(&self, global: &Global, read: Result<T, Vec<Error>>) -> Result<T> {
         read.map_err(|mut errors| {
             let last = errors.pop();
             for error in &errors {
@@ -94,7 +94,7 @@ const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
 /// The choice of a policy.
 #[derive(Debug, clap::Args)]
-pub struct PolicyArgs {
+pub(crate) struct PolicyArgs {
     /// Hold the files to this policy; by default SYCL_BUNDLE_CONFIG, or sycl-bundle.toml here or in a folder above
     #[arg(long, value_name = "FILE", conflicts_with = "no_policy")]
     policy: Option<PathBuf>,
@@ -105,7 +105,7 @@ pub struct PolicyArgs {
 
 impl PolicyArgs {
     /// Whether it is said which policy holds, or that none does.
-    pub fn said(&self) -> bool {
+    pub(crate) fn said(&self) -> bool {
         self.policy.is_some() || self.no_policy
     }
 
@@ -114,7 +114,7 @@ impl PolicyArgs {
     /// # Errors
     /// `Usage` where SOURCE_DATE_EPOCH is wrong; the last thing that is wrong with the policy, with its place, after those
     /// before it have been said.
-    pub fn load(&self, global: &Global, targets: &TargetTable) -> Result<Option<AppliedPolicy>> {
+    pub(crate) fn load(&self, global: &Global, targets: &TargetTable) -> Result<Option<AppliedPolicy>> {
         if self.no_policy {
             return Ok(None);
         }

@@ -13,7 +13,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
-use sycl_bundle::error::{Error, Exit, Result};
+use crate::error::{Error, Exit, Result};
 
 /// The signal that came; 0 before one did.
 static CAME: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
@@ -23,7 +23,7 @@ static IN_ORDER: AtomicBool = AtomicBool::new(false);
 
 /// Calls `clean` before SIGINT, SIGTERM or SIGHUP ends the process, unless the verb ends in order by itself
 /// ([`interrupted`]). Only the first call counts.
-pub fn before_the_end(clean: fn()) {
+pub(crate) fn before_the_end(clean: fn()) {
     static WATCHED: OnceLock<()> = OnceLock::new();
     WATCHED.get_or_init(|| {
         // Where any of this cannot be had, the signal ends the process at once, and the next run cleans up.
@@ -52,7 +52,7 @@ pub fn before_the_end(clean: fn()) {
 }
 
 /// A flag that the first SIGINT, SIGTERM or SIGHUP sets; the second ends the process at once.
-pub fn interrupted() -> Arc<AtomicBool> {
+pub(crate) fn interrupted() -> Arc<AtomicBool> {
     IN_ORDER.store(true, Ordering::Relaxed);
     let raised = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -67,7 +67,7 @@ pub fn interrupted() -> Arc<AtomicBool> {
 
 /// Passes signals on to another process, until it is dropped.
 #[derive(Debug)]
-pub struct Forwarding {
+pub(crate) struct Forwarding {
     /// The process; 0 once it has ended, as its number may be another's then.
     pid: Arc<AtomicI32>,
 }
@@ -75,7 +75,7 @@ pub struct Forwarding {
 impl Forwarding {
     /// Begins; signals that come before the process is known are dropped. What the terminal sends to a whole foreground group,
     /// the process gets without this.
-    pub fn begin() -> Forwarding {
+    pub(crate) fn begin() -> Forwarding {
         IN_ORDER.store(true, Ordering::Relaxed);
         let pid = Arc::new(AtomicI32::new(0));
         let forwarding = Forwarding { pid: Arc::clone(&pid) };
@@ -110,7 +110,7 @@ impl Forwarding {
     }
 
     /// Names the process.
-    pub fn to(&self, pid: u32) {
+    pub(crate) fn to(&self, pid: u32) {
         self.pid.store(i32::try_from(pid).unwrap_or(0), Ordering::SeqCst);
     }
 }
@@ -132,7 +132,7 @@ fn is_in_foreground() -> bool {
 
 /// Ends the process as the signal would have that came, if one did: shells and `make` go by how a command died, and not by
 /// what it returned.
-pub fn end_as_signalled() {
+pub(crate) fn end_as_signalled() {
     if let Some(signal) = i32::try_from(CAME.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0) {
         let _ = signal_hook::low_level::emulate_default_handler(signal);
     }
@@ -140,7 +140,7 @@ pub fn end_as_signalled() {
 
 /// Lets a read beyond the end of a mapped file, which another process has cut short, end this process as an unreadable
 /// input does, with a message. Without that the process would die of SIGBUS.
-pub fn end_where_inputs_are_cut_short() {
+pub(crate) fn end_where_inputs_are_cut_short() {
     end_at(signal_hook::consts::SIGBUS, "error: another process cut an input short while it was read\n", Exit::Input);
 }
 
@@ -165,7 +165,7 @@ fn end_at(signal: i32, message: &'static str, exit: Exit) {
 ///
 /// # Errors
 /// `Environment` where the limit cannot be set, or the program cannot be started again.
-pub fn limit_memory(most: u64) -> Result<()> {
+pub(crate) fn limit_memory(most: u64) -> Result<()> {
     let failed = |error: std::io::Error| Error::io("limiting the memory", &error);
     let Rlimit { current, maximum } = getrlimit(Resource::Data);
     let most = Some(maximum.map_or(most, |maximum| maximum.min(most)));
@@ -187,13 +187,13 @@ pub fn limit_memory(most: u64) -> Result<()> {
 
 /// Whether the process had large pages when it began. Who started it may have ruled them out.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Pages {
+pub(crate) struct Pages {
     large: bool,
 }
 
 impl Pages {
     /// Small pages from now on.
-    pub fn small() -> Pages {
+    pub(crate) fn small() -> Pages {
         // A kernel that does not know of them has none to switch off.
         let large = transparent_huge_pages_are_disabled().is_ok_and(|disabled| !disabled);
         if large {
@@ -203,7 +203,7 @@ impl Pages {
     }
 
     /// Restores the setting with which the process began.
-    pub fn as_before(self) {
+    pub(crate) fn as_before(self) {
         if self.large {
             disable_transparent_huge_pages(false).ok();
         }
@@ -215,7 +215,7 @@ const PLENTY: u64 = 4096;
 
 /// Works on this thread alone where no other can be had: the pool of threads, which starts when it is first asked, would
 /// panic.
-pub fn threads_that_can_be_had() {
+pub(crate) fn threads_that_can_be_had() {
     let few = getrlimit(Resource::Nproc).current.is_some_and(|limit| limit < PLENTY);
     // A thread's stack has no place any more where the memory is taken.
     let scarce = getrlimit(Resource::Data).current.is_some();

@@ -8,16 +8,16 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
-use sycl_bundle::build::compile::Observer;
-use sycl_bundle::build::estimate::Forecast;
-use sycl_bundle::build::{Event, Job, Outcome, Unit};
-use sycl_bundle::report::costs::Watch;
+use crate::build::compile::Observer;
+use crate::build::estimate::Forecast;
+use crate::build::{Event, Job, Outcome, Unit};
+use crate::report::costs::Watch;
 
 /// Least time between two lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Shows how many images are done.
-pub struct Progress {
+pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     lines: bool,
     total: usize,
@@ -30,7 +30,7 @@ pub struct Progress {
 
 impl Progress {
     /// For a number of images, which take a time where it is foreseen.
-    pub fn new(global: &Global, total: usize, forecast: Option<Forecast>) -> Progress {
+    pub(crate) fn new(global: &Global, total: usize, forecast: Option<Forecast>) -> Progress {
         let terminal = std::io::stderr().is_terminal();
         let bar = (terminal && !global.quiet && total > 0).then(|| {
             let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
@@ -50,7 +50,7 @@ impl Progress {
     }
 
     /// Takes note of an event. `name` gives an image's place and kernel.
-    pub fn on<P>(&mut self, event: &Event<'_, P>, name: &dyn Fn((usize, usize)) -> String) {
+    pub(crate) fn on<P>(&mut self, event: &Event<'_, P>, name: &dyn Fn((usize, usize)) -> String) {
         match event {
             Event::Started { .. } => return,
             Event::Retrying { image, target, attempt, cause } => {
@@ -97,7 +97,7 @@ impl Progress {
     }
 
     /// Takes the bar away.
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
@@ -113,7 +113,7 @@ fn left(seconds: f64) -> String {
 }
 
 /// Shows how far a compilation is, and has it watched.
-pub struct Watched<'w, 'b> {
+pub(crate) struct Watched<'w, 'b> {
     global: &'w Global,
     watch: &'w mut Watch<'b>,
     /// Name of an image for a target in messages.
@@ -123,7 +123,7 @@ pub struct Watched<'w, 'b> {
 
 impl<'w, 'b> Watched<'w, 'b> {
     /// Begins with nothing to show.
-    pub fn new(global: &'w Global, watch: &'w mut Watch<'b>, name: &'w dyn Fn(Unit) -> String) -> Watched<'w, 'b> {
+    pub(crate) fn new(global: &'w Global, watch: &'w mut Watch<'b>, name: &'w dyn Fn(Unit) -> String) -> Watched<'w, 'b> {
         Watched { global, watch, name, progress: None }
     }
 }

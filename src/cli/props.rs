@@ -4,12 +4,12 @@ use super::global::Global;
 use super::output::{Output, forms};
 use super::selection::TargetSelection;
 use std::path::PathBuf;
-use sycl_bundle::demangle::demangle;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};
-use sycl_bundle::report::document::Form;
-use sycl_bundle::report::props::{self as page, Shape, json};
-use sycl_bundle::select::Pattern;
+use crate::demangle::demangle;
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::{ReadOptions, each_file_with, report_problems};
+use crate::report::document::Form;
+use crate::report::props::{self as page, Shape, json};
+use crate::select::Pattern;
 
 const AFTER_HELP: &str = "\
 Images that say the same share a row, and so do names of one template; `--all` gives each property
@@ -33,7 +33,7 @@ Exit status:
 /// Show the property sets of images, decoded and as they are stored
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// Executables, shared libraries, file tables, packages and folders of these, as for `inspect`
     #[arg(value_name = "FILE", required_unless_present = "schema")]
     files: Vec<PathBuf>,
@@ -70,7 +70,7 @@ const FORMS: [(Form, &str); 4] = [
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
             return out.schema(&json::schema());
         }

@@ -6,15 +6,15 @@ use super::output::Output;
 use super::selection::TargetSelection;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use sycl_bundle::bundle::Bundle;
-use sycl_bundle::bundle::image::Image;
-use sycl_bundle::compat::examine::examine;
-use sycl_bundle::container::Host;
-use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::linked::{Linked, Target};
-use sycl_bundle::files::package::Package;
-use sycl_bundle::report::edited::{self, Edited};
-use sycl_bundle::select::{Pattern, Selector};
+use crate::bundle::Bundle;
+use crate::bundle::image::Image;
+use crate::compat::examine::examine;
+use crate::container::Host;
+use crate::error::{Context as _, Error, ErrorKind, Exit, Result};
+use crate::files::linked::{Linked, Target};
+use crate::files::package::Package;
+use crate::report::edited::{self, Edited};
+use crate::select::{Pattern, Selector};
 
 const AFTER_HELP: &str = "\
 Removed images are in the file's list of images no more. What an earlier `build` or `embed`
@@ -49,7 +49,7 @@ Exit status:
 /// Remove images from the list of a linked file
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// Linked executables and libraries, ELF or PE; wheels, folders
     #[arg(required_unless_present = "schema")]
     files: Vec<PathBuf>,
@@ -74,7 +74,7 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.target.schema {
             return out.schema(&edited::schema());
         }

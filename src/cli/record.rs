@@ -13,21 +13,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
-use sycl_bundle::build::record::{Entry, Recorded};
-use sycl_bundle::bundle::Bundle;
-use sycl_bundle::compat::examine::examine;
-use sycl_bundle::container::Host;
-use sycl_bundle::device::cpu::CpuArch;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::input::Input;
-use sycl_bundle::files::mapped_code;
-use sycl_bundle::files::write::{Scratch, write_atomically};
-use sycl_bundle::files::{ReadOptions, each_file_with};
-use sycl_bundle::report::document::Form;
-use sycl_bundle::report::json::SchemaVersion;
-use sycl_bundle::report::profile::{self, Device, Native, Place, Profile, Program, RecordedImage, digest_text};
-use sycl_bundle::report::text::documented;
-use sycl_bundle::select::Selector;
+use crate::build::record::{Entry, Recorded};
+use crate::bundle::Bundle;
+use crate::compat::examine::examine;
+use crate::container::Host;
+use crate::device::cpu::CpuArch;
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::input::Input;
+use crate::files::mapped_code;
+use crate::files::write::{Scratch, write_atomically};
+use crate::files::{ReadOptions, each_file_with};
+use crate::report::document::Form;
+use crate::report::json::SchemaVersion;
+use crate::report::profile::{self, Device, Native, Place, Profile, Program, RecordedImage, digest_text};
+use crate::report::text::documented;
+use crate::select::Selector;
 
 const AFTER_HELP: &str = "\
 The program runs as it would alone: with its input and output, its signals and its exit status,
@@ -60,7 +60,7 @@ Exit status:
 /// Run a program and write which images its runtime compiles just in time
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// The program and its arguments
     #[arg(
         value_name = "COMMAND",
@@ -98,7 +98,7 @@ const CACHE_SETTINGS: [&str; 6] = [
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         let Some(output) = self.output.as_ref().filter(|_| !self.schema) else {
             return out.schema(&profile::schema());
         };

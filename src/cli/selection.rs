@@ -5,20 +5,20 @@ use super::live;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use sycl_bundle::bundle::aspect;
-use sycl_bundle::bundle::image::State;
-use sycl_bundle::device;
-use sycl_bundle::device::table::{Added, TargetTable};
-use sycl_bundle::error::{Context as _, Error, Result};
-use sycl_bundle::files::input::Input;
-use sycl_bundle::report::devices::profile;
-use sycl_bundle::report::profile::Profile;
-use sycl_bundle::select::predicate::Predicate;
-use sycl_bundle::select::{Pattern, Selector, aspect, range};
+use crate::bundle::aspect;
+use crate::bundle::image::State;
+use crate::device;
+use crate::device::table::{Added, TargetTable};
+use crate::error::{Context as _, Error, Result};
+use crate::files::input::Input;
+use crate::report::devices::profile;
+use crate::report::profile::Profile;
+use crate::select::predicate::Predicate;
+use crate::select::{Pattern, Selector, aspect, range};
 
 /// The selectors of verbs that read: of those that judge or compile, `-t` says for which targets they do.
 #[derive(Debug, Default, clap::Args)]
-pub struct TargetSelection {
+pub(crate) struct TargetSelection {
     #[command(flatten)]
     others: Selection,
     /// Only images for these targets, in any spelling of `targets`, or whose target's name matches (repeatable)
@@ -31,7 +31,7 @@ impl TargetSelection {
     ///
     /// # Errors
     /// `Usage` where a number or glob is malformed.
-    pub fn selector(&self) -> Result<Selector> {
+    pub(crate) fn selector(&self) -> Result<Selector> {
         Ok(Selector { targets: target_patterns(&self.target)?, ..self.others.selector()? })
     }
 }
@@ -40,7 +40,7 @@ impl TargetSelection {
 ///
 /// # Errors
 /// `Usage` where a glob is malformed.
-pub fn target_patterns(texts: &[String]) -> Result<Vec<Pattern>> {
+pub(crate) fn target_patterns(texts: &[String]) -> Result<Vec<Pattern>> {
     let mut patterns = Vec::new();
     for text in texts {
         patterns.push(Pattern::new(text)?);
@@ -58,7 +58,7 @@ pub fn target_patterns(texts: &[String]) -> Result<Vec<Pattern>> {
 /// The selectors that are the same for every verb.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Selectors")]
-pub struct Selection {
+pub(crate) struct Selection {
     /// Only these images, by number or range (repeatable)
     #[arg(long, value_name = "N|A-B", value_delimiter = ',')]
     image: Vec<String>,
@@ -88,7 +88,7 @@ pub struct Selection {
 
 /// A state, as the command line names it.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub enum StateName {
+pub(crate) enum StateName {
     /// SPIR-V or other intermediate code
     Input,
     /// Compiled, with open imports
@@ -99,7 +99,7 @@ pub enum StateName {
 
 impl StateName {
     /// The state.
-    pub fn state(self) -> State {
+    pub(crate) fn state(self) -> State {
         match self {
             StateName::Input => State::Input,
             StateName::Object => State::Object,
@@ -113,7 +113,7 @@ impl Selection {
     ///
     /// # Errors
     /// `Usage` where a number or glob is malformed.
-    pub fn selector(&self) -> Result<Selector> {
+    pub(crate) fn selector(&self) -> Result<Selector> {
         let globs = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>();
         Ok(Selector {
             images: self.image.iter().map(|text| range(text)).collect::<Result<Vec<_>>>()?,
@@ -142,12 +142,12 @@ impl Selection {
     ///
     /// # Errors
     /// What cannot be read, and what is no profile.
-    pub fn profiles(&self) -> Result<Vec<Profile>> {
+    pub(crate) fn profiles(&self) -> Result<Vec<Profile>> {
         read_profiles(&self.profile)
     }
 
     /// Whether images are asked for by number.
-    pub fn names_images(&self) -> bool {
+    pub(crate) fn names_images(&self) -> bool {
         !self.image.is_empty()
     }
 }
@@ -156,7 +156,7 @@ impl Selection {
 ///
 /// # Errors
 /// What cannot be read, and what is no profile.
-pub fn read_profiles(paths: &[PathBuf]) -> Result<Vec<Profile>> {
+pub(crate) fn read_profiles(paths: &[PathBuf]) -> Result<Vec<Profile>> {
     let read = |path: &PathBuf| {
         let profile = Input::open(path).and_then(|input| Profile::parse(input.bytes()));
         profile.context(|| path.display().to_string())
@@ -166,7 +166,7 @@ pub fn read_profiles(paths: &[PathBuf]) -> Result<Vec<Profile>> {
 
 /// The flag, the same for every verb that knows targets.
 #[derive(Debug, Default, clap::Args)]
-pub struct DeviceConfigs {
+pub(crate) struct DeviceConfigs {
     /// Add targets from a device configuration, in place of those of the same name (repeatable)
     #[arg(long, value_name = "FILE")]
     device_config: Vec<PathBuf>,
@@ -174,7 +174,7 @@ pub struct DeviceConfigs {
 
 impl DeviceConfigs {
     /// The files.
-    pub fn files(&self) -> &[PathBuf] {
+    pub(crate) fn files(&self) -> &[PathBuf] {
         &self.device_config
     }
 
@@ -182,7 +182,7 @@ impl DeviceConfigs {
     ///
     /// # Errors
     /// The last fault of a file, with its place, after those before it have been said.
-    pub fn table(&self, global: &Global) -> Result<Cow<'static, TargetTable>> {
+    pub(crate) fn table(&self, global: &Global) -> Result<Cow<'static, TargetTable>> {
         if self.device_config.is_empty() {
             return Ok(Cow::Borrowed(device::table()));
         }
@@ -204,7 +204,7 @@ impl DeviceConfigs {
 
 /// Live devices among the targets.
 #[derive(Debug, Default, clap::Args)]
-pub struct LiveTargets {
+pub(crate) struct LiveTargets {
     /// A live OpenCL device: its number, kind (cpu, gpu) or a part of its name, as `devices` lists them; its driver is asked
     /// which SPIR-V it takes (repeatable)
     #[arg(long = "device", value_name = "DEVICE")]
@@ -216,7 +216,7 @@ impl LiveTargets {
     ///
     /// # Errors
     /// `Environment` where there is no such device, `Usage` where a word means several.
-    pub fn add(&self, global: &Global, table: &mut Cow<'_, TargetTable>) -> Result<Vec<String>> {
+    pub(crate) fn add(&self, global: &Global, table: &mut Cow<'_, TargetTable>) -> Result<Vec<String>> {
         if self.devices.is_empty() {
             return Ok(Vec::new());
         }
@@ -242,7 +242,7 @@ impl LiveTargets {
 ///
 /// # Errors
 /// `Io` or `Input` where the file cannot be read as text; faults in it are not errors here.
-pub fn add_definitions(table: &mut TargetTable, path: &Path) -> Result<Added> {
+pub(crate) fn add_definitions(table: &mut TargetTable, path: &Path) -> Result<Added> {
     let name = path.display().to_string();
     let input = Input::open(path).map_err(|error| error.context(name.clone()))?;
     let text = std::str::from_utf8(input.bytes()).map_err(|error| {

@@ -19,7 +19,7 @@ const OPTIONS: usize = 16;
 const MORE: &str = "More options";
 
 /// The command line, with both helps.
-pub fn tree() -> Command {
+pub(crate) fn tree() -> Command {
     let globals: Vec<String> = Cli::command().get_arguments().filter_map(long).collect();
     // Each verb's short help names them in one line.
     let tree = Cli::command().mut_args(|argument| argument.hide_short_help(true));
@@ -92,15 +92,15 @@ fn wrapped(text: &str) -> String {
 }
 
 /// A thing to do, and the commands that do it: three at most.
-pub struct Task {
+pub(crate) struct Task {
     /// The task, as it follows "How do I".
-    pub what: &'static str,
+    pub(crate) what: &'static str,
     /// The commands, for a shell.
-    pub commands: &'static [&'static str],
+    pub(crate) commands: &'static [&'static str],
 }
 
 /// The tasks, in the order in which they tend to come up.
-pub const TASKS: &[Task] = &[
+pub(crate) const TASKS: &[Task] = &[
     Task { what: "find the kernels that need fp64", commands: &["sycl-bundle kernels libfoo.so --aspect fp64"] },
     Task {
         what: "have a gate fail where a kernel would not run",
@@ -144,7 +144,7 @@ pub const TASKS: &[Task] = &[
 ];
 
 /// The list, for a terminal.
-pub fn text() -> String {
+pub(crate) fn text() -> String {
     let mut text = String::from("How do I ...\n");
     for task in TASKS {
         text.push_str(&format!("  {}\n", task.what));

@@ -5,15 +5,15 @@ use super::global::Global;
 use super::output::{self, Output};
 use super::selection::{DeviceConfigs, TargetSelection};
 use std::path::PathBuf;
-use sycl_bundle::bundle::aspect::Epoch;
-use sycl_bundle::demangle::demangle;
-use sycl_bundle::error::{Exit, Result};
-use sycl_bundle::files::emit::{self, Emit};
-use sycl_bundle::files::split::Splitting;
-use sycl_bundle::report::document::Form;
-use sycl_bundle::rewrite::split::Mode;
-use sycl_bundle::rewrite::split::units::Fixed;
-use sycl_bundle::select::Pattern;
+use crate::bundle::aspect::Epoch;
+use crate::demangle::demangle;
+use crate::error::{Exit, Result};
+use crate::files::emit::{self, Emit};
+use crate::files::split::Splitting;
+use crate::report::document::Form;
+use crate::rewrite::split::Mode;
+use crate::rewrite::split::units::Fixed;
+use crate::select::Pattern;
 
 const AFTER_HELP: &str = "\
 per_kernel gives every kernel and every exported function an image. per_source and auto, which are
@@ -48,7 +48,7 @@ Exit status:
 /// Split SPIR-V images by kernel, source and requirements
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// SPIR-V modules (with the `.prop` and `.sym` beside them), file tables, executables, libraries, packages and folders
     /// of these; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
@@ -104,7 +104,7 @@ enum Abi {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         let emit = self.form.emit.or(Emit::by_extension(&self.output)).unwrap_or(Emit::Table);
         let form = self.form.form(emit, &self.output)?;
         emit::check_output(&form, &self.files, &self.output)?;

@@ -5,15 +5,15 @@ use super::output::{Output, forms};
 use super::selection::{self, DeviceConfigs};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use sycl_bundle::device;
-use sycl_bundle::device::table::TargetTable;
-use sycl_bundle::device::target::Target;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::{each_file, report_problems};
-use sycl_bundle::report::document::{Form, Sink as _};
-use sycl_bundle::report::targets::{NamedTargets, TargetList, schema};
-use sycl_bundle::report::text::Shown;
-use sycl_bundle::select::Selector;
+use crate::device;
+use crate::device::table::TargetTable;
+use crate::device::target::Target;
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::{each_file, report_problems};
+use crate::report::document::{Form, Sink as _};
+use crate::report::targets::{NamedTargets, TargetList, schema};
+use crate::report::text::Shown;
+use crate::select::Selector;
 
 const AFTER_HELP: &str = "\
 A target goes by any name: intel_gpu_acm_g10, acm-g10, 12.55.8, 0x56a0 (PCI id), dg2 and xe-hpg
@@ -44,7 +44,7 @@ Examples:
 /// List targets and what is known of them
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// Targets of which everything is shown; without one all are listed
     #[arg(value_name = "TARGET")]
     names: Vec<String>,
@@ -73,7 +73,7 @@ const FORMS: [(Form, &str); 3] =
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
             return out.schema(&schema());
         }

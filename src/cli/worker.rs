@@ -15,17 +15,17 @@ use landlock::{
     RulesetCreatedAttr as _, RulesetError, path_beneath_rules,
 };
 use rustix::process::{Resource, Rlimit, Signal};
-use sycl_bundle::build::ocloc::Surroundings;
-use sycl_bundle::build::serve::serve;
-use sycl_bundle::build::worker::Compilers;
-use sycl_bundle::build::{Engine, Launch, Open, Places};
-use sycl_bundle::device::cpu::CpuArch;
-use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::limits;
+use crate::build::ocloc::Surroundings;
+use crate::build::serve::serve;
+use crate::build::worker::Compilers;
+use crate::build::{Engine, Launch, Open, Places};
+use crate::device::cpu::CpuArch;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 
 use super::global::Global;
 use super::{cache, driver};
-use sycl_bundle::error::Exit;
+use crate::error::Exit;
 
 /// The name of the verb.
 const VERB: &str = "worker";
@@ -36,7 +36,7 @@ const WRITABLE: &str = "--writable";
 
 /// Answers requests of the process that started it.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Run this command in this process's place, to end with the parent
     #[arg(long, num_args = 1.., allow_hyphen_values = true)]
     run: Vec<OsString>,
@@ -50,7 +50,7 @@ pub struct Args {
 
 impl Args {
     /// Serves until the parent closes standard input or dies.
-    pub fn run(self, _: &Global, _: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, _: &Global, _: &mut Output) -> Result<Exit> {
         let failed = |error: io::Error| Error::io("preparing the worker process", &error);
         // A driver that hangs would outlive a parent that was killed. Where the parent is gone already, standard
         // input is closed too.
@@ -85,7 +85,7 @@ fn private_stdout() -> io::Result<impl Write> {
 
 /// The command that starts a worker: this very program, with the driver that this user has installed or chosen. The
 /// instruction set is what it compiles for, by default the machine's own.
-pub fn launch(march: Option<CpuArch>) -> Result<Launch> {
+pub(crate) fn launch(march: Option<CpuArch>) -> Result<Launch> {
     launch_with(driver::environment(), march)
 }
 
@@ -111,23 +111,23 @@ pub(super) fn launch_with(mut env: driver::Environment, march: Option<CpuArch>) 
 
 /// Compilers for devices that need not be there
 #[derive(Debug, Clone, Default, clap::Args)]
-pub struct OfflineArgs {
+pub(crate) struct OfflineArgs {
     /// Intel's offline compiler for GPUs, a program or library; by default libocloc.so, else the program ocloc
     #[arg(long, value_name = "FILE")]
-    pub ocloc: Option<PathBuf>,
+    pub(crate) ocloc: Option<PathBuf>,
     /// The folder of LLVM, for NVIDIA GPUs: with clang, llc, llvm-link and opt in it or in its bin; by default the newest in
     /// PATH or /usr/lib
     #[arg(long, value_name = "DIR")]
-    pub llvm: Option<PathBuf>,
+    pub(crate) llvm: Option<PathBuf>,
     /// The folder of CUDA, for NVIDIA GPUs: with bin/ptxas and nvvm/libdevice, or what pip made of nvidia-cuda-nvcc-cu12; by
     /// default that of ptxas in PATH, or /usr/local/cuda
     #[arg(long, value_name = "DIR")]
-    pub cuda: Option<PathBuf>,
+    pub(crate) cuda: Option<PathBuf>,
 }
 
 impl OfflineArgs {
     /// Returns where LLVM and CUDA are looked for, and where the library for kernels is kept.
-    pub fn places(&self) -> Places {
+    pub(crate) fn places(&self) -> Places {
         let whole =
             |path: &Option<PathBuf>| path.as_ref().map(|path| std::path::absolute(path).unwrap_or(path.clone()));
         let keep = cache::cache(true).map(|cache| cache.folder().join("libraries"));
@@ -152,7 +152,7 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// `Io` where this program's own file, or the folder that it works in, cannot be found.
-pub fn offline(open: Open) -> Result<Engine> {
+pub(crate) fn offline(open: Open) -> Result<Engine> {
     let failed = |error: io::Error| Error::io("finding the folder that the program works in", &error);
     let mut launch = launch(None)?;
     let open = match open {

@@ -5,10 +5,10 @@ use super::global::Global;
 use super::output::Output;
 use super::selection::TargetSelection;
 use std::path::PathBuf;
-use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::files::emit;
-use sycl_bundle::files::gather::Wrapping;
-use sycl_bundle::files::table::Beside;
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::emit;
+use crate::files::gather::Wrapping;
+use crate::files::table::Beside;
 
 const AFTER_HELP: &str = "\
 Without --emit the form is told by the output's name: `.o` and `.obj` object, `.so` shared,
@@ -39,7 +39,7 @@ Exit status:
 /// Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub struct Args {
+pub(crate) struct Args {
     /// File tables, SPIR-V modules (with the `.prop` and `.sym` beside them), executables, libraries, objects,
     /// SYCLBIN, OffloadBinary and bundle files, packages and folders of these; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
@@ -67,7 +67,7 @@ pub struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, _out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, _out: &mut Output) -> Result<Exit> {
         let form = self.form.form_of(&self.output)?;
         if (self.properties.is_some() || self.symbols.is_some()) && self.files.len() > 1 {
             let error =

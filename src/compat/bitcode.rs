@@ -16,7 +16,7 @@ use crate::spirv::kernel::{Attributes, SubGroup};
 use std::collections::BTreeSet;
 
 /// Returns what the metadata of a module's functions requires; aspects that no SPIR-V shows count as recorded too.
-pub fn requirements(module: &Module, epoch: Epoch) -> Requirements {
+pub(crate) fn requirements(module: &Module, epoch: Epoch) -> Requirements {
     let defined = || module.functions.iter().filter(|function| function.defined);
     let recorded = || defined().map(|function| &function.recorded);
     let numbered = recorded().flat_map(|of| of.used.iter().chain(&of.declared)).flatten();
@@ -46,7 +46,7 @@ fn name(aspect: &Numbered, epoch: Epoch) -> String {
 }
 
 /// Returns the required work-group size of a kernel, or the hinted one, x last.
-pub fn work_group_size(module: &Module, kernel: &str, hint: bool) -> Option<Vec<u64>> {
+pub(crate) fn work_group_size(module: &Module, kernel: &str, hint: bool) -> Option<Vec<u64>> {
     let function = module.functions.iter().find(|one| one.defined && one.kernel && one.name == kernel)?;
     let Recorded { work_group_size, work_group_size_hint, .. } = &function.recorded;
     let mut size = if hint { work_group_size_hint } else { work_group_size }.clone()?;
@@ -55,7 +55,7 @@ pub fn work_group_size(module: &Module, kernel: &str, hint: bool) -> Option<Vec<
 }
 
 /// Returns those of the aspects that an image requires which the metadata of a kernel, and of all it calls, names.
-pub fn recorded_aspects(module: &Module, kernel: &str, required: &Requirements) -> Vec<String> {
+pub(crate) fn recorded_aspects(module: &Module, kernel: &str, required: &Requirements) -> Vec<String> {
     let Some(at) = module.functions.iter().position(|one| one.defined && one.kernel && one.name == kernel) else {
         return Vec::new();
     };
@@ -87,7 +87,7 @@ fn numeric_sub_group(recorded: &Recorded) -> Option<u32> {
 }
 
 /// Returns the kernels, exports and imports of a module.
-pub fn symbols(module: &Module) -> (Vec<String>, Vec<String>, Vec<String>) {
+pub(crate) fn symbols(module: &Module) -> (Vec<String>, Vec<String>, Vec<String>) {
     let functions = |wanted: fn(&&Function) -> bool| module.functions.iter().filter(wanted).map(|one| one.name.clone());
     let variables = |defined: bool| {
         let wanted = move |one: &&bitcode::Variable| one.linked && one.defined == defined;
@@ -102,13 +102,13 @@ pub fn symbols(module: &Module) -> (Vec<String>, Vec<String>, Vec<String>) {
 }
 
 /// Returns why some code of a module is not known, where it is not.
-pub fn unread(module: &Module) -> Option<String> {
+pub(crate) fn unread(module: &Module) -> Option<String> {
     let function = module.functions.iter().find(|function| function.unread.is_some())?;
     Some(format!("the code of {} is not wholly known: {}", function.name, function.unread.as_deref()?))
 }
 
 /// Returns the code of a module, as the call graph has it.
-pub fn code(module: &Module) -> Code {
+pub(crate) fn code(module: &Module) -> Code {
     let mut code =
         Code { unknown: module.functions.iter().filter(|one| one.unread.is_some()).count(), ..Code::default() };
     for (at, function) in module.functions.iter().enumerate() {

@@ -5,13 +5,13 @@
 
 /// Whether an import is what the device's compiler or the runtime brings: built-in functions of SPIR-V, and DPC++'s device
 /// library, of which the runtime links the part that the device can do with.
-pub fn of_the_device(symbol: &str) -> bool {
+pub(crate) fn of_the_device(symbol: &str) -> bool {
     symbol.contains("__spirv_") || symbol.starts_with("__devicelib_")
 }
 
 /// Whether a symbol is one of the functions that Intel's graphics compiler makes ray queries of (`rthwif` of Embree and
 /// Open3D declares them); no compiler for CPUs has them.
-pub fn of_ray_tracing(symbol: &str) -> bool {
+pub(crate) fn of_ray_tracing(symbol: &str) -> bool {
     let families = ["intel_ray_query_", "intel_get_hit_", "intel_get_ray_"];
     families.iter().any(|family| symbol.starts_with(family))
         || ["intel_is_traversal_done", "intel_has_committed_hit"].contains(&symbol)
@@ -19,19 +19,19 @@ pub fn of_ray_tracing(symbol: &str) -> bool {
 
 /// Whether a symbol is one of the functions by which code reaches instructions of Intel's GPUs past SPIR-V (`IGCBiF` of Intel's
 /// graphics compiler declares them, CUTLASS for SYCL calls them); no other compiler has them.
-pub fn of_intel_gpus(symbol: &str) -> bool {
+pub(crate) fn of_intel_gpus(symbol: &str) -> bool {
     symbol.starts_with("__builtin_IB_")
 }
 
 /// Whether one of these functions loads, stores or prefetches blocks of two dimensions.
-pub fn of_block_loads(symbol: &str) -> bool {
+pub(crate) fn of_block_loads(symbol: &str) -> bool {
     of_intel_gpus(symbol) && (symbol.contains("Block2D") || symbol.contains("block_read_") && symbol.contains("flat"))
 }
 
 /// Whether DPC++ would list a symbol that a module imports in "SYCL/imported symbols": intrinsics and names that begin with
 /// two underscores, also those of mangled ones, are left out (`canBeImportedFunction` in DPC++
 /// `llvm/lib/SYCLPostLink/ModuleSplitter.cpp`), as are functions that are not `SYCL_EXTERNAL`, such as those of OpenCL C.
-pub fn can_be_imported(symbol: &str) -> bool {
+pub(crate) fn can_be_imported(symbol: &str) -> bool {
     let plain = base_name(symbol).unwrap_or(symbol);
     !symbol.starts_with("llvm.") && !symbol.starts_with("__") && !plain.starts_with("__") && !of_opencl_c(symbol)
 }

@@ -14,7 +14,7 @@ use crate::native::Coverage;
 
 /// A way in which the choice goes wrong, or may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trap {
+pub(crate) enum Trap {
     /// Several images are equally good and the runtime's order is that of a hash table.
     Ambiguous,
     /// The chosen image fails where another that was passed over would run.
@@ -29,34 +29,34 @@ pub enum Trap {
 
 /// The way to an image.
 #[derive(Debug, Clone, Default)]
-pub struct Choice {
+pub(crate) struct Choice {
     /// Places, among the images given, of those with the kernel.
-    pub of_kernel: Vec<usize>,
+    pub(crate) of_kernel: Vec<usize>,
     /// Of these, those that the runtime counts as for the device.
-    pub candidates: Vec<usize>,
+    pub(crate) candidates: Vec<usize>,
     /// Of those that it does not, why; also where it could not be told.
-    pub passed_over: Vec<(usize, String)>,
+    pub(crate) passed_over: Vec<(usize, String)>,
     /// The image that the adapter picks; where several are equally good, the first of them.
-    pub chosen: Option<usize>,
+    pub(crate) chosen: Option<usize>,
     /// Reason why the kernel does not run, in the runtime's words.
-    pub failure: Option<String>,
+    pub(crate) failure: Option<String>,
     /// Findings of the failed check.
-    pub findings: Vec<Finding>,
+    pub(crate) findings: Vec<Finding>,
     /// Surprises on the way.
-    pub traps: Vec<Trap>,
+    pub(crate) traps: Vec<Trap>,
     /// Whether something was not known on the way, so that the answer is not sure.
-    pub unsure: bool,
+    pub(crate) unsure: bool,
 }
 
 /// Finds the image that the runtime runs a kernel from, by the kernel's mangled name.
-pub fn choose(images: &[Examined<'_, '_>], kernel: &str, subject: &Subject<'_>) -> Choice {
+pub(crate) fn choose(images: &[Examined<'_, '_>], kernel: &str, subject: &Subject<'_>) -> Choice {
     let has = |image: &Examined<'_, '_>| image.kernels.iter().any(|name| name == kernel);
     let of_kernel = images.iter().enumerate().filter(|(_, image)| has(image)).map(|(at, _)| at).collect();
     choose_among(images, of_kernel, kernel, subject)
 }
 
 /// Finds the image that the runtime runs a kernel from, given the places of the images with the kernel.
-pub fn choose_among(images: &[Examined<'_, '_>], of_kernel: Vec<usize>, kernel: &str, subject: &Subject<'_>) -> Choice {
+pub(crate) fn choose_among(images: &[Examined<'_, '_>], of_kernel: Vec<usize>, kernel: &str, subject: &Subject<'_>) -> Choice {
     let mut choice = Choice { of_kernel, ..Choice::default() };
     if choice.of_kernel.is_empty() {
         choice.failure = Some(format!("No kernel named {kernel} was found"));
@@ -98,7 +98,7 @@ pub fn choose_among(images: &[Examined<'_, '_>], of_kernel: Vec<usize>, kernel: 
 /// Finds the images of a kernel that `get_kernel_bundle` for executables has the driver of an Intel GPU build, and that it
 /// refuses. The runtime takes in every native image there, whatever GPU it names (seen with libsycl 2026.2 on driver 26.27, OpenCL
 /// and Level Zero); one with SPIR-V inside is compiled from that.
-pub fn refused_in_bundles(images: &[Examined<'_, '_>], of_kernel: &[usize], subject: &Subject<'_>) -> Vec<usize> {
+pub(crate) fn refused_in_bundles(images: &[Examined<'_, '_>], of_kernel: &[usize], subject: &Subject<'_>) -> Vec<usize> {
     let refused = |at: &usize| {
         images.get(*at).is_some_and(|image| {
             image.state == State::Executable
@@ -175,15 +175,4 @@ fn check(images: &[Examined<'_, '_>], chosen: &Examined<'_, '_>, subject: &Subje
     if fails && others.into_iter().any(runs) {
         choice.traps.push(Trap::NoFallback);
     }
-}
-
-/// Places of the images of one state or less that `get_kernel_bundle` gives for a device: compatible by the adapter alone,
-/// which goes by the spec and ignores the compile target, and with their requirements fulfilled.
-pub fn bundle(images: &[Examined<'_, '_>], state: State, subject: &Subject<'_>) -> Vec<usize> {
-    let one = |(at, image): (usize, &Examined<'_, '_>)| {
-        let alone = pick(images, &[at], subject).len() == 1;
-        let fits = runtime_checks(image, subject.target).verdict() != Verdict::Incompatible;
-        (image.state <= state && alone && fits).then_some(at)
-    };
-    images.iter().enumerate().filter_map(one).collect()
 }

@@ -13,29 +13,29 @@ use std::collections::BTreeSet;
 
 /// Images with their code, linked.
 #[derive(Debug)]
-pub struct Engine<'e> {
+pub(crate) struct Engine<'e> {
     images: &'e [Examined<'e, 'e>],
     graph: Graph<'e>,
 }
 
 impl<'e> Engine<'e> {
     /// Links the code of images: what [`codes`](super::gate::codes) gives of them, or more.
-    pub fn new(images: &'e [Examined<'e, 'e>], codes: &'e [Code]) -> Engine<'e> {
+    pub(crate) fn new(images: &'e [Examined<'e, 'e>], codes: &'e [Code]) -> Engine<'e> {
         Engine { images, graph: Graph::link(codes) }
     }
 
     /// The images.
-    pub fn images(&self) -> &'e [Examined<'e, 'e>] {
+    pub(crate) fn images(&self) -> &'e [Examined<'e, 'e>] {
         self.images
     }
 
     /// The linked code.
-    pub fn graph(&self) -> &Graph<'e> {
+    pub(crate) fn graph(&self) -> &Graph<'e> {
         &self.graph
     }
 
     /// Everything that speaks against an image on a target; the image by its place.
-    pub fn fit(&self, at: usize, subject: &Subject<'_>) -> Fit {
+    pub(crate) fn fit(&self, at: usize, subject: &Subject<'_>) -> Fit {
         let Some(image) = self.images.get(at) else { return Fit::default() };
         let used = self.used(at);
         let mut fit = fit_with(image, subject, used.iter().map(|(name, _)| *name));
@@ -54,7 +54,7 @@ impl<'e> Engine<'e> {
 
     /// The aspects beyond those recorded that an image's code may use, each with whether that is sure. Where it could
     /// not be read to its end, or a function of it is nobody's, those that the module shows count too.
-    pub fn used(&self, at: usize) -> Vec<(&'static str, bool)> {
+    pub(crate) fn used(&self, at: usize) -> Vec<(&'static str, bool)> {
         let Some(image) = self.images.get(at) else { return Vec::new() };
         let found = self.graph.used_by_module(at);
         let mut used: BTreeSet<(&'static str, bool)> = found.iter().map(|one| (one.name(), one.certain())).collect();
@@ -70,7 +70,7 @@ impl<'e> Engine<'e> {
 /// Returns the findings against each image on the targets of one name, in their order; none for an image that stays. An
 /// image stays where one of the targets may run it. `codes` is the code of the images, as
 /// [`gate::codes`](super::gate::codes) gives it.
-pub fn objections(images: &[Examined<'_, '_>], codes: &[Code], subjects: &[Subject<'_>]) -> Vec<Vec<Finding>> {
+pub(crate) fn objections(images: &[Examined<'_, '_>], codes: &[Code], subjects: &[Subject<'_>]) -> Vec<Vec<Finding>> {
     let engine = Engine::new(images, codes);
     let one = |at: usize| {
         let mut all = subjects.iter().map(|subject| of_image(&engine, at, subject));

@@ -128,4 +128,4 @@ pub fn runtime_checks(image: &Examined<'_, '_>, target: &Target) -> Fit {
 }
 
 /// Whether the runtime takes an image for a device at all, before it looks at requirements.
-pub use format::{Match, buildable, matches, spec};
+pub(crate) use format::{Match, buildable, matches, spec};

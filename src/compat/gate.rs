@@ -29,13 +29,13 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 pub struct Demand {
     /// Only images of these states count; all where it is empty.
-    pub states: Vec<State>,
+    pub(crate) states: Vec<State>,
     /// Whether the image must be compiled for the device already.
-    pub native: bool,
+    pub(crate) native: bool,
     /// Aspects that no image may need.
-    pub forbidden: Vec<String>,
+    pub(crate) forbidden: Vec<String>,
     /// Whether executable bundles of the kernel must build, with every native image of it.
-    pub bundles: bool,
+    pub(crate) bundles: bool,
 }
 
 /// The images of a file, ready to be judged for any number of targets.
@@ -78,7 +78,7 @@ impl<'g> Gate<'g> {
 
     /// Marks the images from a place on as those of other files.
     #[must_use]
-    pub fn with_lent(mut self, first: usize, providers: &[Provider]) -> Gate<'g> {
+    pub(crate) fn with_lent(mut self, first: usize, providers: &[Provider]) -> Gate<'g> {
         if let Some(kernels) = Arc::get_mut(&mut self.kernels) {
             kernels.lend(first, providers);
         }
@@ -90,7 +90,7 @@ impl<'g> Gate<'g> {
     }
 
     /// The kernels that are judged.
-    pub fn kernels(&self) -> &Arc<Kernels> {
+    pub(crate) fn kernels(&self) -> &Arc<Kernels> {
         &self.kernels
     }
 
@@ -107,12 +107,12 @@ impl<'g> Gate<'g> {
     }
 
     /// Judges the kernels for several targets, each with its own demand, by all threads.
-    pub fn judge_each(&self, asked: &[(Subject<'_>, Demand)]) -> Vec<Judgement> {
+    pub(crate) fn judge_each(&self, asked: &[(Subject<'_>, Demand)]) -> Vec<Judgement> {
         asked.par_iter().map(|(subject, demand)| self.judge(subject, demand)).collect()
     }
 
     /// Finds the uses of the aspects that targets were found to lack.
-    pub fn proofs(&self, judged: &[&Judgement], depth: Depth) -> Proofs {
+    pub(crate) fn proofs(&self, judged: &[&Judgement], depth: Depth) -> Proofs {
         Proofs::look(self.engine.images(), self.engine.graph(), judged, depth)
     }
 
@@ -285,12 +285,12 @@ fn forbidden<'f>(
 }
 
 /// Identifies a finding from one build to the next: without numbers and offsets, which change with every build.
-pub fn fingerprint(target: &str, file: &str, found: &Found<'_>) -> String {
+pub(crate) fn fingerprint(target: &str, file: &str, found: &Found<'_>) -> String {
     fingerprint_of(target, file, found.finding, found.kernel)
 }
 
 /// Identifies a finding of a kernel, given by its mangled name, from one build to the next.
-pub fn fingerprint_of(target: &str, file: &str, finding: &Finding, kernel: &str) -> String {
+pub(crate) fn fingerprint_of(target: &str, file: &str, finding: &Finding, kernel: &str) -> String {
     let rule = finding.rule.name();
     let about = match finding.rule {
         // Numbers and offsets in these change with every build.
@@ -307,7 +307,7 @@ pub fn fingerprint_of(target: &str, file: &str, finding: &Finding, kernel: &str)
 }
 
 /// The name of a file without the folders and packages that it is in: what stays when a tree is built elsewhere.
-pub fn base_name(file: &str) -> &str {
+pub(crate) fn base_name(file: &str) -> &str {
     file.rsplit(['/', '\\', '!']).next().unwrap_or(file)
 }
 

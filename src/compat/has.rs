@@ -15,60 +15,60 @@ use std::sync::Arc;
 
 /// Whether a kernel has a bundle of the state for a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// Whether it has.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
     /// Reasons why not, or why nobody can tell.
-    pub reasons: Vec<String>,
+    pub(crate) reasons: Vec<String>,
 }
 
 /// The question.
 #[derive(Debug)]
-pub struct Asked<'t> {
+pub(crate) struct Asked<'t> {
     /// The state of the bundle.
-    pub state: State,
+    pub(crate) state: State,
     /// The devices, at least one.
-    pub subjects: Vec<Subject<'t>>,
+    pub(crate) subjects: Vec<Subject<'t>>,
 }
 
 /// An aspect that all devices must have, and one may lack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lack {
+pub(crate) struct Lack {
     /// The device.
-    pub target: String,
+    pub(crate) target: String,
     /// The aspect.
-    pub aspect: &'static str,
+    pub(crate) aspect: &'static str,
     /// Whether it is sure that it lacks it.
-    pub certain: bool,
+    pub(crate) certain: bool,
 }
 
 /// Facts about kernels, gathered file by file.
 #[derive(Debug)]
-pub struct Bundles<'t> {
+pub(crate) struct Bundles<'t> {
     asked: Asked<'t>,
     kernels: BTreeMap<Arc<str>, Vec<Outcome>>,
 }
 
 /// The answer.
 #[derive(Debug)]
-pub struct Conclusion {
+pub(crate) struct Conclusion {
     /// Whether there is such a bundle: `Runs` is yes.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
     /// The devices that lack what the state needs.
-    pub lacks: Vec<Lack>,
+    pub(crate) lacks: Vec<Lack>,
     /// Each kernel by its mangled name, in order of names: whether it is part of such a bundle, and what holds for each
     /// device.
-    pub kernels: Vec<(Arc<str>, Verdict, Vec<Outcome>)>,
+    pub(crate) kernels: Vec<(Arc<str>, Verdict, Vec<Outcome>)>,
 }
 
 impl<'t> Bundles<'t> {
     /// Nothing is known yet.
-    pub fn new(asked: Asked<'t>) -> Bundles<'t> {
+    pub(crate) fn new(asked: Asked<'t>) -> Bundles<'t> {
         Bundles { asked, kernels: BTreeMap::new() }
     }
 
     /// Adds the kernels of a file that are wanted, by their mangled names.
-    pub fn file(&mut self, images: &[Examined<'_, '_>], wanted: impl Fn(&str) -> bool) {
+    pub(crate) fn file(&mut self, images: &[Examined<'_, '_>], wanted: impl Fn(&str) -> bool) {
         let state = self.asked.state;
         let states: Vec<State> =
             [State::Input, State::Object, State::Executable].into_iter().filter(|own| *own <= state).collect();
@@ -101,17 +101,17 @@ impl<'t> Bundles<'t> {
     }
 
     /// Whether any kernel is known.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.kernels.is_empty()
     }
 
     /// The mangled names of all kernels known.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.kernels.keys().map(|name| &**name)
     }
 
     /// The answer about all kernels that were added: each of them where they are asked for by id, else any.
-    pub fn conclude(self, by_id: bool) -> Conclusion {
+    pub(crate) fn conclude(self, by_id: bool) -> Conclusion {
         let lacks = self.lacks();
         let kernels: Vec<(Arc<str>, Verdict, Vec<Outcome>)> = self
             .kernels

@@ -30,40 +30,40 @@ pub struct KernelFacts {
     /// Mangled name.
     pub name: String,
     /// The image, by its number in the file.
-    pub image: usize,
+    pub(crate) image: usize,
     /// The arguments, those that the compiler removed among them, in the order of the source.
-    pub arguments: Vec<SourceArgument>,
+    pub(crate) arguments: Vec<SourceArgument>,
     /// Whether the compiler recorded which arguments of the source it removed.
-    pub from_source: bool,
+    pub(crate) from_source: bool,
     /// The module's own declarations, without arguments and lists of what the kernel reaches; none for native code.
     pub module: Option<Kernel>,
     /// The required work-group size in the order of the source, the slowest dimension of a SYCL range first.
     pub reqd_work_group_size: Option<Vec<u64>>,
     /// The hinted work-group size, likewise.
-    pub work_group_size_hint: Option<Vec<u64>>,
+    pub(crate) work_group_size_hint: Option<Vec<u64>>,
     /// The required sub-group size.
     pub reqd_sub_group_size: Option<SubGroup>,
     /// Specialization constants that the kernel depends on.
-    pub spec_constants: Vec<NamedConstant>,
+    pub(crate) spec_constants: Vec<NamedConstant>,
     /// Aspects that its code uses, and that of all it calls.
     pub used: Vec<String>,
     /// Aspects that its code may use: several leave the same instructions.
-    pub possible: Vec<String>,
+    pub(crate) possible: Vec<String>,
     /// Aspects that the compiler recorded for the image.
     pub declared: Vec<String>,
     /// Aspects as stored for its image, declared by its module and found in its code, and the reasons for differences;
     /// none for native code.
-    pub comparison: Option<Comparison>,
+    pub(crate) comparison: Option<Comparison>,
     /// Reasons why it uses, or may use, each aspect; looked for on request.
     pub evidence: Vec<Evidence>,
     /// Whether it is explicit SIMD.
-    pub esimd: bool,
+    pub(crate) esimd: bool,
     /// Whether it can fail an assertion.
-    pub asserts: bool,
+    pub(crate) asserts: bool,
     /// Resources in compiled code, by device; several where the image has several.
-    pub native: Vec<(String, Arc<NativeKernel>)>,
+    pub(crate) native: Vec<(String, Arc<NativeKernel>)>,
     /// The images of the file that hold a kernel of this name, by number.
-    pub images: Vec<usize>,
+    pub(crate) images: Vec<usize>,
     /// The names of all kernels of the file that are the same code, this one's among them, where any others are. Shared by
     /// these kernels: each listing all others would cost the square of their number.
     same: Option<Arc<[String]>>,
@@ -75,35 +75,35 @@ pub struct KernelFacts {
 impl KernelFacts {
     /// The mangled names of other kernels of the file that are the same code, in order, at most
     /// [`limits::MAX_CLONES_TOLD`]; none where kernels were not compared.
-    pub fn clones(&self) -> impl Iterator<Item = &String> {
+    pub(crate) fn clones(&self) -> impl Iterator<Item = &String> {
         let others = self.same.iter().flat_map(|names| names.iter()).filter(|name| **name != self.name);
         others.take(limits::MAX_CLONES_TOLD)
     }
 
     /// The first name of all kernels of the file that are the same code, which may be its own.
-    pub fn first_alike(&self) -> &str {
+    pub(crate) fn first_alike(&self) -> &str {
         self.same.as_ref().and_then(|names| names.first()).unwrap_or(&self.name)
     }
 }
 
 /// An argument of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceArgument {
+pub(crate) struct SourceArgument {
     /// Position in the source, or among the module's arguments where the source's is not known.
-    pub index: usize,
+    pub(crate) index: usize,
     /// The module's declaration; none for an argument that the compiler removed.
-    pub argument: Option<Argument>,
+    pub(crate) argument: Option<Argument>,
 }
 
 /// A specialization constant with the name that the image's properties give it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamedConstant {
+pub(crate) struct NamedConstant {
     /// The module's declaration.
-    pub constant: SpecConstant,
+    pub(crate) constant: SpecConstant,
     /// The symbolic name, where the properties know the id.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// The byte of the named value at which this part of it stands.
-    pub offset: Option<u32>,
+    pub(crate) offset: Option<u32>,
 }
 
 impl KernelFacts {
@@ -119,7 +119,7 @@ impl KernelFacts {
     }
 
     /// Counts the arguments that are passed; none where native code does not tell.
-    pub fn known_args(&self) -> Option<usize> {
+    pub(crate) fn known_args(&self) -> Option<usize> {
         match (&self.module, self.native.first()) {
             (Some(_), _) => Some(self.passed().count()),
             (None, Some((_, kernel))) if kernel.argument_bytes == Some(0) || !kernel.arguments.is_empty() => {
@@ -130,7 +130,7 @@ impl KernelFacts {
     }
 
     /// Hash of the code without its name and module; none where kernels were not compared.
-    pub fn body(&self) -> Option<[u8; 32]> {
+    pub(crate) fn body(&self) -> Option<[u8; 32]> {
         self.body
     }
 
@@ -161,7 +161,7 @@ pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -
 
 /// The kernels of some images like [`kernels`], but for what the other images have in common with them: [`KernelNames`]
 /// tells that.
-pub fn kernels_of(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -> Vec<KernelFacts> {
+pub(crate) fn kernels_of(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -> Vec<KernelFacts> {
     let found: Vec<OfImage> = images.par_iter().map(|examined| of_image(examined, depth)).collect();
     let (mut all, mut codes) = (Vec::new(), Vec::new());
     let mut modules = HashMap::new();
@@ -179,7 +179,7 @@ pub fn kernels_of(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth
 
 /// Code of the kernels of one file, by which they are compared.
 #[derive(Debug, Default)]
-pub struct Alike {
+pub(crate) struct Alike {
     /// Hashes in the order of the kernels.
     bodies: Vec<Option<[u8; 32]>>,
     names: HashMap<[u8; 32], Vec<String>>,
@@ -187,7 +187,7 @@ pub struct Alike {
 
 impl Alike {
     /// Adds the kernels of images.
-    pub fn read(&mut self, images: &[Examined<'_, '_>]) {
+    pub(crate) fn read(&mut self, images: &[Examined<'_, '_>]) {
         let depth = Depth { clones: true, evidence: false };
         let found: Vec<OfImage> = images.par_iter().map(|examined| of_image(examined, depth)).collect();
         found.iter().for_each(|found| self.add(&found.kernels));
@@ -205,7 +205,7 @@ impl Alike {
 
 /// Images that hold a kernel of a name, and names that the same code has, in one file.
 #[derive(Debug)]
-pub struct KernelNames<'a> {
+pub(crate) struct KernelNames<'a> {
     holders: HashMap<&'a str, Vec<usize>>,
     bodies: std::vec::IntoIter<Option<[u8; 32]>>,
     same: HashMap<[u8; 32], Arc<[String]>>,
@@ -213,7 +213,7 @@ pub struct KernelNames<'a> {
 
 impl<'a> KernelNames<'a> {
     /// Lists the names of all images of a file.
-    pub fn new(bundle: &Bundle<'a>, alike: Alike) -> KernelNames<'a> {
+    pub(crate) fn new(bundle: &Bundle<'a>, alike: Alike) -> KernelNames<'a> {
         let mut holders: HashMap<&str, Vec<usize>> = HashMap::new();
         for image in &bundle.images {
             for name in image.kernels() {
@@ -230,7 +230,7 @@ impl<'a> KernelNames<'a> {
 
     /// Adds to the next kernels, in the order in which they were compared, what they have in common with others of their
     /// file.
-    pub fn tell(&mut self, kernels: &mut [KernelFacts]) {
+    pub(crate) fn tell(&mut self, kernels: &mut [KernelFacts]) {
         for kernel in kernels {
             kernel.images = self.holders.get(kernel.name.as_str()).cloned().unwrap_or_else(|| vec![kernel.image]);
             kernel.body = self.bodies.next().flatten();
@@ -240,7 +240,7 @@ impl<'a> KernelNames<'a> {
 }
 
 /// The code of images that are not asked about and may define what those that are import, each with its number.
-pub fn providers(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec<(usize, Code)> {
+pub(crate) fn providers(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec<(usize, Code)> {
     let used = |examined: &Examined<'_, '_>| !Sets::read(examined.image).used.is_empty();
     let links = |examined: &Examined<'_, '_>| !examined.imports.is_empty() || used(examined);
     if images.len() == bundle.images.len() || !images.iter().any(links) {
@@ -257,7 +257,7 @@ pub fn providers(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec<(usize
 
 /// The hash of the code of each of the `wanted` kernels of an image, whatever else is in its module; of code that is not
 /// wholly known none.
-pub fn bodies(examined: &Examined<'_, '_>, wanted: &HashSet<&str>) -> Vec<(String, [u8; 32])> {
+pub(crate) fn bodies(examined: &Examined<'_, '_>, wanted: &HashSet<&str>) -> Vec<(String, [u8; 32])> {
     let depth = Depth { clones: true, evidence: false };
     let has = examined.kernels.iter().any(|kernel| wanted.contains(kernel.as_str()));
     let facts = if has { of_image(examined, depth).kernels } else { Vec::new() };

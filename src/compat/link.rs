@@ -26,25 +26,25 @@ use std::sync::Arc;
 
 /// An image, reduced to what matters for linking.
 #[derive(Debug, Clone)]
-pub struct LinkUnit {
+pub(crate) struct LinkUnit {
     /// The file, as the user gave it.
-    pub file: Arc<str>,
+    pub(crate) file: Arc<str>,
     /// The image's number in it.
-    pub image: usize,
+    pub(crate) image: usize,
     /// Key that images share which may be taken for one another.
     kind: LinkKey,
     /// Mangled names of its kernels.
-    pub kernels: Vec<String>,
+    pub(crate) kernels: Vec<String>,
     /// Symbols that it defines for others.
-    pub exports: Vec<String>,
+    pub(crate) exports: Vec<String>,
     /// Symbols that others must define, each with who needs it.
-    pub imports: Vec<Import>,
+    pub(crate) imports: Vec<Import>,
     /// Declarations of its module's imports and exports, by symbol, where it can be read.
     declared: HashMap<String, Declaration>,
     /// The hash of its contents.
     hash: [u8; 32],
     /// Hashes of the code of kernels alone, where they have been looked for.
-    pub bodies: Vec<(String, [u8; 32])>,
+    pub(crate) bodies: Vec<(String, [u8; 32])>,
     /// Whether it is a part of the device library, of which the runtime keeps one copy.
     devicelib: bool,
     /// Options that change its code, where they are known.
@@ -56,59 +56,59 @@ type LinkKey = (String, Option<String>, &'static str, bool);
 
 /// A symbol that an image needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Import {
+pub(crate) struct Import {
     /// Mangled name.
-    pub symbol: String,
+    pub(crate) symbol: String,
     /// Mangled names of the image's kernels that may call it.
-    pub kernels: Vec<String>,
+    pub(crate) kernels: Vec<String>,
     /// Mangled names of functions that the image exports and that may call it.
-    pub functions: Vec<String>,
+    pub(crate) functions: Vec<String>,
 }
 
 /// An image, by file and number.
-pub type Place = (Arc<str>, usize);
+pub(crate) type Place = (Arc<str>, usize);
 
 /// A finding about a symbol or kernel, and the images that it is about.
 #[derive(Debug, Clone)]
-pub struct LinkFinding {
+pub(crate) struct LinkFinding {
     /// The finding; where it is not certain it hangs on the device or the runtime's version.
-    pub finding: Finding,
+    pub(crate) finding: Finding,
     /// The mangled name of the symbol or kernel.
-    pub name: String,
+    pub(crate) name: String,
     /// Images that need the symbol.
-    pub wanted: Vec<(Place, Import)>,
+    pub(crate) wanted: Vec<(Place, Import)>,
     /// The images that define it.
-    pub defined: Vec<Place>,
+    pub(crate) defined: Vec<Place>,
 }
 
 /// Symbols that one file takes from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+pub(crate) struct Link {
     /// The file that imports.
-    pub from: Arc<str>,
+    pub(crate) from: Arc<str>,
     /// The file that defines.
-    pub to: Arc<str>,
+    pub(crate) to: Arc<str>,
     /// The mangled names, in order.
-    pub symbols: Vec<String>,
+    pub(crate) symbols: Vec<String>,
 }
 
 /// Links between the files of a set.
 #[derive(Debug, Clone, Default)]
-pub struct Linked {
+pub(crate) struct Linked {
     /// Symbols that are imported.
     pub imports: usize,
     /// Symbols that are exported.
     pub exports: usize,
     /// Imported symbols that the runtime and the device bring.
-    pub of_the_device: usize,
+    pub(crate) of_the_device: usize,
     /// Symbols that one file takes from another, where its own images have none.
-    pub links: Vec<Link>,
+    pub(crate) links: Vec<Link>,
     /// Findings by rule and name.
-    pub findings: Vec<LinkFinding>,
+    pub(crate) findings: Vec<LinkFinding>,
 }
 
 /// Reduces the images of a file to what matters for linking. `codes` is the code of those that import something.
-pub fn units(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]) -> Vec<LinkUnit> {
+pub(crate) fn units(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]) -> Vec<LinkUnit> {
     let one = |(at, image): (usize, &Examined<'_, '_>)| LinkUnit {
         file: file.clone(),
         image: image.image.index,
@@ -185,14 +185,14 @@ impl LinkUnit {
 }
 
 /// The kernels that are in several files.
-pub fn in_several_files(units: &[LinkUnit]) -> HashSet<&str> {
+pub(crate) fn in_several_files(units: &[LinkUnit]) -> HashSet<&str> {
     let mut first: HashMap<&str, &str> = HashMap::new();
     let all = units.iter().flat_map(|unit| unit.kernels.iter().map(|kernel| (kernel.as_str(), &*unit.file)));
     all.filter(|(kernel, file)| *first.entry(kernel).or_insert(file) != *file).map(|(kernel, _)| kernel).collect()
 }
 
 /// Links the images of a set of files.
-pub fn link(units: &[LinkUnit]) -> Linked {
+pub(crate) fn link(units: &[LinkUnit]) -> Linked {
     let mut exporters: BTreeMap<&str, Vec<&LinkUnit>> = BTreeMap::new();
     let mut importers: BTreeMap<&str, Vec<(&LinkUnit, &Import)>> = BTreeMap::new();
     for unit in units {
@@ -483,7 +483,7 @@ type Effects = BTreeSet<&'static str>;
 
 /// Options of an image that change its code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CodeOptions {
+pub(crate) struct CodeOptions {
     /// Effects on all devices; of native code none.
     all: Effects,
     /// Effects on one device, beside these: a device of native code, or of options that name it.
@@ -499,7 +499,7 @@ fn effect(word: &str) -> Option<&'static str> {
 
 impl CodeOptions {
     /// Finds the options of an image; none where it is neither SPIR-V nor native code for Intel GPUs.
-    pub fn find(examined: &Examined<'_, '_>) -> Option<CodeOptions> {
+    pub(crate) fn find(examined: &Examined<'_, '_>) -> Option<CodeOptions> {
         if examined.format == Format::SpirV {
             return Some(CodeOptions::of_spirv(examined.image));
         }
@@ -558,7 +558,7 @@ impl CodeOptions {
     }
 
     /// Finds the first device on which the native code is compiled otherwise than this SPIR-V would be, as a finding.
-    pub fn differ(&self, native: &CodeOptions) -> Option<Finding> {
+    pub(crate) fn differ(&self, native: &CodeOptions) -> Option<Finding> {
         if self.native || !native.native {
             return None;
         }

@@ -11,14 +11,14 @@ use crate::bundle::spec_constants::ITT;
 use std::fmt;
 
 /// Sub-group sizes of Intel's OpenCL CPU driver (`CL_DEVICE_SUB_GROUP_SIZES_INTEL` of 2026.2).
-pub const CPU_SUB_GROUP_SIZES: [u32; 5] = [4, 8, 16, 32, 64];
+pub(crate) const CPU_SUB_GROUP_SIZES: [u32; 5] = [4, 8, 16, 32, 64];
 
 /// `CL_DEVICE_MAX_WORK_GROUP_SIZE` of Intel's OpenCL CPU driver 2026.2.
-pub const CPU_MAX_WORK_GROUP_SIZE: u64 = 8192;
+pub(crate) const CPU_MAX_WORK_GROUP_SIZE: u64 = 8192;
 
 /// A reason why an image is not compiled for the CPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stay {
+pub(crate) enum Stay {
     /// Native already, or of a format that no OpenCL driver translates.
     NotSpirV(Format),
     /// No kernels: the runtime takes it only to link it with others, as SPIR-V.
@@ -95,7 +95,7 @@ impl fmt::Display for Stay {
 
 impl Stay {
     /// A word for grouping images that stay for the same kind of reason.
-    pub fn label(&self) -> &'static str {
+    pub(crate) fn label(&self) -> &'static str {
         match self {
             Stay::NotSpirV(_) => "not SPIR-V",
             Stay::NoKernel => "no kernel",
@@ -115,7 +115,7 @@ impl Stay {
 
 impl Stay {
     /// Tells the user how the image can be compiled; none where nothing helps.
-    pub fn remedy(&self) -> Option<&'static str> {
+    pub(crate) fn remedy(&self) -> Option<&'static str> {
         match self {
             Stay::SpecConstants(_) => Some(
                 "--spec NAME=VALUE compiles it with values of your choice, --spec-defaults with those of the source; \
@@ -138,14 +138,9 @@ fn no_cpu_has(aspect: &str) -> bool {
         || aspect.starts_with("ext_oneapi_cuda_")
 }
 
-/// The first reason why an image must stay as it is on CPU devices; none where it can be compiled.
-pub fn stays(examined: &Examined<'_, '_>) -> Option<Stay> {
-    not_alone(examined).or_else(|| cannot_compile(examined))
-}
-
 /// Tells why an image cannot become an executable by itself, on any kind of device: it is none that is compiled, has no
 /// kernel, or imports something.
-pub fn not_alone(examined: &Examined<'_, '_>) -> Option<Stay> {
+pub(crate) fn not_alone(examined: &Examined<'_, '_>) -> Option<Stay> {
     if examined.module.is_none() {
         return Some(Stay::NotSpirV(examined.format));
     }
@@ -158,14 +153,8 @@ pub fn not_alone(examined: &Examined<'_, '_>) -> Option<Stay> {
     None
 }
 
-/// The first reason why the driver cannot make an object of an image: those of [`stays`] but that it holds no kernel, or
-/// imports something.
-pub fn cannot_compile(examined: &Examined<'_, '_>) -> Option<Stay> {
-    open_constants(examined).or_else(|| anywhere(examined)).or_else(|| on_cpu(examined))
-}
-
 /// Whether specialization constants are in the way: native code has one value of each.
-pub fn open_constants(examined: &Examined<'_, '_>) -> Option<Stay> {
+pub(crate) fn open_constants(examined: &Examined<'_, '_>) -> Option<Stay> {
     let image = examined.image;
     let module = examined.module.as_ref()?;
     let flag = |name| image.properties.number(set::MISC, name) == Some(1);
@@ -176,7 +165,7 @@ pub fn open_constants(examined: &Examined<'_, '_>) -> Option<Stay> {
 }
 
 /// Tells what native code cannot do for SPIR-V on any kind of device, but for [`open_constants`].
-pub fn anywhere(examined: &Examined<'_, '_>) -> Option<Stay> {
+pub(crate) fn anywhere(examined: &Examined<'_, '_>) -> Option<Stay> {
     let image = examined.image;
     if examined.module.is_none() {
         return Some(Stay::NotSpirV(examined.format));
@@ -205,10 +194,10 @@ const NOT_ON_NVIDIA: [(u32, &str); 14] = [
     (6528, "uses bindless images"),
 ];
 /// Size of every sub-group of NVIDIA GPUs.
-pub const NVIDIA_SUB_GROUP_SIZE: u32 = 32;
+pub(crate) const NVIDIA_SUB_GROUP_SIZE: u32 = 32;
 
 /// Tells what cannot be made for NVIDIA GPUs.
-pub fn on_nvidia(examined: &Examined<'_, '_>) -> Option<Stay> {
+pub(crate) fn on_nvidia(examined: &Examined<'_, '_>) -> Option<Stay> {
     if examined.is_esimd() {
         return Some(Stay::Esimd);
     }
@@ -221,7 +210,7 @@ pub fn on_nvidia(examined: &Examined<'_, '_>) -> Option<Stay> {
 }
 
 /// Tells what the image needs and no CPU has, or does.
-pub fn on_cpu(examined: &Examined<'_, '_>) -> Option<Stay> {
+pub(crate) fn on_cpu(examined: &Examined<'_, '_>) -> Option<Stay> {
     if examined.is_esimd() {
         return Some(Stay::Esimd);
     }

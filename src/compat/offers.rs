@@ -14,13 +14,13 @@ use std::sync::Arc;
 
 /// An image that others may be linked to.
 #[derive(Debug)]
-pub struct Offer<'k> {
+pub(crate) struct Offer<'k> {
     /// The file, as the user gave it.
-    pub file: Arc<str>,
+    pub(crate) file: Arc<str>,
     /// The image; its number is that in the file.
-    pub image: Image<'k>,
+    pub(crate) image: Image<'k>,
     /// Numbering of its aspects.
-    pub epoch: Epoch,
+    pub(crate) epoch: Epoch,
     format: Format,
     exports: Vec<String>,
     imports: Vec<String>,
@@ -29,27 +29,27 @@ pub struct Offer<'k> {
 
 /// An image of a file that stands for one of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Provider {
+pub(crate) struct Provider {
     /// The file that imports.
-    pub file: Arc<str>,
+    pub(crate) file: Arc<str>,
     /// The number that the image is called by among those of that file.
-    pub image: usize,
+    pub(crate) image: usize,
     /// The file that defines.
-    pub provided_by: Arc<str>,
+    pub(crate) provided_by: Arc<str>,
     /// The image's number there.
-    pub its_image: usize,
+    pub(crate) its_image: usize,
     /// Mangled names of the symbols that are taken from it, in order.
-    pub symbols: Vec<String>,
+    pub(crate) symbols: Vec<String>,
 }
 
 /// The images of a set of files that others may be linked to.
 #[derive(Debug, Default)]
-pub struct Offers<'k> {
+pub(crate) struct Offers<'k> {
     all: Vec<Offer<'k>>,
 }
 
 /// Whether some images import what none of them defines, or use a set of virtual functions that none of them does.
-pub fn are_open(images: &[Examined<'_, '_>]) -> bool {
+pub(crate) fn are_open(images: &[Examined<'_, '_>]) -> bool {
     let exports: HashSet<(&str, Format)> =
         images.iter().flat_map(|image| image.exports.iter().map(|symbol| (symbol.as_str(), image.format))).collect();
     let imports = |image: &Examined<'_, '_>| {
@@ -65,12 +65,12 @@ pub fn are_open(images: &[Examined<'_, '_>]) -> bool {
 
 impl<'k> Offers<'k> {
     /// Whether an image offers anything.
-    pub fn wants(examined: &Examined<'_, '_>) -> bool {
+    pub(crate) fn wants(examined: &Examined<'_, '_>) -> bool {
         !examined.exports.is_empty() || !Sets::read(examined.image).defined.is_empty()
     }
 
     /// Adds an image that has been copied, as it was examined.
-    pub fn add(&mut self, file: Arc<str>, image: Image<'k>, examined: &Examined<'_, '_>, epoch: Epoch) {
+    pub(crate) fn add(&mut self, file: Arc<str>, image: Image<'k>, examined: &Examined<'_, '_>, epoch: Epoch) {
         self.all.push(Offer {
             file,
             sets: Sets::read(&image),
@@ -142,7 +142,7 @@ impl<'k> Offers<'k> {
     }
 
     /// Copies of the images that those of a file need, with numbers that go on from `next`, and what they stand for.
-    pub fn lend(&self, file: &Arc<str>, images: &[Examined<'_, '_>], next: usize) -> Lent<'k> {
+    pub(crate) fn lend(&self, file: &Arc<str>, images: &[Examined<'_, '_>], next: usize) -> Lent<'k> {
         let mut lent = Lent::default();
         for (number, (offer, symbols)) in (next..).zip(self.needed(file, images)) {
             lent.images.push((Image { index: number, ..offer.image.clone() }, offer.epoch));
@@ -160,20 +160,20 @@ impl<'k> Offers<'k> {
 
 /// Images of other files, as if they were of this one.
 #[derive(Debug, Default)]
-pub struct Lent<'k> {
+pub(crate) struct Lent<'k> {
     images: Vec<(Image<'k>, Epoch)>,
     /// The image that each stands for.
-    pub providers: Vec<Provider>,
+    pub(crate) providers: Vec<Provider>,
 }
 
 impl<'k> Lent<'k> {
     /// The images.
-    pub fn images(&self) -> impl Iterator<Item = &Image<'k>> {
+    pub(crate) fn images(&self) -> impl Iterator<Item = &Image<'k>> {
         self.images.iter().map(|(image, _)| image)
     }
 
     /// The images, examined. Their kernels are their own file's, and not asked about here.
-    pub fn examined(&self) -> impl Iterator<Item = Examined<'_, 'k>> {
+    pub(crate) fn examined(&self) -> impl Iterator<Item = Examined<'_, 'k>> {
         self.images.iter().map(|(image, epoch)| Examined { kernels: Vec::new(), ..examine_image(image, *epoch) })
     }
 }

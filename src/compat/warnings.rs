@@ -29,26 +29,26 @@ pub struct Subject<'s> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// The rule.
-    pub rule: RuleId,
+    pub(crate) rule: RuleId,
     /// Whether it is sure; else not enough is known of the target or of the instruction.
     pub certain: bool,
     /// The module's position in the graph.
-    pub module: usize,
+    pub(crate) module: usize,
     /// The kernel's mangled name.
-    pub kernel: String,
+    pub(crate) kernel: String,
     /// The aspect or the size that is the matter.
     pub subject: String,
     /// The target that lacks it; none where no target is asked about.
-    pub target: Option<String>,
+    pub(crate) target: Option<String>,
     /// The function of another image that it is about, where no use shows it.
-    pub callee: Option<String>,
+    pub(crate) callee: Option<String>,
     /// The use and the calls that lead to it; none for sizes.
-    pub evidence: Option<Evidence>,
+    pub(crate) evidence: Option<Evidence>,
 }
 
 impl Warning {
     /// The sentence, of a function as it is to be called (demangled or not).
-    pub fn message(&self, function: &str) -> String {
+    pub(crate) fn message(&self, function: &str) -> String {
         let Warning { subject, .. } = self;
         let target = self.target.as_deref().unwrap_or_default();
         let (uses, lacks) = if self.certain { ("uses", "does not have") } else { ("may use", "may not have") };
@@ -79,7 +79,7 @@ impl Warning {
     }
 
     /// The warning as a finding; `function` is the function's name as it is to be shown.
-    pub fn finding(&self, function: &str) -> Finding {
+    pub(crate) fn finding(&self, function: &str) -> Finding {
         let Warning { subject, target, .. } = self;
         let target = target.as_deref().unwrap_or_default();
         let remedy = match self.rule {
@@ -99,7 +99,7 @@ impl Warning {
     }
 
     /// The function that the sentence is about: the kernel, or the external function.
-    pub fn function(&self) -> &str {
+    pub(crate) fn function(&self) -> &str {
         let external = || {
             let chain = &self.evidence.as_ref()?.chain;
             chain.iter().find(|step| step.module != self.module).map(|step| step.function.as_str())
@@ -132,7 +132,7 @@ impl Warning {
 }
 
 /// A function as one that is called: with parentheses, where its name has none.
-pub fn called(name: &str) -> String {
+pub(crate) fn called(name: &str) -> String {
     if name.ends_with(')') { name.to_owned() } else { format!("{name}()") }
 }
 
@@ -145,7 +145,7 @@ pub fn declared(graph: &Graph<'_>, subject: &Subject<'_>, declared: &[String]) -
 /// Returns a kernel's requirements: those recorded for its image, and the sizes that its own code names where none is
 /// recorded, as in a bare module. No sub-group size binds explicit SIMD, whose kernels have one of 1 that the runtime
 /// ignores.
-pub fn requirements(recorded: &Requirements, kernel: &Kernel, esimd: bool) -> Requirements {
+pub(crate) fn requirements(recorded: &Requirements, kernel: &Kernel, esimd: bool) -> Requirements {
     let own = &kernel.attributes;
     let size = own.sub_group_size.and_then(SubGroup::size);
     let mut all = recorded.clone();
@@ -203,7 +203,7 @@ pub fn fixed_target(graph: &Graph<'_>, subject: &Subject<'_>, target: &Target) -
 
 /// Every aspect and sub-group size that comes from a function of another image and is not the kernel's own. Of images
 /// without kernels, what is `recorded` holds for their functions, though no code shows it.
-pub fn external<'r>(
+pub(crate) fn external<'r>(
     graph: &Graph<'_>,
     subject: &Subject<'_>,
     recorded_of: &dyn Fn(usize) -> Option<&'r Requirements>,

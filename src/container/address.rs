@@ -81,13 +81,13 @@ impl<'a> AddressMap<'a> {
     }
 
     /// Returns all bytes from an address to the end of its segment.
-    pub fn tail(&self, address: u64) -> Option<&[u8]> {
+    pub(crate) fn tail(&self, address: u64) -> Option<&[u8]> {
         let (segment, at) = self.locate(address)?;
         segment.data.get(at..)
     }
 
     /// Returns `len` bytes at an address, all within one segment.
-    pub fn slice(&self, address: u64, len: u64) -> Option<&[u8]> {
+    pub(crate) fn slice(&self, address: u64, len: u64) -> Option<&[u8]> {
         let len = usize::try_from(len).ok()?;
         if len == 0 {
             return Some(&[]);
@@ -101,12 +101,12 @@ impl<'a> AddressMap<'a> {
     }
 
     /// Returns the NUL-terminated string at an address, without the NUL.
-    pub fn c_string(&self, address: u64) -> Option<&[u8]> {
+    pub(crate) fn c_string(&self, address: u64) -> Option<&[u8]> {
         self.c_string_within(address, limits::MAX_STRING)
     }
 
     /// Returns the string like [`AddressMap::c_string`], if it has at most `max` bytes with its NUL.
-    pub fn c_string_within(&self, address: u64, max: usize) -> Option<&[u8]> {
+    pub(crate) fn c_string_within(&self, address: u64, max: usize) -> Option<&[u8]> {
         let tail = self.tail(address)?;
         let window = tail.get(..tail.len().min(max))?;
         window.get(..memchr::memchr(0, window)?)
@@ -120,12 +120,12 @@ impl<'a> AddressMap<'a> {
 }
 
 /// Returns the position of the first occurrence of `wanted` in the data.
-pub fn find(data: &[u8], wanted: &[u8]) -> Option<usize> {
+pub(crate) fn find(data: &[u8], wanted: &[u8]) -> Option<usize> {
     memchr::memmem::find(data, wanted)
 }
 
 /// Returns the positions of all occurrences of `wanted` in the data that do not overlap an earlier one.
-pub fn find_all(data: &[u8], wanted: &[u8]) -> Vec<usize> {
+pub(crate) fn find_all(data: &[u8], wanted: &[u8]) -> Vec<usize> {
     memchr::memmem::find_iter(data, wanted).collect()
 }
 

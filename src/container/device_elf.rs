@@ -9,83 +9,83 @@ use crate::error::{Error, Result};
 use crate::limits;
 
 /// `e_machine` of Intel GPUs.
-pub const EM_INTELGT: u16 = 205;
+pub(crate) const EM_INTELGT: u16 = 205;
 /// `e_machine` of NVIDIA GPUs.
-pub const EM_CUDA: u16 = 190;
+pub(crate) const EM_CUDA: u16 = 190;
 /// `e_machine` of AMD GPUs.
-pub const EM_AMDGPU: u16 = 224;
+pub(crate) const EM_AMDGPU: u16 = 224;
 /// `e_machine` of x86-64.
-pub const EM_X86_64: u16 = 62;
+pub(crate) const EM_X86_64: u16 = 62;
 /// `sh_type` of SPIR-V in a container of Intel's GPU drivers, which is yet to be compiled.
-pub const SHT_OPENCL_SPIRV: u32 = 0xff00_0009;
+pub(crate) const SHT_OPENCL_SPIRV: u32 = 0xff00_0009;
 /// `sh_type` of sections without bytes in the file.
 const SHT_NOBITS: u32 = 8;
 
 /// Section.
 #[derive(Debug, Clone, Copy)]
-pub struct Section<'a> {
+pub(crate) struct Section<'a> {
     /// Name; empty where it is not UTF-8.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// `sh_type`.
-    pub kind: u32,
+    pub(crate) kind: u32,
     /// `sh_flags`.
-    pub flags: u64,
+    pub(crate) flags: u64,
     /// File offset of its bytes.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Size in memory, in bytes.
-    pub size: u64,
+    pub(crate) size: u64,
     /// Bytes in the file; empty where it has none there.
-    pub data: &'a [u8],
+    pub(crate) data: &'a [u8],
     /// `sh_link`: for a symbol table the section of its names.
-    pub link: u32,
+    pub(crate) link: u32,
 }
 
 /// Symbol.
 #[derive(Debug, Clone, Copy)]
-pub struct Symbol<'a> {
+pub(crate) struct Symbol<'a> {
     /// Name; empty where it is not UTF-8.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// `st_info`: binding in the upper half, type in the lower.
-    pub info: u8,
+    pub(crate) info: u8,
     /// `st_other`.
-    pub other: u8,
+    pub(crate) other: u8,
     /// `st_shndx`: 0 where it is defined in another file.
-    pub section: u16,
+    pub(crate) section: u16,
 }
 
 impl Symbol<'_> {
     /// Whether the symbol is a global function that is defined in this file.
-    pub fn is_global_function(&self) -> bool {
+    pub(crate) fn is_global_function(&self) -> bool {
         self.info == 0x12 && self.section != 0
     }
 }
 
 /// Note.
 #[derive(Debug, Clone, Copy)]
-pub struct Note<'a> {
+pub(crate) struct Note<'a> {
     /// Name of the owner, without the NUL.
-    pub owner: &'a [u8],
+    pub(crate) owner: &'a [u8],
     /// `n_type`.
-    pub kind: u32,
+    pub(crate) kind: u32,
     /// Description.
-    pub data: &'a [u8],
+    pub(crate) data: &'a [u8],
     /// File offset of the description.
-    pub offset: u64,
+    pub(crate) offset: u64,
 }
 
 /// ELF file of a device.
 #[derive(Debug)]
-pub struct DeviceElf<'a> {
+pub(crate) struct DeviceElf<'a> {
     /// `e_ident[EI_ABIVERSION]`.
-    pub abi_version: u8,
+    pub(crate) abi_version: u8,
     /// `e_type`.
-    pub kind: u16,
+    pub(crate) kind: u16,
     /// `e_machine`.
-    pub machine: u16,
+    pub(crate) machine: u16,
     /// `e_flags`.
-    pub flags: u32,
+    pub(crate) flags: u32,
     /// Sections, including the empty first one, since symbols refer to them by number.
-    pub sections: Vec<Section<'a>>,
+    pub(crate) sections: Vec<Section<'a>>,
 }
 
 impl<'a> DeviceElf<'a> {
@@ -93,7 +93,7 @@ impl<'a> DeviceElf<'a> {
     ///
     /// # Errors
     /// `Input` for other than 64-bit little-endian files, and where the section table or a section passes the end.
-    pub fn parse(data: &'a [u8]) -> Result<DeviceElf<'a>> {
+    pub(crate) fn parse(data: &'a [u8]) -> Result<DeviceElf<'a>> {
         if data.get(..6) != Some(b"\x7fELF\x02\x01") {
             return Err(Error::at(4, "not a 64-bit little-endian ELF file"));
         }
@@ -140,7 +140,7 @@ impl<'a> DeviceElf<'a> {
     }
 
     /// Returns the first section of a name.
-    pub fn section(&self, name: &str) -> Option<&Section<'a>> {
+    pub(crate) fn section(&self, name: &str) -> Option<&Section<'a>> {
         self.sections.iter().find(|section| section.name == name)
     }
 
@@ -148,7 +148,7 @@ impl<'a> DeviceElf<'a> {
     ///
     /// # Errors
     /// `Input` where their names have many times the size of the file.
-    pub fn symbols(&self) -> Result<Vec<Symbol<'a>>> {
+    pub(crate) fn symbols(&self) -> Result<Vec<Symbol<'a>>> {
         let Some(table) = self.sections.iter().find(|section| section.kind == 2) else { return Ok(Vec::new()) };
         let names = usize::try_from(table.link).ok().and_then(|link| self.sections.get(link));
         let names = names.map_or(&[][..], |names| names.data);
@@ -171,7 +171,7 @@ impl<'a> DeviceElf<'a> {
     }
 
     /// Returns the notes of a section, up to the first invalid one.
-    pub fn notes(section: &Section<'a>) -> Vec<Note<'a>> {
+    pub(crate) fn notes(section: &Section<'a>) -> Vec<Note<'a>> {
         let mut notes = Vec::new();
         let mut at = 0usize;
         while let Some((note, next)) = note(section, at) {
@@ -204,7 +204,7 @@ fn section_bytes<'a>(data: &'a [u8], header: &[u8]) -> Option<&'a [u8]> {
 }
 
 /// Returns the NUL-terminated UTF-8 string at an offset.
-pub fn c_string(data: &[u8], at: u64, max: usize) -> Option<&str> {
+pub(crate) fn c_string(data: &[u8], at: u64, max: usize) -> Option<&str> {
     let tail = data.get(usize::try_from(at).ok()?..)?;
     let window = tail.get(..tail.len().min(max))?;
     std::str::from_utf8(window.get(..window.iter().position(|&byte| byte == 0)?)?).ok()

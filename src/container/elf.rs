@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 /// Host machine whose relocations are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Machine {
+pub(crate) enum Machine {
     /// `EM_X86_64`.
     X86_64,
     /// `EM_AARCH64`.
@@ -24,7 +24,7 @@ pub enum Machine {
 
 impl Machine {
     /// Returns the relocation type "load bias plus addend".
-    pub fn relative(self) -> u32 {
+    pub(crate) fn relative(self) -> u32 {
         match self {
             Machine::X86_64 => elf::R_X86_64_RELATIVE.0,
             Machine::Aarch64 => elf::R_AARCH64_RELATIVE.0,
@@ -42,13 +42,13 @@ impl Machine {
 
 /// Entry of the dynamic section.
 #[derive(Debug, Clone, Copy)]
-pub struct Dynamic {
+pub(crate) struct Dynamic {
     /// `d_tag`.
-    pub tag: DynamicTag,
+    pub(crate) tag: DynamicTag,
     /// `d_val` or `d_ptr`.
-    pub value: u64,
+    pub(crate) value: u64,
     /// File offset of the entry.
-    pub offset: u64,
+    pub(crate) offset: u64,
 }
 
 /// Linked ELF file.
@@ -56,15 +56,15 @@ pub struct Dynamic {
 pub struct Elf<'a> {
     bytes: &'a [u8],
     /// File header.
-    pub header: &'a FileHeader64<LE>,
+    pub(crate) header: &'a FileHeader64<LE>,
     /// Program headers.
-    pub program_headers: &'a [ProgramHeader64<LE>],
+    pub(crate) program_headers: &'a [ProgramHeader64<LE>],
     /// Dynamic section up to `DT_NULL`; empty for static files.
-    pub dynamic: Vec<Dynamic>,
+    pub(crate) dynamic: Vec<Dynamic>,
     /// Machine, if its relocations are known.
-    pub machine: Option<Machine>,
+    pub(crate) machine: Option<Machine>,
     /// Error of reading the section headers, if there was one.
-    pub section_problem: Option<Error>,
+    pub(crate) section_problem: Option<Error>,
 }
 
 impl<'a> Elf<'a> {
@@ -72,7 +72,7 @@ impl<'a> Elf<'a> {
     ///
     /// # Errors
     /// `Input` for 32-bit or big-endian files, for files that are not linked, and where the headers are malformed.
-    pub fn parse(bytes: &'a [u8]) -> Result<(Elf<'a>, Vec<Section<'a>>)> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<(Elf<'a>, Vec<Section<'a>>)> {
         if bytes.get(4) != Some(&elf::ELFCLASS64.0) || bytes.get(5) != Some(&elf::ELFDATA2LSB.0) {
             return Err(Error::at(4, "not a 64-bit little-endian ELF file, or cut short"));
         }
@@ -104,17 +104,17 @@ impl<'a> Elf<'a> {
     }
 
     /// Returns the value of the first dynamic entry with a tag.
-    pub fn dynamic_value(&self, tag: DynamicTag) -> Option<u64> {
+    pub(crate) fn dynamic_value(&self, tag: DynamicTag) -> Option<u64> {
         self.dynamic.iter().find(|entry| entry.tag == tag).map(|entry| entry.value)
     }
 
     /// Whether the loader chooses the addresses, so that pointers need relocations.
-    pub fn is_position_independent(&self) -> bool {
+    pub(crate) fn is_position_independent(&self) -> bool {
         self.header.e_type(LE) == elf::ET_DYN
     }
 
     /// Returns the names of the libraries that the file is linked to.
-    pub fn needed<'m>(&self, addresses: &'m AddressMap<'a>) -> Vec<&'m str> {
+    pub(crate) fn needed<'m>(&self, addresses: &'m AddressMap<'a>) -> Vec<&'m str> {
         let Some(strings) = self.dynamic_value(elf::DT_STRTAB) else { return Vec::new() };
         self.dynamic
             .iter()
@@ -125,7 +125,7 @@ impl<'a> Elf<'a> {
     }
 
     /// Whether the dynamic symbol table names an undefined symbol.
-    pub fn imports(&self, addresses: &AddressMap<'a>, wanted: &str) -> bool {
+    pub(crate) fn imports(&self, addresses: &AddressMap<'a>, wanted: &str) -> bool {
         let (Some(table), Some(strings)) = (self.dynamic_value(elf::DT_SYMTAB), self.dynamic_value(elf::DT_STRTAB))
         else {
             return false;
@@ -160,7 +160,7 @@ impl<'a> Elf<'a> {
     ///
     /// # Errors
     /// `Input` where segments pass the end of the file or together hold more than the file.
-    pub fn address_map(&self) -> Result<AddressMap<'a>> {
+    pub(crate) fn address_map(&self) -> Result<AddressMap<'a>> {
         let mut segments = Vec::new();
         let mut total = 0u64;
         for (index, header) in self.program_headers.iter().enumerate() {
@@ -228,7 +228,7 @@ impl<'a> Elf<'a> {
     }
 
     /// Whether `DT_RELR` relocates the pointer at an address.
-    pub fn relr_covers(&self, map: &AddressMap<'a>, place: u64) -> bool {
+    pub(crate) fn relr_covers(&self, map: &AddressMap<'a>, place: u64) -> bool {
         let table = self.table::<Relr64<LE>>(map, elf::DT_RELR, elf::DT_RELRSZ);
         RelrIterator::<FileHeader64<LE>>::new(LE, table).any(|address| address == place)
     }

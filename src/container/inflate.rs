@@ -5,7 +5,7 @@ use crate::limits;
 use std::io::Read;
 
 /// Magic of a zstd frame.
-pub const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// Inflates one zstd frame.
 ///
@@ -14,7 +14,7 @@ pub const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 ///
 /// # Errors
 /// `Input` where the bytes are no whole zstd frame or would inflate beyond the limit.
-pub fn zstd(stored: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn zstd(stored: &[u8]) -> Result<Vec<u8>> {
     let ceiling = ceiling(stored.len());
     let declared = zstd::zstd_safe::get_frame_content_size(stored)
         .map_err(|_| Error::input("the compressed image is not a zstd frame"))?;
@@ -42,7 +42,7 @@ pub fn zstd(stored: &[u8]) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond `room`.
-pub fn sized(stored: &[u8], size: u64, room: u64) -> Result<Vec<u8>> {
+pub(crate) fn sized(stored: &[u8], size: u64, room: u64) -> Result<Vec<u8>> {
     let ceiling = ceiling(stored.len()).min(room);
     if size > ceiling {
         return Err(Error::input(format!(
@@ -70,7 +70,7 @@ pub fn sized(stored: &[u8], size: u64, room: u64) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond `room`.
-pub fn lz4_block(stored: &[u8], size: u64, room: u64) -> Result<Vec<u8>> {
+pub(crate) fn lz4_block(stored: &[u8], size: u64, room: u64) -> Result<Vec<u8>> {
     let ceiling = ceiling(stored.len()).min(room);
     let wanted = usize::try_from(size).ok().filter(|_| size <= ceiling).ok_or_else(|| {
         Error::input(format!("{} compressed bytes declare {size} bytes inflated; the limit is {ceiling}", stored.len()))
@@ -87,12 +87,12 @@ pub fn lz4_block(stored: &[u8], size: u64, room: u64) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// `Io` where the compressor fails.
-pub fn zstd_frame(bytes: &[u8], level: i32) -> Result<Vec<u8>> {
+pub(crate) fn zstd_frame(bytes: &[u8], level: i32) -> Result<Vec<u8>> {
     zstd::bulk::compress(bytes, level).map_err(|error| Error::io("cannot compress", &error))
 }
 
 /// Returns the first bytes of a zstd frame's contents, enough to detect the payload's format.
-pub fn zstd_head(stored: &[u8], len: usize) -> Option<Vec<u8>> {
+pub(crate) fn zstd_head(stored: &[u8], len: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let decoder = zstd::stream::read::Decoder::with_buffer(stored).ok()?;
     decoder.take(len as u64).read_to_end(&mut out).ok()?;

@@ -52,7 +52,7 @@ pub enum Kind {
 
 impl Kind {
     /// Returns the name for JSON.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::Elf => "elf",
             Kind::ElfObject => "elf-object",
@@ -74,7 +74,7 @@ impl Kind {
     }
 
     /// Returns the common name of such a file, for messages.
-    pub fn description(self) -> &'static str {
+    pub(crate) fn description(self) -> &'static str {
         match self {
             Kind::Elf => "a linked ELF file",
             Kind::ElfObject => "an ELF object file",
@@ -107,7 +107,7 @@ impl Kind {
     ///
     /// # Errors
     /// `Input` where it is none of these.
-    pub fn identify_head(bytes: &[u8], len: u64) -> Result<Kind> {
+    pub(crate) fn identify_head(bytes: &[u8], len: u64) -> Result<Kind> {
         let head = |magic: &[u8]| bytes.starts_with(magic);
         let kind = if head(b"\x7fELF") {
             match bytes::u16_at(bytes, 16) {
@@ -158,7 +158,7 @@ impl Kind {
 const GPUS: [u16; 3] = [device_elf::EM_INTELGT, device_elf::EM_CUDA, device_elf::EM_AMDGPU];
 
 /// Whether bytes are PTX, which begins with comments, then `.version`, then `.target`.
-pub fn is_ptx(bytes: &[u8]) -> bool {
+pub(crate) fn is_ptx(bytes: &[u8]) -> bool {
     let mut rest = bytes.get(..bytes.len().min(4096)).unwrap_or_default();
     loop {
         rest = rest.trim_ascii_start();

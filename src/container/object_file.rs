@@ -22,13 +22,13 @@ const FIRST: u64 = 0x1_0000;
 
 /// Object file, made addressable.
 #[derive(Debug, Default)]
-pub struct ObjectFile<'a> {
+pub(crate) struct ObjectFile<'a> {
     /// Memory image of the sections, relocated.
-    pub addresses: AddressMap<'a>,
+    pub(crate) addresses: AddressMap<'a>,
     /// All named sections, at their assigned addresses.
-    pub sections: Vec<Section<'a>>,
+    pub(crate) sections: Vec<Section<'a>>,
     /// Whether the wanted symbol is among the undefined symbols.
-    pub refers_to_wanted: bool,
+    pub(crate) refers_to_wanted: bool,
 }
 
 /// Limits on the cost of overlapping tables in a hostile file.
@@ -43,7 +43,7 @@ struct Budget {
 /// # Errors
 /// `Input` for 32-bit and big-endian objects, sections beyond the end of the file, and tables that overlap so that they
 /// are larger than the file together.
-pub fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> {
+pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> {
     // Members of import libraries have the first bytes of large COFF objects, but no sections.
     if bytes.starts_with(&[0, 0, 0xff, 0xff]) && bytes::u16_at(bytes, 4).is_some_and(|version| version < 2) {
         return Ok(ObjectFile::default());

@@ -34,10 +34,10 @@ fn not_ours(at: u64, what: &str) -> Error {
 
 /// Linked PE file.
 #[derive(Debug)]
-pub struct Pe<'a> {
+pub(crate) struct Pe<'a> {
     bytes: &'a [u8],
     /// Preferred base: the address at which the file's pointers are valid.
-    pub image_base: u64,
+    pub(crate) image_base: u64,
     /// Section headers with their file offsets.
     sections: Vec<(u64, SectionTable)>,
     imports: Option<DataDirectory>,
@@ -45,11 +45,11 @@ pub struct Pe<'a> {
 
 /// Imports of a PE file.
 #[derive(Debug, Default)]
-pub struct Imports<'m> {
+pub(crate) struct Imports<'m> {
     /// Libraries, in order.
-    pub libraries: Vec<&'m str>,
+    pub(crate) libraries: Vec<&'m str>,
     /// Whether the wanted function is among the imported names.
-    pub names_wanted: bool,
+    pub(crate) names_wanted: bool,
 }
 
 impl<'a> Pe<'a> {
@@ -58,7 +58,7 @@ impl<'a> Pe<'a> {
     /// # Errors
     /// `NoDeviceCode` for 32-bit files and for machines other than x86-64 and arm64, which have no SYCL programs;
     /// `Input` for DOS programs and malformed headers.
-    pub fn parse(bytes: &'a [u8]) -> Result<(Pe<'a>, Vec<Section<'a>>)> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<(Pe<'a>, Vec<Section<'a>>)> {
         let dos =
             DosHeader::parse(bytes).map_err(|error| Error::at(0, format!("not a PE file, or cut short: {error}")))?;
         let at = u64::from(dos.pe_pointer);
@@ -126,7 +126,7 @@ impl<'a> Pe<'a> {
     ///
     /// # Errors
     /// `Input` where the sections together hold more than the file.
-    pub fn address_map(&self) -> Result<AddressMap<'a>> {
+    pub(crate) fn address_map(&self) -> Result<AddressMap<'a>> {
         let mut segments = Vec::new();
         let mut total = 0u64;
         for (here, header) in &self.sections {
@@ -152,7 +152,7 @@ impl<'a> Pe<'a> {
 
     /// Returns the libraries that the file is linked to, and whether it imports a function of a name. Damaged tables
     /// end the walk.
-    pub fn imports<'m>(&self, addresses: &'m AddressMap<'a>, wanted: &str) -> Imports<'m> {
+    pub(crate) fn imports<'m>(&self, addresses: &'m AddressMap<'a>, wanted: &str) -> Imports<'m> {
         let mut found = Imports::default();
         let Some(directory) = self.imports else { return found };
         let at = |rva: u32| self.image_base.checked_add(rva.into());

@@ -38,7 +38,7 @@ pub enum CpuArch {
 use CpuArch::{Avx, Avx2, Avx512, CascadeLake, GraniteRapids, IceLakeClient, IceLakeServer, SapphireRapids, Sse42};
 
 /// Instruction set that is compiled for where the user names none.
-pub const DEFAULT: CpuArch = Avx2;
+pub(crate) const DEFAULT: CpuArch = Avx2;
 
 /// All sets, oldest first.
 const ALL: [CpuArch; 9] =
@@ -105,7 +105,7 @@ impl CpuArch {
 
     /// The newest set that this machine surely has; the driver's own choice may be a newer one.
     #[cfg(target_arch = "x86_64")]
-    pub fn native() -> Option<CpuArch> {
+    pub(crate) fn native() -> Option<CpuArch> {
         macro_rules! has {
             ($($feature:tt)*) => { [$(std::arch::is_x86_feature_detected!($feature)),*].into_iter().all(|has| has) };
         }
@@ -124,7 +124,7 @@ impl CpuArch {
 
     /// None: the driver is for x86-64 alone.
     #[cfg(not(target_arch = "x86_64"))]
-    pub fn native() -> Option<CpuArch> {
+    pub(crate) fn native() -> Option<CpuArch> {
         None
     }
 
@@ -134,7 +134,7 @@ impl CpuArch {
     }
 
     /// The name in reports: opencl-aot's.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Sse42 => "sse4.2",
             Avx => "avx",
@@ -149,7 +149,7 @@ impl CpuArch {
     }
 
     /// The value of `CL_CONFIG_CPU_TARGET_ARCH`. Never empty: an empty value breaks every build.
-    pub fn driver_name(self) -> &'static str {
+    pub(crate) fn driver_name(self) -> &'static str {
         match self {
             Sse42 => "corei7",
             Avx => "corei7-avx",
@@ -168,7 +168,7 @@ impl CpuArch {
     /// The container that `CL_PROGRAM_BINARIES` gives is an ELF64 file of type 0xff04 for x86-64 with sections
     /// `.ocl.ir`, `.ocl.meta`, `.ocl.obj` and `.ocl.ver`. Its `e_flags` count the sets from 1, `corei7`, to 9,
     /// `graniterapids`: so found by compiling a module for each with the drivers 2025.3.1 and 2026.2.0.
-    pub fn of_binary(binary: &[u8]) -> Option<CpuArch> {
+    pub(crate) fn of_binary(binary: &[u8]) -> Option<CpuArch> {
         let header = binary.first_chunk::<64>()?;
         let at = |start: usize, end: usize| header.get(start..end);
         if at(0, 6)? != b"\x7fELF\x02\x01" || at(16, 20)? != [0x04, 0xff, 62, 0] {

@@ -11,7 +11,7 @@ use std::fmt;
 
 /// A size of a combination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub(crate) enum Extent {
     /// Exactly this size.
     Exactly(u32),
     /// Any size up to this.
@@ -32,20 +32,20 @@ impl Extent {
 #[schemars(with = "String")]
 pub struct Combination {
     /// Element types of A, B, C and D, as in `matrix_type`.
-    pub types: [String; 4],
+    pub(crate) types: [String; 4],
     /// M, N and K.
-    pub sizes: [Extent; 3],
+    pub(crate) sizes: [Extent; 3],
 }
 
 /// Names of `sycl::ext::oneapi::experimental::matrix::matrix_type`.
-pub const TYPES: [&str; 13] = [
+pub(crate) const TYPES: [&str; 13] = [
     "bf16", "fp16", "tf32", "fp32", "fp64", "sint8", "sint16", "sint32", "sint64", "uint8", "uint16", "uint32",
     "uint64",
 ];
 
 impl Combination {
     /// Reads `bf16 bf16 fp32 fp32 <=8x16x16`: types of A, B, C, D, then M, N, K.
-    pub fn parse(text: &str) -> Option<Combination> {
+    pub(crate) fn parse(text: &str) -> Option<Combination> {
         let mut words = text.split_ascii_whitespace();
         let mut kind = || words.next().filter(|word| TYPES.contains(word)).map(str::to_owned);
         let types = [kind()?, kind()?, kind()?, kind()?];
@@ -87,7 +87,7 @@ impl fmt::Display for Combination {
 }
 
 /// The first matrix of a recorded `joint_matrix` text that no combination takes; what cannot be read is one too.
-pub fn unsupported_matrix<'t>(text: &'t str, combinations: &[Combination]) -> Option<&'t str> {
+pub(crate) fn unsupported_matrix<'t>(text: &'t str, combinations: &[Combination]) -> Option<&'t str> {
     text.split(';').filter(|one| !one.is_empty()).find(|one| {
         let mut parts = one.split(',').map(str::trim);
         let mut next = || parts.next().unwrap_or_default();
@@ -98,7 +98,7 @@ pub fn unsupported_matrix<'t>(text: &'t str, combinations: &[Combination]) -> Op
 }
 
 /// The first operation of a recorded `joint_matrix_mad` text that no combination takes; what cannot be read is one too.
-pub fn unsupported_mad<'t>(text: &'t str, combinations: &[Combination]) -> Option<&'t str> {
+pub(crate) fn unsupported_mad<'t>(text: &'t str, combinations: &[Combination]) -> Option<&'t str> {
     text.split(';').filter(|one| !one.is_empty()).find(|one| {
         let parts: Vec<&str> = one.split(',').map(str::trim).collect();
         let [a, b, c, d, m, k, n] = parts.as_slice() else { return true };

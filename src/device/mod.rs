@@ -24,7 +24,7 @@ pub mod table;
 pub mod target;
 pub mod yaml;
 
-pub use read::KEYS;
+pub(crate) use read::KEYS;
 use strsim::osa_distance;
 pub use table::table;
 
@@ -39,7 +39,7 @@ const COMMON: [&str; 8] =
 
 /// The known names nearest to one that is not known, common ones first, at most three; none where none is near. Two letters
 /// in each other's place are one mistake.
-pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let length = name.chars().count();
     if length == 0 || length > LONGEST {
         return Vec::new();
@@ -70,7 +70,7 @@ fn longer<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> 
 }
 
 /// "did you mean `a`, `b` or `c`?" for the nearest names; none where none is near.
-pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.collect();
     let longer = longer(name, known.iter().copied());
     let near = if longer.is_empty() { nearest(name, known.into_iter()) } else { longer };

@@ -10,7 +10,7 @@ use super::target::{Family, Source, Target};
 use super::yaml::{Entry, Fault, Node, Value};
 
 /// The keys of a target, those of DPC++'s grammar first.
-pub const KEYS: [&str; 31] = [
+pub(crate) const KEYS: [&str; 31] = [
     "aspects",
     "may_support_other_aspects",
     "sub-group-sizes",
@@ -46,7 +46,7 @@ pub const KEYS: [&str; 31] = [
 
 /// One definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Definition {
+pub(crate) enum Definition {
     /// A target; a template is one that cannot be compiled for, only be taken over.
     Target(Box<Target>, bool),
     /// A family.
@@ -55,7 +55,7 @@ pub enum Definition {
 
 impl Definition {
     /// The name defined.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Definition::Target(target, _) => &target.name,
             Definition::Family(family) => &family.name,
@@ -63,7 +63,7 @@ impl Definition {
     }
 
     /// The other names defined.
-    pub fn aliases(&self) -> &[String] {
+    pub(crate) fn aliases(&self) -> &[String] {
         match self {
             Definition::Target(target, _) => &target.aliases,
             Definition::Family(family) => &family.aliases,
@@ -72,7 +72,7 @@ impl Definition {
 }
 
 /// Definitions that an entry may refer to.
-pub trait Known {
+pub(crate) trait Known {
     /// The target or template of this name, as defined so far.
     fn target(&self, name: &str) -> Option<&Target>;
     /// All names that can be taken over.
@@ -80,7 +80,7 @@ pub trait Known {
 }
 
 /// Reads one definition; what is wrong with it is added to the faults, the rest holds.
-pub fn definition(
+pub(crate) fn definition(
     own: &Entry,
     file: &str,
     known: &dyn Known,
@@ -108,7 +108,7 @@ pub fn definition(
 }
 
 /// The definitions of a text, each an entry of its root; a root of another form is a fault.
-pub fn entries<'n>(root: Option<&'n Node>, faults: &mut Vec<Fault>) -> &'n [Entry] {
+pub(crate) fn entries<'n>(root: Option<&'n Node>, faults: &mut Vec<Fault>) -> &'n [Entry] {
     match root.map(|root| (&root.value, root.place)) {
         Some((Value::Map(entries), _)) => entries,
         Some((_, place)) => {
@@ -153,7 +153,7 @@ fn wrong<T>(node: &Node, expected: &str, faults: &mut Vec<Fault>) -> Option<T> {
 }
 
 /// A mapping.
-pub fn map<'n>(node: &'n Node, faults: &mut Vec<Fault>) -> Option<&'n [Entry]> {
+pub(crate) fn map<'n>(node: &'n Node, faults: &mut Vec<Fault>) -> Option<&'n [Entry]> {
     match &node.value {
         Value::Map(entries) => Some(entries),
         _ => wrong(node, "a mapping", faults),
@@ -161,7 +161,7 @@ pub fn map<'n>(node: &'n Node, faults: &mut Vec<Fault>) -> Option<&'n [Entry]> {
 }
 
 /// A list.
-pub fn list<'n>(node: &'n Node, faults: &mut Vec<Fault>) -> Option<&'n [Node]> {
+pub(crate) fn list<'n>(node: &'n Node, faults: &mut Vec<Fault>) -> Option<&'n [Node]> {
     match &node.value {
         Value::List(items) => Some(items),
         _ => wrong(node, "a list `[...]`", faults),
@@ -169,7 +169,7 @@ pub fn list<'n>(node: &'n Node, faults: &mut Vec<Fault>) -> Option<&'n [Node]> {
 }
 
 /// A text that is not empty.
-pub fn text(node: &Node, faults: &mut Vec<Fault>) -> Option<String> {
+pub(crate) fn text(node: &Node, faults: &mut Vec<Fault>) -> Option<String> {
     match &node.value {
         Value::Text(text) if !text.is_empty() => Some(text.clone()),
         _ => wrong(node, "a text", faults),
@@ -177,13 +177,13 @@ pub fn text(node: &Node, faults: &mut Vec<Fault>) -> Option<String> {
 }
 
 /// A list of texts; those that are none are left out.
-pub fn texts(node: &Node, faults: &mut Vec<Fault>) -> Vec<String> {
+pub(crate) fn texts(node: &Node, faults: &mut Vec<Fault>) -> Vec<String> {
     let items = list(node, faults).unwrap_or_default();
     items.iter().filter_map(|item| text(item, faults)).collect()
 }
 
 /// `true` or `false`.
-pub fn flag(node: &Node, faults: &mut Vec<Fault>) -> Option<bool> {
+pub(crate) fn flag(node: &Node, faults: &mut Vec<Fault>) -> Option<bool> {
     match &node.value {
         Value::Text(text) if text == "true" => Some(true),
         Value::Text(text) if text == "false" => Some(false),
@@ -192,7 +192,7 @@ pub fn flag(node: &Node, faults: &mut Vec<Fault>) -> Option<bool> {
 }
 
 /// A whole number, decimal or with `0x`, that is no larger than `most`.
-pub fn number(node: &Node, most: u64, faults: &mut Vec<Fault>) -> Option<u64> {
+pub(crate) fn number(node: &Node, most: u64, faults: &mut Vec<Fault>) -> Option<u64> {
     let parsed = match &node.value {
         Value::Text(text) => match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
             Some(digits) => u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+')),
@@ -208,13 +208,13 @@ pub fn number(node: &Node, most: u64, faults: &mut Vec<Fault>) -> Option<u64> {
 }
 
 /// A list of such numbers.
-pub fn numbers(node: &Node, most: u64, faults: &mut Vec<Fault>) -> Vec<u64> {
+pub(crate) fn numbers(node: &Node, most: u64, faults: &mut Vec<Fault>) -> Vec<u64> {
     let items = list(node, faults).unwrap_or_default();
     items.iter().filter_map(|item| number(item, most, faults)).collect()
 }
 
 /// Parses each text of a list with `read`; a fault for each that it does not take.
-pub fn parsed<T>(node: &Node, expected: &str, read: impl Fn(&str) -> Option<T>, faults: &mut Vec<Fault>) -> Vec<T> {
+pub(crate) fn parsed<T>(node: &Node, expected: &str, read: impl Fn(&str) -> Option<T>, faults: &mut Vec<Fault>) -> Vec<T> {
     let items = list(node, faults).unwrap_or_default();
     let one = |item: &Node| match &item.value {
         Value::Text(text) => read(text).or_else(|| wrong(item, expected, faults)),
@@ -224,7 +224,7 @@ pub fn parsed<T>(node: &Node, expected: &str, read: impl Fn(&str) -> Option<T>, 
 }
 
 /// Sources of facts: one text for all of them, or a mapping of facts to texts.
-pub fn sources(node: &Node, faults: &mut Vec<Fault>) -> Vec<Source> {
+pub(crate) fn sources(node: &Node, faults: &mut Vec<Fault>) -> Vec<Source> {
     match &node.value {
         Value::Text(text) if !text.is_empty() => vec![Source { facts: "all".to_owned(), text: text.clone() }],
         Value::Map(entries) => {

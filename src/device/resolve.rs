@@ -294,18 +294,18 @@ fn range(text: &str) -> Option<(&str, &str)> {
 
 /// A target that the user names, and the instruction set that the spelling tells with it.
 #[derive(Debug, Clone, Copy)]
-pub struct Named<'t> {
+pub(crate) struct Named<'t> {
     /// The target.
-    pub target: &'t Target,
+    pub(crate) target: &'t Target,
     /// Of a CPU's spelling: its instruction set.
-    pub march: Option<CpuArch>,
+    pub(crate) march: Option<CpuArch>,
 }
 
 /// The targets that spellings mean, each once; what is to be known of a spelling is said.
 ///
 /// # Errors
 /// `Usage` where one means none.
-pub fn named_targets<'t>(
+pub(crate) fn named_targets<'t>(
     reporter: &dyn Reporter,
     table: &'t TargetTable,
     spellings: &[String],

@@ -7,13 +7,13 @@
 use crate::error::{Error, ErrorKind, Result};
 
 /// The name of the variable.
-pub const VARIABLE: &str = "ONEAPI_DEVICE_SELECTOR";
+pub(crate) const VARIABLE: &str = "ONEAPI_DEVICE_SELECTOR";
 
 const BACKENDS: [&str; 7] = ["*", "level_zero", "opencl", "cuda", "hip", "native_cpu", "offload"];
 
 /// A parsed selector. The empty one admits everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Selector {
+pub(crate) struct Selector {
     accept: Vec<Filter>,
     discard: Vec<Filter>,
 }
@@ -37,7 +37,7 @@ impl Selector {
     ///
     /// # Errors
     /// `Usage` where the value does not follow the grammar; the runtime refuses to start then.
-    pub fn parse(text: &str) -> Result<Selector> {
+    pub(crate) fn parse(text: &str) -> Result<Selector> {
         let mut selector = Selector::default();
         for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
             match part.strip_prefix('!') {
@@ -53,7 +53,7 @@ impl Selector {
     }
 
     /// Whether a program sees an OpenCL device, given its kind (`cpu`, `gpu`, ...) and its place among those of OpenCL.
-    pub fn admits(&self, kind: &str, place: usize) -> bool {
+    pub(crate) fn admits(&self, kind: &str, place: usize) -> bool {
         let any = |filters: &[Filter]| filters.iter().any(|filter| filter.matches(kind, place));
         (self.accept.is_empty() || any(&self.accept)) && !any(&self.discard)
     }

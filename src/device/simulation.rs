@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use std::ffi::OsString;
 
 /// Prefix of the word that asks for a simulated device.
-pub const PREFIX: &str = "sim:";
+pub(crate) const PREFIX: &str = "sim:";
 
 /// A GPU: its name for ocloc, its product family, slices x sub-slices x execution units, and its IP version (GMDID) where it
 /// is not the family's default. A GPU of another revision refuses the code that ocloc makes (bmg-g21 as 20.1.4, with 26.27).
@@ -50,16 +50,16 @@ const COMMON: [(&str, &str); 5] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Simulation {
     /// The GPU's name for ocloc.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Variables for the process that loads the driver.
     pub environment: Vec<(&'static str, String)>,
     /// PCI ids of the GPU, as far as they are known: the driver names a simulated device after one.
-    pub pci_ids: Vec<u16>,
+    pub(crate) pci_ids: Vec<u16>,
 }
 
 impl Simulation {
     /// The variables as a process takes them.
-    pub fn variables(&self) -> Vec<(OsString, OsString)> {
+    pub(crate) fn variables(&self) -> Vec<(OsString, OsString)> {
         self.environment.iter().map(|(name, value)| ((*name).into(), value.into())).collect()
     }
 
@@ -97,7 +97,7 @@ impl Simulation {
     }
 
     /// Whether a device may be the simulated one: the driver names it `Intel(R) Graphics [0xe202]`, after its PCI id.
-    pub fn is_named(&self, device: &str) -> bool {
+    pub(crate) fn is_named(&self, device: &str) -> bool {
         let id = device.rsplit_once("[0x").and_then(|(_, rest)| u16::from_str_radix(rest.strip_suffix(']')?, 16).ok());
         // Some GPUs are simulated with the id 0.
         id.is_none_or(|id| id == 0 || self.pci_ids.is_empty() || self.pci_ids.contains(&id))

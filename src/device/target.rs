@@ -34,7 +34,7 @@ pub enum DeviceType {
 
 impl DeviceType {
     /// The name in configurations, which is that of the aspect too.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             DeviceType::Cpu => "cpu",
             DeviceType::Gpu => "gpu",
@@ -62,11 +62,11 @@ pub enum Backend {
 
 impl Backend {
     /// All, in the order of their names' first use here.
-    pub const ALL: [Backend; 5] =
+    pub(crate) const ALL: [Backend; 5] =
         [Backend::OpenCl, Backend::LevelZero, Backend::Cuda, Backend::Hip, Backend::NativeCpu];
 
     /// The name, as in `ONEAPI_DEVICE_SELECTOR`.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Backend::OpenCl => "opencl",
             Backend::LevelZero => "level_zero",
@@ -81,11 +81,11 @@ impl Backend {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ToolOption {
     /// The tool, e.g. `ocloc`.
-    pub tool: String,
+    pub(crate) tool: String,
     /// The option, e.g. `device`.
-    pub option: String,
+    pub(crate) option: String,
     /// The value of the option.
-    pub value: String,
+    pub(crate) value: String,
 }
 
 /// A fact, or all of them, and where it comes from.
@@ -94,7 +94,7 @@ pub struct Source {
     /// The keys it speaks of; `all` for every one that no other source names.
     pub facts: String,
     /// Origin of the facts.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// One target, or what several have in common; null where a fact is not known.
@@ -194,7 +194,7 @@ fn sources<S: Serializer>(sources: &[Source], serializer: S) -> Result<S::Ok, S:
 
 impl Target {
     /// Whether it compiles SPIR-V itself.
-    pub fn compiles_online(&self) -> Has {
+    pub(crate) fn compiles_online(&self) -> Has {
         if self.brief { Has::Yes } else { self.has("online_compiler") }
     }
 
@@ -213,7 +213,7 @@ impl Target {
     }
 
     /// The value of a tool's option.
-    pub fn aot_option(&self, tool: &str, option: &str) -> Option<&str> {
+    pub(crate) fn aot_option(&self, tool: &str, option: &str) -> Option<&str> {
         let found = self.aot_options.iter().find(|own| own.tool == tool && own.option == option);
         found.map(|own| own.value.as_str())
     }
@@ -231,19 +231,19 @@ pub struct Family {
     pub name: String,
     /// The file that defines it.
     #[serde(skip)]
-    pub file: String,
+    pub(crate) file: String,
     /// Other names.
-    pub aliases: Vec<String>,
+    pub(crate) aliases: Vec<String>,
     /// The names of its targets.
     pub members: Vec<String>,
     /// The name that `ocloc -device` takes for one binary that all of them run.
-    pub ocloc_device: Option<String>,
+    pub(crate) ocloc_device: Option<String>,
     /// The origin of that name.
     #[serde(serialize_with = "sources")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub source: Vec<Source>,
     /// Facts that are not known, or not sure, and why.
-    pub open: Vec<String>,
+    pub(crate) open: Vec<String>,
 }
 
 /// Names that aspects went by, and what they are called now (DPC++ `sycl/include/sycl/info/aspects.def`, its history).
@@ -258,7 +258,7 @@ const RENAMED: [(&str, &str); 7] = [
 ];
 
 /// The name that an aspect goes by today; targets are described in these, images may carry older ones.
-pub fn current(aspect: &str) -> &str {
+pub(crate) fn current(aspect: &str) -> &str {
     RENAMED.iter().find(|(old, _)| *old == aspect).map_or(aspect, |(_, new)| new)
 }
 
@@ -267,16 +267,16 @@ pub fn current(aspect: &str) -> &str {
 #[schemars(with = "String")]
 pub struct IpVersion {
     /// The architecture, 10 bits.
-    pub architecture: u16,
+    pub(crate) architecture: u16,
     /// The release, 8 bits.
-    pub release: u8,
+    pub(crate) release: u8,
     /// The revision, 6 bits.
-    pub revision: u8,
+    pub(crate) revision: u8,
 }
 
 impl IpVersion {
     /// Reads `12.55.8` or `12_55_8`; none for anything else, and for numbers that do not fit.
-    pub fn parse(text: &str) -> Option<IpVersion> {
+    pub(crate) fn parse(text: &str) -> Option<IpVersion> {
         let mut parts = text.split(['.', '_']);
         let mut next = || parts.next().filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
         let (architecture, release, revision) = (next()?.parse().ok()?, next()?.parse().ok()?, next()?.parse().ok()?);
@@ -285,14 +285,14 @@ impl IpVersion {
     }
 
     /// The version that a GMDID stands for.
-    pub fn of_gmdid(gmdid: u32) -> IpVersion {
+    pub(crate) fn of_gmdid(gmdid: u32) -> IpVersion {
         let [low, _, _, _] = gmdid.to_le_bytes();
         let [release, _, _, _] = (gmdid >> 14).to_le_bytes();
         IpVersion { architecture: u16::try_from(gmdid >> 22).unwrap_or(u16::MAX), release, revision: low & 0x3f }
     }
 
     /// The GMDID.
-    pub fn gmdid(self) -> u32 {
+    pub(crate) fn gmdid(self) -> u32 {
         u32::from(self.architecture) << 22 | u32::from(self.release) << 14 | u32::from(self.revision)
     }
 }

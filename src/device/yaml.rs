@@ -14,7 +14,7 @@ pub struct Place {
     /// The line.
     pub line: usize,
     /// The column, in characters.
-    pub column: usize,
+    pub(crate) column: usize,
 }
 
 impl From<&Marker> for Place {
@@ -27,28 +27,28 @@ impl From<&Marker> for Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Place of the error.
-    pub place: Place,
+    pub(crate) place: Place,
     /// Description of the error.
-    pub message: String,
+    pub(crate) message: String,
     /// Remedy, where something can be done.
-    pub remedy: Option<String>,
+    pub(crate) remedy: Option<String>,
 }
 
 impl Fault {
     /// A fault at a place.
-    pub fn new(place: Place, message: impl Into<String>) -> Fault {
+    pub(crate) fn new(place: Place, message: impl Into<String>) -> Fault {
         Fault { place, message: message.into(), remedy: None }
     }
 
     /// Says what to do about it.
     #[must_use]
-    pub fn with_remedy(mut self, remedy: Option<String>) -> Fault {
+    pub(crate) fn with_remedy(mut self, remedy: Option<String>) -> Fault {
         self.remedy = remedy;
         self
     }
 
     /// Returns an error of kind `Input` that begins with `file:line:column`.
-    pub fn in_file(&self, file: &str) -> Error {
+    pub(crate) fn in_file(&self, file: &str) -> Error {
         let error = Error::input(format!("{file}:{self}"));
         match &self.remedy {
             Some(remedy) => error.with_remedy(remedy.clone()),

@@ -49,25 +49,25 @@ fn exit_of(exit: Exit, verdict: Verdict, strict: bool) -> Exit {
 }
 
 /// Kernels that are to be judged for targets: what `check -t` and policies do.
-pub struct Gate<'g> {
+pub(crate) struct Gate<'g> {
     /// The files.
-    pub files: &'g [PathBuf],
+    pub(crate) files: &'g [PathBuf],
     /// The selection among their images and kernels.
-    pub selector: Selector,
+    pub(crate) selector: Selector,
     /// The targets; none where the policy has budgets alone.
-    pub targets: Vec<JudgedTarget<'g>>,
+    pub(crate) targets: Vec<JudgedTarget<'g>>,
     /// The policy that holds, and the day.
-    pub policy: Option<&'g AppliedPolicy>,
+    pub(crate) policy: Option<&'g AppliedPolicy>,
     /// The findings that are known, and the file of them.
-    pub baseline: Option<(String, Baseline)>,
+    pub(crate) baseline: Option<(String, Baseline)>,
     /// The file that all findings are written to, which are known from then on.
-    pub write_baseline: Option<&'g Path>,
+    pub(crate) write_baseline: Option<&'g Path>,
     /// The number of findings whose evidence is looked for.
-    pub depth: Depth,
+    pub(crate) depth: Depth,
     /// The form of kernels' names.
-    pub names: Names,
+    pub(crate) names: Names,
     /// Whether the unknown fails.
-    pub strict: bool,
+    pub(crate) strict: bool,
 }
 
 impl Gate<'_> {
@@ -75,7 +75,7 @@ impl Gate<'_> {
     ///
     /// # Errors
     /// `NoMatch` where no kernel is selected, `NoDeviceCode` where there is none at all; what cannot be read or written.
-    pub fn judge(self, reporter: &dyn Reporter) -> Result<(Judged, Exit)> {
+    pub(crate) fn judge(self, reporter: &dyn Reporter) -> Result<(Judged, Exit)> {
         let Gate { files, mut selector, targets, baseline, write_baseline, depth, names, .. } = self;
         let policy = self.policy.map(|held| &held.policy);
         let today = self.policy.and_then(|held| held.today);
@@ -134,7 +134,7 @@ impl Gate<'_> {
 ///
 /// # Errors
 /// What cannot be read.
-pub fn linked_elsewhere<'f>(
+pub(crate) fn linked_elsewhere<'f>(
     reporter: &dyn Reporter,
     files: &[PathBuf],
     selector: &Selector,
@@ -163,7 +163,7 @@ pub fn linked_elsewhere<'f>(
 ///
 /// # Errors
 /// `Io` where it cannot be read, `Input` where it is none.
-pub fn read_baseline(path: &Path) -> Result<(String, Baseline)> {
+pub(crate) fn read_baseline(path: &Path) -> Result<(String, Baseline)> {
     let name = path.display().to_string();
     let input = Input::open(path).map_err(|error| match path.exists() {
         true => error.context(name.clone()),
@@ -213,7 +213,7 @@ fn compare(
 ///
 /// # Errors
 /// `Io` where it cannot be read, `Input` where it is none, `Usage` where one of the files would become it.
-pub fn known_findings(
+pub(crate) fn known_findings(
     known: Option<&Path>,
     written: Option<&Path>,
     files: &[PathBuf],
@@ -243,7 +243,7 @@ fn write_findings(
 ///
 /// # Errors
 /// What cannot be read or selected.
-pub fn warn<'q>(
+pub(crate) fn warn<'q>(
     reporter: &dyn Reporter,
     (files, selector): (&[PathBuf], &Selector),
     questions: &Questions<'q>,
@@ -267,7 +267,7 @@ pub fn warn<'q>(
 ///
 /// # Errors
 /// What cannot be read or selected.
-pub fn link(
+pub(crate) fn link(
     reporter: &dyn Reporter,
     (files, selector): (&[PathBuf], &Selector),
     strict: bool,
@@ -324,7 +324,7 @@ fn compare_bodies(
 ///
 /// # Errors
 /// `Usage` where no kernel has a name that was given; what cannot be read.
-pub fn has(
+pub(crate) fn has(
     reporter: &dyn Reporter,
     files: &[PathBuf],
     targets: &[JudgedTarget<'_>],

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Compilers of devices, which the program starts as processes of its own.
-pub trait DeviceCompiler {
+pub(crate) trait DeviceCompiler {
     /// The process that compiles for a target.
     ///
     /// # Errors
@@ -41,21 +41,21 @@ pub trait DeviceCompiler {
 }
 
 /// Images that are to become objects.
-pub struct Compiling<'c> {
+pub(crate) struct Compiling<'c> {
     /// The inputs.
-    pub files: &'c [PathBuf],
+    pub(crate) files: &'c [PathBuf],
     /// The selection among their images.
-    pub selector: &'c Selector,
+    pub(crate) selector: &'c Selector,
     /// The targets.
-    pub wanted: &'c [Wanted],
+    pub(crate) wanted: &'c [Wanted],
     /// Options and constants of each image.
-    pub recipes: &'c Recipes,
+    pub(crate) recipes: &'c Recipes,
     /// The form of the output.
-    pub form: &'c OutputForm,
+    pub(crate) form: &'c OutputForm,
     /// The file to write.
-    pub output: &'c Path,
+    pub(crate) output: &'c Path,
     /// The compiler of devices.
-    pub compiler: &'c dyn DeviceCompiler,
+    pub(crate) compiler: &'c dyn DeviceCompiler,
 }
 
 impl Compiling<'_> {
@@ -64,7 +64,7 @@ impl Compiling<'_> {
     /// # Errors
     /// `Usage` for an image that is not in state `input`, `NoDeviceCode` where nothing can be compiled; what cannot be read
     /// or written.
-    pub fn run(&self, reporter: &dyn Reporter) -> Result<Exit> {
+    pub(crate) fn run(&self, reporter: &dyn Reporter) -> Result<Exit> {
         let arena = Arena::with_limit(u64::MAX);
         let mut gathered = gather_code(reporter, self.files, self.selector, &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
@@ -171,7 +171,7 @@ fn tell(reporter: &dyn Reporter, plans: &Plans<'_>, name: &dyn Fn(Unit) -> Strin
 }
 
 /// Says which options the compilers do not get, with the numbers of the images that have them.
-pub fn tell_refused(reporter: &dyn Reporter, refused: &BTreeMap<String, usize>) {
+pub(crate) fn tell_refused(reporter: &dyn Reporter, refused: &BTreeMap<String, usize>) {
     for (option, images) in refused {
         reporter.note(&format!(
             "option {} is not known to be harmless and was left out ({}; --trust-options gives it to the compiler)",

@@ -31,30 +31,30 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// Native images, and the images that they were compiled from.
-pub struct Compiled<'c, 'a> {
+pub(crate) struct Compiled<'c, 'a> {
     /// The (first) input.
-    pub host: &'c Host<'c>,
+    pub(crate) host: &'c Host<'c>,
     /// All images of the inputs.
-    pub bundle: &'c Bundle<'a>,
+    pub(crate) bundle: &'c Bundle<'a>,
     /// The selected ones.
-    pub images: &'c [Examined<'c, 'a>],
+    pub(crate) images: &'c [Examined<'c, 'a>],
     /// The native images, by the index of the image they were compiled from.
-    pub additions: &'c [Addition<'c>],
+    pub(crate) additions: &'c [Addition<'c>],
     /// The instruction set of those for CPUs, where there are some and one was asked for.
-    pub march: Option<CpuArch>,
+    pub(crate) march: Option<CpuArch>,
     /// Names of the targets, for the output to state.
-    pub targets: &'c [String],
+    pub(crate) targets: &'c [String],
     /// The images whose SPIR-V is not to be in the output.
-    pub drop_spirv: &'c HashSet<usize>,
+    pub(crate) drop_spirv: &'c HashSet<usize>,
     /// The images whose native code has what they import in it.
-    pub linked: &'c HashSet<usize>,
+    pub(crate) linked: &'c HashSet<usize>,
 }
 
 /// Writes the output; returns its bytes (of a table, with its parts).
 ///
 /// # Errors
 /// `Input` where a file cannot be rewritten, `Environment` where it cannot be written; `NoDeviceCode` where there is nothing to put into a library.
-pub fn write(
+pub(crate) fn write(
     reporter: &dyn Reporter,
     form: &OutputForm,
     compiled: &Compiled<'_, '_>,
@@ -120,7 +120,7 @@ fn write_pe(
 ///
 /// # Errors
 /// `Usage`, naming the file.
-pub fn check_parts(
+pub(crate) fn check_parts(
     emit: Emit,
     path: &Path,
     images: &[Examined<'_, '_>],
@@ -153,7 +153,7 @@ pub fn check_parts(
 ///
 /// # Errors
 /// `Input` where they are not.
-pub fn one_march(bytes: &[u8]) -> Result<()> {
+pub(crate) fn one_march(bytes: &[u8]) -> Result<()> {
     let host = Host::read(bytes)?;
     let bundle = Bundle::read(&host)?;
     let march = |image: &Image<'_>| CpuArch::of_binary(&image.contents().ok()?);

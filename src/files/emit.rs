@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 /// The forms of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Emit {
+pub(crate) enum Emit {
     /// A copy of the linked file, with the images in its own list
     Embed,
     /// An object file; what is linked with it registers the images
@@ -47,7 +47,7 @@ pub enum Emit {
 
 impl Emit {
     /// The name on the command line.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Emit::Embed => "embed",
             Emit::Object => "object",
@@ -61,7 +61,7 @@ impl Emit {
     }
 
     /// The form that a file name's extension stands for, where it stands for one.
-    pub fn by_extension(path: &Path) -> Option<Emit> {
+    pub(crate) fn by_extension(path: &Path) -> Option<Emit> {
         let name = path.file_name()?.to_str()?;
         // A library's name may go on with its version.
         let is_version = |rest: &str| rest.split('.').all(|part| part.parse::<u32>().is_ok());
@@ -78,18 +78,18 @@ impl Emit {
     }
 
     /// Whether what is linked with the output, or loads it, registers the images.
-    pub fn registers(self) -> bool {
+    pub(crate) fn registers(self) -> bool {
         matches!(self, Emit::Object | Emit::Shared)
     }
 }
 
 /// A system that host programs run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HostTriple {
+pub(crate) struct HostTriple {
     /// The processor.
-    pub machine: Machine,
+    pub(crate) machine: Machine,
     /// The form of its object files.
-    pub format: ObjectFormat,
+    pub(crate) format: ObjectFormat,
 }
 
 impl HostTriple {
@@ -97,7 +97,7 @@ impl HostTriple {
     ///
     /// # Errors
     /// A sentence for the command line.
-    pub fn parse(text: &str) -> Result<HostTriple, String> {
+    pub(crate) fn parse(text: &str) -> Result<HostTriple, String> {
         let machine = match text.split('-').next() {
             Some("x86_64" | "amd64") => Some(Machine::X86_64),
             Some("aarch64" | "arm64") => Some(Machine::Aarch64),
@@ -119,7 +119,7 @@ impl HostTriple {
     }
 
     /// The triple as LLVM spells it.
-    pub fn triple(self) -> String {
+    pub(crate) fn triple(self) -> String {
         let machine = match self.machine {
             Machine::X86_64 => "x86_64",
             Machine::Aarch64 => "aarch64",
@@ -134,30 +134,30 @@ impl HostTriple {
 
 /// A form with everything that was said of it, which makes sense.
 #[derive(Debug, Clone)]
-pub struct OutputForm {
+pub(crate) struct OutputForm {
     /// The form.
-    pub emit: Emit,
+    pub(crate) emit: Emit,
     /// For which system; none where nobody said.
-    pub host: Option<HostTriple>,
+    pub(crate) host: Option<HostTriple>,
     /// The version of image structures; none where nobody said.
-    pub version: Option<ImageVersion>,
+    pub(crate) version: Option<ImageVersion>,
     /// The form of entries; none where nobody said.
-    pub entries: Option<EntryForm>,
+    pub(crate) entries: Option<EntryForm>,
     /// Whether an object registers one OffloadBinary, as LLVM's own SYCL does, and no descriptor.
-    pub registers_binary: bool,
+    pub(crate) registers_binary: bool,
     /// The level of zstd.
-    pub compress: Option<i32>,
+    pub(crate) compress: Option<i32>,
     /// The container around a SYCLBIN.
-    pub envelope: Envelope,
+    pub(crate) envelope: Envelope,
     /// The state that a SYCLBIN states.
-    pub state: Option<State>,
+    pub(crate) state: Option<State>,
     /// The version of an OffloadBinary.
-    pub version_of_binary: Version,
+    pub(crate) version_of_binary: Version,
 }
 
 impl OutputForm {
     /// The system.
-    pub fn host(&self) -> HostTriple {
+    pub(crate) fn host(&self) -> HostTriple {
         self.host.unwrap_or_else(HostTriple::this)
     }
 }
@@ -166,7 +166,7 @@ impl OutputForm {
 ///
 /// # Errors
 /// As [`check_place`]; `Usage` where they would.
-pub fn check_output(form: &OutputForm, inputs: &[PathBuf], output: &Path) -> Result<()> {
+pub(crate) fn check_output(form: &OutputForm, inputs: &[PathBuf], output: &Path) -> Result<()> {
     check_place(Some(form.emit), output)?;
     spare_inputs(inputs, output)
 }
@@ -176,7 +176,7 @@ pub fn check_output(form: &OutputForm, inputs: &[PathBuf], output: &Path) -> Res
 ///
 /// # Errors
 /// `Environment` where its folder does not exist, `Usage` where it is a folder itself.
-pub fn check_place(emit: Option<Emit>, path: &Path) -> Result<()> {
+pub(crate) fn check_place(emit: Option<Emit>, path: &Path) -> Result<()> {
     if path == Path::new("-") {
         return Ok(());
     }
@@ -222,7 +222,7 @@ const SPECS: [&str; 13] = [
 ///
 /// # Errors
 /// `Usage` where it means none, or several.
-pub fn known_target(reporter: &dyn Reporter, spelling: &str) -> Result<String> {
+pub(crate) fn known_target(reporter: &dyn Reporter, spelling: &str) -> Result<String> {
     if SPECS.contains(&spelling.split('-').next().unwrap_or_default()) {
         return Ok(spelling.to_owned());
     }
@@ -350,7 +350,7 @@ fn write_spirv(reporter: &dyn Reporter, images: &[Image<'_>], origin: &Origin, p
 }
 
 /// The stem and folder of parts, which are named after the table.
-pub fn stem_and_folder(path: &Path) -> (String, &Path) {
+pub(crate) fn stem_and_folder(path: &Path) -> (String, &Path) {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     (stem, path.parent().unwrap_or(Path::new("")))
 }
@@ -359,7 +359,7 @@ pub fn stem_and_folder(path: &Path) -> (String, &Path) {
 ///
 /// # Errors
 /// What cannot be written in that form; `NoDeviceCode` where there are no images.
-pub fn write(
+pub(crate) fn write(
     reporter: &dyn Reporter,
     form: &OutputForm,
     mut images: Vec<Image<'_>>,
@@ -420,7 +420,7 @@ pub fn write(
 ///
 /// # Errors
 /// Those of [`write()`]; `Usage` where a part would replace another file.
-pub fn write_with_parts(
+pub(crate) fn write_with_parts(
     reporter: &dyn Reporter,
     form: &OutputForm,
     images: Vec<Image<'_>>,
@@ -522,7 +522,7 @@ fn registered(
 ///
 /// # Errors
 /// `Environment` where it cannot be written.
-pub fn to(reporter: &dyn Reporter, path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<u64> {
+pub(crate) fn to(reporter: &dyn Reporter, path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<u64> {
     if path == Path::new("-") {
         reporter.binary(bytes)?;
     } else {

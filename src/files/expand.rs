@@ -23,18 +23,18 @@ use std::path::{Path, PathBuf};
 
 /// A file that may hold device code.
 #[derive(Debug)]
-pub struct Leaf<'a> {
+pub(crate) struct Leaf<'a> {
     /// The path, through packages too.
-    pub path: &'a str,
+    pub(crate) path: &'a str,
     /// The absolute path of the file on disk that holds its bytes as they are, and where they begin there.
-    pub absolute: Option<(&'a str, u64)>,
+    pub(crate) absolute: Option<(&'a str, u64)>,
     /// The bytes, or the reason why there are none.
-    pub bytes: Result<&'a [u8]>,
+    pub(crate) bytes: Result<&'a [u8]>,
 }
 
 /// The kind of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ArgumentKind {
+pub(crate) enum ArgumentKind {
     /// A file that stands for itself.
     Plain,
     /// Something that holds files.
@@ -42,13 +42,13 @@ pub enum ArgumentKind {
 }
 
 /// Takes what an argument stands for, one by one.
-pub type Each<'e> = dyn FnMut(ArgumentKind, Leaf<'_>) -> Result<()> + 'e;
+pub(crate) type Each<'e> = dyn FnMut(ArgumentKind, Leaf<'_>) -> Result<()> + 'e;
 
 /// Hands on each file that an argument stands for.
 ///
 /// # Errors
 /// What `each` returns. What cannot be read is handed on as such.
-pub fn expand(argument: &Path, each: &mut Each<'_>) -> Result<ArgumentKind> {
+pub(crate) fn expand(argument: &Path, each: &mut Each<'_>) -> Result<ArgumentKind> {
     let mut expansion = Expansion { each, seen: HashSet::new() };
     if let Some(pid) = pid(argument) {
         return expansion.process(argument, &pid).map(|()| ArgumentKind::Package);
@@ -219,7 +219,7 @@ fn mapping(line: &str) -> Option<Mapping<'_>> {
 }
 
 /// Files that a process has mapped as code, but for deleted ones; none where it is gone.
-pub fn mapped_code(pid: u32) -> Vec<PathBuf> {
+pub(crate) fn mapped_code(pid: u32) -> Vec<PathBuf> {
     let maps = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
     let maps = String::from_utf8_lossy(&maps);
     let code = maps.lines().filter_map(mapping).filter(|mapping| mapping.executable);

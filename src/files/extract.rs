@@ -19,17 +19,17 @@ use std::path::Path;
 const NAMED: usize = 20;
 
 /// The images of a file that are to be files of their own.
-pub struct Extraction<'e> {
+pub(crate) struct Extraction<'e> {
     /// The file to read.
-    pub file: &'e Path,
+    pub(crate) file: &'e Path,
     /// The folder to write to; `-` streams the payload of one image.
-    pub output: &'e Path,
+    pub(crate) output: &'e Path,
     /// The selected images.
-    pub selector: &'e Selector,
+    pub(crate) selector: &'e Selector,
     /// Whether compressed payloads stay as they are stored.
-    pub stored: bool,
+    pub(crate) stored: bool,
     /// Members that are wanted in place of whole images.
-    pub members: &'e [Pattern],
+    pub(crate) members: &'e [Pattern],
 }
 
 /// The files written so far.
@@ -51,7 +51,7 @@ impl Extraction<'_> {
     /// # Errors
     /// `Usage` where several payloads are to be one stream, `NoMatch` where no member is selected; what cannot be read or
     /// written.
-    pub fn run(&self, reporter: &dyn Reporter) -> Result<(Option<Extracted>, Exit)> {
+    pub(crate) fn run(&self, reporter: &dyn Reporter) -> Result<(Option<Extracted>, Exit)> {
         let to_stdout = self.output == Path::new("-");
         let mut set = Set::default();
         let exit = each_file(reporter, &[self.file.to_owned()], self.selector, |facts| {

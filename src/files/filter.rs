@@ -29,23 +29,23 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// An output that is asked for.
-pub struct Wanted<'t> {
+pub(crate) struct Wanted<'t> {
     /// The file to write.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// The targets; none where all images stay.
-    pub subjects: Vec<Subject<'t>>,
+    pub(crate) subjects: Vec<Subject<'t>>,
     /// The form of the file.
-    pub form: OutputForm,
+    pub(crate) form: OutputForm,
 }
 
 /// Inputs whose modules are to become empty where a target cannot run them.
-pub struct Filtering<'f> {
+pub(crate) struct Filtering<'f> {
     /// The inputs.
-    pub files: &'f [PathBuf],
+    pub(crate) files: &'f [PathBuf],
     /// The selection among their images.
-    pub selector: &'f Selector,
+    pub(crate) selector: &'f Selector,
     /// Whether the signature of a Windows file may go.
-    pub drop_signature: bool,
+    pub(crate) drop_signature: bool,
 }
 
 impl Filtering<'_> {
@@ -53,7 +53,7 @@ impl Filtering<'_> {
     ///
     /// # Errors
     /// `Usage` where one would, `Environment` where one cannot be written.
-    pub fn check(files: &[PathBuf], wanted: &[Wanted<'_>]) -> Result<()> {
+    pub(crate) fn check(files: &[PathBuf], wanted: &[Wanted<'_>]) -> Result<()> {
         let usage = |message: String, remedy: &str| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
         for (at, one) in wanted.iter().enumerate() {
             emit::check_place(Some(one.form.emit), &one.path)?;
@@ -78,7 +78,7 @@ impl Filtering<'_> {
     ///
     /// # Errors
     /// What cannot be read, selected or written.
-    pub fn run(&self, reporter: &dyn Reporter, wanted: &[Wanted<'_>]) -> Result<(Filtered, Vec<Edited>, Exit)> {
+    pub(crate) fn run(&self, reporter: &dyn Reporter, wanted: &[Wanted<'_>]) -> Result<(Filtered, Vec<Edited>, Exit)> {
         let mut filtered = Filtered {
             schema_version: SchemaVersion,
             inputs: self.files.iter().map(|path| path.display().to_string()).collect(),

@@ -21,18 +21,18 @@ use std::path::{Path, PathBuf};
 
 /// The origin of images, as far as it is known.
 #[derive(Debug, Default)]
-pub struct Origin {
+pub(crate) struct Origin {
     /// The compilers that made them, and what this tool did to them: lines for `.comment`.
-    pub comments: Vec<String>,
+    pub(crate) comments: Vec<String>,
     /// The major version of the runtime's ABI that they are for, where something tells.
-    pub abi: Option<u32>,
+    pub(crate) abi: Option<u32>,
     /// Files of this process that they are in.
-    pub spools: Vec<Spooled>,
+    pub(crate) spools: Vec<Spooled>,
 }
 
 impl Origin {
     /// Gives back now and then the memory of images that have been looked at, `number` being that of the last one.
-    pub fn pass(&self, number: usize) {
+    pub(crate) fn pass(&self, number: usize) {
         if number % 64 == 63 {
             self.spools.iter().for_each(Spooled::give_back);
         }
@@ -40,19 +40,19 @@ impl Origin {
 }
 
 /// The selected images of all inputs, numbered through.
-pub struct Gathered<'k> {
+pub(crate) struct Gathered<'k> {
     /// The images, in the order of the inputs.
-    pub images: Vec<Image<'k>>,
+    pub(crate) images: Vec<Image<'k>>,
     /// Names by which the user knows each image: its file, and its number there where the file has several.
-    pub labels: Vec<String>,
+    pub(crate) labels: Vec<String>,
     /// The inputs that have images, and how many of them are here.
-    pub files: Vec<(String, usize)>,
+    pub(crate) files: Vec<(String, usize)>,
     /// The origin of the images.
-    pub origin: Origin,
+    pub(crate) origin: Origin,
     /// The exit code that reading calls for.
-    pub exit: Exit,
+    pub(crate) exit: Exit,
     /// The numbering of aspects, where the images have some whose numbers changed.
-    pub epoch: Epoch,
+    pub(crate) epoch: Epoch,
 }
 
 impl Gathered<'_> {
@@ -60,7 +60,7 @@ impl Gathered<'_> {
     ///
     /// # Errors
     /// `Input` where a payload is damaged.
-    pub fn leave_out_copies(&mut self, reporter: &dyn Reporter) -> Result<()> {
+    pub(crate) fn leave_out_copies(&mut self, reporter: &dyn Reporter) -> Result<()> {
         let copies = join::copies(&self.images)?;
         let count = copies.iter().filter(|copy| **copy).count();
         if count == 0 {
@@ -83,7 +83,7 @@ impl Gathered<'_> {
 ///
 /// # Errors
 /// What cannot be selected or kept; `Usage` where the images number aspects in different ways.
-pub fn gather<'k>(
+pub(crate) fn gather<'k>(
     reporter: &dyn Reporter,
     files: &[PathBuf],
     selector: &Selector,
@@ -97,7 +97,7 @@ pub fn gather<'k>(
 ///
 /// # Errors
 /// Those of [`gather`].
-pub fn gather_code<'k>(
+pub(crate) fn gather_code<'k>(
     reporter: &dyn Reporter,
     files: &[PathBuf],
     selector: &Selector,
@@ -222,19 +222,19 @@ impl Gathering<'_> {
 }
 
 /// Inputs whose images are written in another form: what `wrap` does.
-pub struct Wrapping<'w> {
+pub(crate) struct Wrapping<'w> {
     /// The inputs.
-    pub files: &'w [PathBuf],
+    pub(crate) files: &'w [PathBuf],
     /// The selection among their images.
-    pub selector: &'w Selector,
+    pub(crate) selector: &'w Selector,
     /// The files that belong to a bare module.
-    pub beside: Option<&'w Beside>,
+    pub(crate) beside: Option<&'w Beside>,
     /// The target that all images are said to be for.
-    pub target: Option<&'w str>,
+    pub(crate) target: Option<&'w str>,
     /// The form of the output.
-    pub form: &'w OutputForm,
+    pub(crate) form: &'w OutputForm,
     /// The file to write, or a folder for a table.
-    pub output: &'w Path,
+    pub(crate) output: &'w Path,
 }
 
 impl Wrapping<'_> {
@@ -242,7 +242,7 @@ impl Wrapping<'_> {
     ///
     /// # Errors
     /// `Usage` where the output would replace an input; what cannot be read or written.
-    pub fn run(&self, reporter: &dyn Reporter) -> Result<Exit> {
+    pub(crate) fn run(&self, reporter: &dyn Reporter) -> Result<Exit> {
         let form = self.form;
         let in_folder = (form.emit == Emit::Table && self.output.is_dir()).then(|| self.output.join(TABLE));
         let output = in_folder.as_deref().unwrap_or(self.output);

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// An open input.
 #[derive(Debug)]
-pub struct Input {
+pub(crate) struct Input {
     name: String,
     absolute: Option<PathBuf>,
     data: Data,
@@ -35,11 +35,11 @@ enum Data {
 }
 
 /// Device and inode, which identify a file.
-pub type FileId = (u64, u64);
+pub(crate) type FileId = (u64, u64);
 
 /// A file at a path, or something else.
 #[derive(Debug)]
-pub enum Found {
+pub(crate) enum Found {
     /// A file that is wanted.
     Input(Input),
     /// Something else.
@@ -63,7 +63,7 @@ static MAPPINGS: AtomicUsize = AtomicUsize::new(0);
 static WATCHED: Mutex<Vec<Stamp>> = Mutex::new(Vec::new());
 
 /// Reads all files from now on instead of mapping them.
-pub fn read_all() {
+pub(crate) fn read_all() {
     READ_ALL.store(true, Ordering::Relaxed);
 }
 
@@ -89,7 +89,7 @@ impl Stamp {
 ///
 /// # Errors
 /// `Io`, naming the file.
-pub fn unchanged() -> Result<()> {
+pub(crate) fn unchanged() -> Result<()> {
     let watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
     let changed = watched.iter().find(|stamp| {
         let now = std::fs::metadata(&stamp.path).map(|metadata| Stamp::new(&stamp.path, &metadata));
@@ -109,7 +109,7 @@ impl Input {
     ///
     /// # Errors
     /// `Io` where it cannot be read.
-    pub fn open_found(path: &Path, name: &str, wanted: impl FnOnce(FileId, &[u8], u64) -> bool) -> Result<Found> {
+    pub(crate) fn open_found(path: &Path, name: &str, wanted: impl FnOnce(FileId, &[u8], u64) -> bool) -> Result<Found> {
         let failed = |error: std::io::Error| Error::io("cannot read", &error);
         // Opening a device may do something; that it is none is checked again once it is open.
         if !std::fs::metadata(path).map_err(failed)?.is_file() {
@@ -140,7 +140,7 @@ impl Input {
     ///
     /// # Errors
     /// `Io` where it cannot be read, `Input` where it is a folder.
-    pub fn open(path: &Path) -> Result<Input> {
+    pub(crate) fn open(path: &Path) -> Result<Input> {
         let name = path.display().to_string();
         let data = open(path)?;
         let absolute = if path == Path::new("-") { None } else { path.canonicalize().ok() };
@@ -152,7 +152,7 @@ impl Input {
     ///
     /// # Errors
     /// `Io` where it cannot be read, `Input` where it is no file or elsewhere.
-    pub fn open_within(path: &Path, roots: &[PathBuf]) -> Result<Input> {
+    pub(crate) fn open_within(path: &Path, roots: &[PathBuf]) -> Result<Input> {
         let real = path.canonicalize().map_err(|error| Error::io("cannot read", &error))?;
         if !roots.iter().any(|root| real.starts_with(root)) {
             let error = Error::input(format!("this leads to `{}`, outside of the table's folder", real.display()));
@@ -165,17 +165,17 @@ impl Input {
     }
 
     /// The name the user gave.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// The absolute path; none for standard input.
-    pub fn absolute(&self) -> Option<&str> {
+    pub(crate) fn absolute(&self) -> Option<&str> {
         self.absolute.as_deref().and_then(Path::to_str)
     }
 
     /// The bytes.
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         match &self.data {
             Data::Mapped(map) => &map.0,
             Data::Read(bytes) => bytes,
@@ -260,26 +260,26 @@ impl Drop for Map {
 ///
 /// # Errors
 /// `Io` where it cannot be mapped.
-pub fn mapped(file: &File) -> Result<Mmap> {
+pub(crate) fn mapped(file: &File) -> Result<Mmap> {
     map(file).map_err(|error| Error::io("cannot map", &error))
 }
 
 /// A file without a name that this process has written, mapped to be read once.
 #[derive(Debug, Clone)]
-pub struct Spooled(Arc<Mmap>);
+pub(crate) struct Spooled(Arc<Mmap>);
 
 impl Spooled {
     /// Maps it.
     ///
     /// # Errors
     /// Those of [`mapped`].
-    pub fn new(file: &File) -> Result<Spooled> {
+    pub(crate) fn new(file: &File) -> Result<Spooled> {
         Ok(Spooled(Arc::new(mapped(file)?)))
     }
 
     /// Gives back the memory of what has been read so far; what is read again comes from the file.
     #[allow(unsafe_code, reason = "pages of a large split would count twice, here and where they are written to")]
-    pub fn give_back(&self) {
+    pub(crate) fn give_back(&self) {
         // SAFETY: no page is lost, as the map is read-only and of a file.
         unsafe { self.0.unchecked_advise(UncheckedAdvice::DontNeed) }.ok();
     }
@@ -296,7 +296,7 @@ impl AsRef<[u8]> for Spooled {
 /// # Errors
 /// The system's, where it does not map the file.
 #[allow(unsafe_code, reason = "copies of gigabytes are changed in place, outside of memory")]
-pub fn mapped_mut(file: &File) -> std::io::Result<MmapMut> {
+pub(crate) fn mapped_mut(file: &File) -> std::io::Result<MmapMut> {
     // SAFETY: the file has no name, so that nobody else changes it or cuts it short.
     unsafe { MmapMut::map_mut(file) }
 }
@@ -316,7 +316,7 @@ const LARGE: usize = 16 << 20;
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
 /// Keeps large drafts in files without names of this folder from now on.
-pub fn keep_drafts_in(folder: PathBuf) {
+pub(crate) fn keep_drafts_in(folder: PathBuf) {
     let _ = FOLDER.set(folder);
     bytes::keep_large_ones_in(|len| {
         let file = if len < LARGE { None } else { FOLDER.get().and_then(MappedFile::new) };

@@ -23,27 +23,27 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Images that are to be linked.
-pub struct Linking<'l> {
+pub(crate) struct Linking<'l> {
     /// The inputs.
-    pub files: &'l [PathBuf],
+    pub(crate) files: &'l [PathBuf],
     /// The selection among their images.
-    pub selector: &'l Selector,
+    pub(crate) selector: &'l Selector,
     /// The form of the output.
-    pub form: &'l OutputForm,
+    pub(crate) form: &'l OutputForm,
     /// The file to write.
-    pub output: &'l Path,
+    pub(crate) output: &'l Path,
     /// Whether each image that imports something becomes one with those that define it, in place of all one.
-    pub each: bool,
+    pub(crate) each: bool,
     /// Whether imports stay open that nothing defines.
-    pub partial: bool,
+    pub(crate) partial: bool,
     /// Whether the result exports nothing.
-    pub internalize: bool,
+    pub(crate) internalize: bool,
     /// Options of the device's linker, after those of the objects.
-    pub link_options: &'l str,
+    pub(crate) link_options: &'l str,
     /// Whether the compilers get every option that an object states.
-    pub trust_options: bool,
+    pub(crate) trust_options: bool,
     /// The compiler of devices.
-    pub compiler: &'l dyn DeviceCompiler,
+    pub(crate) compiler: &'l dyn DeviceCompiler,
 }
 
 /// Objects that become one executable.
@@ -60,7 +60,7 @@ impl Linking<'_> {
     ///
     /// # Errors
     /// `Usage` where the images cannot be one; what cannot be read, compiled or written.
-    pub fn run(&self, reporter: &dyn Reporter, wanted: Vec<Wanted>) -> Result<Exit> {
+    pub(crate) fn run(&self, reporter: &dyn Reporter, wanted: Vec<Wanted>) -> Result<Exit> {
         let arena = Arena::with_limit(u64::MAX);
         let mut gathered = gather_code(reporter, self.files, self.selector, &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {

@@ -21,19 +21,19 @@ use std::path::{Path, PathBuf};
 
 /// The file to write, and what to make of a signature.
 #[derive(Debug)]
-pub struct Target {
+pub(crate) struct Target {
     /// The file to write; `-` is standard output.
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
     /// Whether that is the file itself.
-    pub in_place: bool,
+    pub(crate) in_place: bool,
     /// Whether a signature, which would be wrong once the file is changed, is removed.
-    pub drop_signature: bool,
+    pub(crate) drop_signature: bool,
     /// Whether zeros stay where removed images were.
-    pub keep_layout: bool,
+    pub(crate) keep_layout: bool,
 }
 
 /// A linked file that is to be changed.
-pub struct Linked {
+pub(crate) struct Linked {
     path: PathBuf,
     /// The path as the user knows it.
     name: String,
@@ -48,7 +48,7 @@ impl Linked {
     /// # Errors
     /// What cannot be read or written; `Usage` where the copy would replace the file, or the file is signed and may
     /// not lose that.
-    pub fn open(path: &Path, target: &Target) -> Result<Linked> {
+    pub(crate) fn open(path: &Path, target: &Target) -> Result<Linked> {
         check_place(None, &target.output)?;
         if !target.in_place && same_file(path, &target.output) {
             return Err(replaces_input());
@@ -75,17 +75,17 @@ impl Linked {
     }
 
     /// Gives the file the name that the user knows it by.
-    pub fn named(self, name: &str) -> Linked {
+    pub(crate) fn named(self, name: &str) -> Linked {
         Linked { name: name.to_owned(), ..self }
     }
 
     /// The bytes to change.
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.unsigned.as_deref().unwrap_or(self.input.bytes())
     }
 
     /// The path as the user knows it.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.name.clone()
     }
 
@@ -93,7 +93,7 @@ impl Linked {
     ///
     /// # Errors
     /// `NoMatch` where nothing was added, `Input` where the file was changed since.
-    pub fn restore(&self, target: &Target) -> Result<Edited> {
+    pub(crate) fn restore(&self, target: &Target) -> Result<Edited> {
         let named = || self.name();
         let images = |bytes: &[u8]| -> Result<usize> { Ok(Bundle::read(&Host::read(bytes)?)?.images.len()) };
         let original = restored(self.bytes()).context(named)?;
@@ -124,7 +124,7 @@ impl Linked {
     ///
     /// # Errors
     /// `Input` where the file cannot be rewritten, `Environment` where the copy cannot be written.
-    pub fn edit(
+    pub(crate) fn edit(
         &self,
         reporter: &dyn Reporter,
         target: &Target,

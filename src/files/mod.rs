@@ -23,7 +23,7 @@ pub mod split;
 pub mod table;
 pub mod write;
 
-pub use self::expand::mapped_code;
+pub(crate) use self::expand::mapped_code;
 use self::expand::{ArgumentKind, Leaf, expand};
 use self::table::{Beside, Files as Parts};
 use crate::bundle::Bundle;
@@ -40,7 +40,7 @@ use std::sync::Arc;
 
 /// The results of several files, which are independent of each other.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub(crate) struct Tally {
     with_code: usize,
     without_code: usize,
     damaged: bool,
@@ -48,12 +48,12 @@ pub struct Tally {
 
 impl Tally {
     /// A file with device code.
-    pub fn found(&mut self) {
+    pub(crate) fn found(&mut self) {
         self.with_code = self.with_code.saturating_add(1);
     }
 
     /// A file that failed altogether.
-    pub fn failed(&mut self, error: &Error) {
+    pub(crate) fn failed(&mut self, error: &Error) {
         match error.kind() {
             ErrorKind::NoDeviceCode => self.without_code = self.without_code.saturating_add(1),
             _ => self.damaged = true,
@@ -61,12 +61,12 @@ impl Tally {
     }
 
     /// Something in a file could not be read.
-    pub fn damaged(&mut self) {
+    pub(crate) fn damaged(&mut self) {
         self.damaged = true;
     }
 
     /// Damage outweighs all; no device code counts only where no file has any.
-    pub fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> Exit {
         match self {
             Tally { damaged: true, .. } => Exit::Input,
             Tally { with_code: 0, without_code: 1.., .. } => Exit::NoDeviceCode,
@@ -82,7 +82,7 @@ impl Tally {
 ///
 /// # Errors
 /// What `each` returns.
-pub fn each_file(
+pub(crate) fn each_file(
     reporter: &dyn Reporter,
     paths: &[PathBuf],
     selector: &Selector,
@@ -93,27 +93,27 @@ pub fn each_file(
 
 /// Options of reading files.
 #[derive(Clone, Copy, Default)]
-pub struct ReadOptions<'h> {
+pub(crate) struct ReadOptions<'h> {
     /// Images are left to the caller to examine, where none is selected from others; what is wrong with them it adds to
     /// the facts.
-    pub lazy: bool,
+    pub(crate) lazy: bool,
     /// The hashes of images are not asked for.
-    pub skip_hash: bool,
+    pub(crate) skip_hash: bool,
     /// Property sets and symbols of a bare module, where the user names them; else the files beside it.
-    pub sidecars: Option<&'h Beside>,
+    pub(crate) sidecars: Option<&'h Beside>,
     /// Nothing is said of what fails: the same files have been read before.
-    pub silent: bool,
+    pub(crate) silent: bool,
     /// A file without device code is an answer: it is noted, and no error.
-    pub empty_counts: bool,
+    pub(crate) empty_counts: bool,
     /// Memory counts once everything is read: what was found is freed then, also where the process could end next.
-    pub eager_free: bool,
+    pub(crate) eager_free: bool,
 }
 
 /// Reads files like [`each_file`], with options.
 ///
 /// # Errors
 /// What `each` returns.
-pub fn each_file_with(
+pub(crate) fn each_file_with(
     reporter: &dyn Reporter,
     paths: &[PathBuf],
     selector: &Selector,
@@ -323,7 +323,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
 }
 
 /// Prints the problems of a file that could be read; those of other files have been printed.
-pub fn report_problems(reporter: &dyn Reporter, facts: &FileFacts<'_>) {
+pub(crate) fn report_problems(reporter: &dyn Reporter, facts: &FileFacts<'_>) {
     for problem in facts.problems.iter().filter(|_| facts.bundle.is_some()) {
         let error = match problem.image {
             Some(image) => problem.error.clone().context(format!("image {image}")),
@@ -342,7 +342,7 @@ fn is_module(host: &Host<'_>) -> bool {
 ///
 /// # Errors
 /// `Input` where the arena is full.
-pub fn collect_offers<'k>(reporter: &dyn Reporter, files: &[PathBuf], arena: &'k Arena) -> Result<Offers<'k>> {
+pub(crate) fn collect_offers<'k>(reporter: &dyn Reporter, files: &[PathBuf], arena: &'k Arena) -> Result<Offers<'k>> {
     let mut offers = Offers::default();
     let options = ReadOptions { lazy: true, silent: true, ..ReadOptions::default() };
     each_file_with(reporter, files, &Selector::default(), options, |facts| {
@@ -376,7 +376,7 @@ fn offers_something(image: &crate::bundle::image::Image<'_>) -> bool {
 ///
 /// # Errors
 /// Errors of reading, and of `each`.
-pub fn each_linked(
+pub(crate) fn each_linked(
     reporter: &dyn Reporter,
     files: &[PathBuf],
     mut each: impl FnMut(&str, &[Examined<'_, '_>]) -> Result<()>,

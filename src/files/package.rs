@@ -17,13 +17,13 @@ use std::path::{Component, Path, PathBuf};
 
 /// Linked file to change.
 #[derive(Debug)]
-pub struct LinkedFile {
+pub(crate) struct LinkedFile {
     /// Path of its bytes.
-    pub input: PathBuf,
+    pub(crate) input: PathBuf,
     /// Path as the user knows it, through a wheel too.
-    pub name: String,
+    pub(crate) name: String,
     /// Path of the copy; the input itself where it is changed in place.
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
 }
 
 /// Wheel whose libraries are changed.
@@ -39,11 +39,11 @@ struct Wheel {
 
 /// Linked files of several inputs, or of inputs that hold several.
 #[derive(Debug)]
-pub struct Package {
+pub(crate) struct Package {
     /// Files with device code, in the order of the inputs.
-    pub files: Vec<LinkedFile>,
+    pub(crate) files: Vec<LinkedFile>,
     /// Exit code that reading the inputs calls for; what was damaged has been said.
-    pub exit: Exit,
+    pub(crate) exit: Exit,
     /// Whether anything is written.
     writes: bool,
     wheels: Vec<Wheel>,
@@ -65,7 +65,7 @@ impl Package {
     /// # Errors
     /// `Usage` where the outputs have no place, `NoDeviceCode` where no linked file has device code, `Environment` where a
     /// library cannot be unpacked.
-    pub fn open(
+    pub(crate) fn open(
         reporter: &dyn Reporter,
         inputs: &[PathBuf],
         output: Option<&Path>,
@@ -280,7 +280,7 @@ impl Package {
     ///
     /// # Errors
     /// `Input` where a wheel is malformed, `Environment` where it cannot be written.
-    pub fn finish(self, reporter: &dyn Reporter) -> Result<Vec<PathBuf>> {
+    pub(crate) fn finish(self, reporter: &dyn Reporter) -> Result<Vec<PathBuf>> {
         let mut written: Vec<PathBuf> = Vec::new();
         let unpacked: Vec<&Path> = self.wheels.iter().map(|wheel| wheel.scratch.path()).collect();
         let alone = self.files.iter().filter(|file| !unpacked.iter().any(|scratch| file.input.starts_with(scratch)));

@@ -29,19 +29,19 @@ const KNOWN_TARGETS: [&str; 7] = [
 ];
 
 /// The targets, the policy and the baseline by which the matrix of a page is judged.
-pub struct Rules {
+pub(crate) struct Rules {
     /// The targets that there are.
-    pub table: Cow<'static, TargetTable>,
+    pub(crate) table: Cow<'static, TargetTable>,
     /// The policy that holds, and the day.
-    pub held: Option<AppliedPolicy>,
+    pub(crate) held: Option<AppliedPolicy>,
     /// Findings that are known, with the name of their file.
-    pub known: Option<(String, Baseline)>,
+    pub(crate) known: Option<(String, Baseline)>,
     /// The form of kernels' names.
-    pub names: Names,
+    pub(crate) names: Names,
 }
 
 /// A page that is being made.
-pub struct Draft<'d> {
+pub(crate) struct Draft<'d> {
     reporter: &'d dyn Reporter,
     rules: &'d Rules,
     selector: &'d Selector,
@@ -58,7 +58,7 @@ pub struct Draft<'d> {
 
 impl Rules {
     /// The policy, where there is one.
-    pub fn policy(&self) -> Option<&Policy> {
+    pub(crate) fn policy(&self) -> Option<&Policy> {
         self.held.as_ref().map(|held| &held.policy)
     }
 }
@@ -68,7 +68,7 @@ impl<'d> Draft<'d> {
     ///
     /// # Errors
     /// Errors of writing what is told about the files.
-    pub fn new(
+    pub(crate) fn new(
         reporter: &'d dyn Reporter,
         rules: &'d Rules,
         selector: &'d Selector,
@@ -99,7 +99,7 @@ impl<'d> Draft<'d> {
     }
 
     /// Adds a file. Its images are gone from the facts then.
-    pub fn file(&mut self, facts: &mut FileFacts<'_>) {
+    pub(crate) fn file(&mut self, facts: &mut FileFacts<'_>) {
         self.files.add(facts);
         self.open |= are_open(&facts.images);
         self.count = self.count.saturating_add(1);
@@ -113,7 +113,7 @@ impl<'d> Draft<'d> {
     ///
     /// # Errors
     /// Errors of reading a file again.
-    pub fn page(mut self, paths: &[PathBuf], whole: bool) -> Result<Option<String>> {
+    pub(crate) fn page(mut self, paths: &[PathBuf], whole: bool) -> Result<Option<String>> {
         if self.files.is_empty() {
             return Ok(None);
         }

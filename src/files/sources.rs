@@ -19,7 +19,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// An input, restored to what it was before native images were added.
-pub struct Source {
+pub(crate) struct Source {
     /// Path as the user knows it.
     name: String,
     input: Input,
@@ -33,7 +33,7 @@ impl Source {
     ///
     /// # Errors
     /// What cannot be read or built; `Usage` where the output would replace it.
-    pub fn open(reporter: &dyn Reporter, path: &Path, name: String, output: Option<&Path>) -> Result<Source> {
+    pub(crate) fn open(reporter: &dyn Reporter, path: &Path, name: String, output: Option<&Path>) -> Result<Source> {
         let input = Input::open(path)?;
         if output.is_some_and(|output| same_file(path, output)) {
             return Err(replaces_input());
@@ -66,7 +66,7 @@ impl Source {
     }
 
     /// The bytes to build from.
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.restored.as_deref().unwrap_or(self.input.bytes())
     }
 
@@ -74,12 +74,12 @@ impl Source {
     ///
     /// # Errors
     /// What [`Bundle::read`] says; for a table what its files say.
-    pub fn bundle<'a>(&'a self, host: &'a Host<'a>) -> Result<Bundle<'a>> {
+    pub(crate) fn bundle<'a>(&'a self, host: &'a Host<'a>) -> Result<Bundle<'a>> {
         self.parts.as_ref().map_or_else(|| Bundle::read(host), |parts| parts.bundle(host))
     }
 
     /// The bytes of the input, with those of the files that belong to it.
-    pub fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         let own = self.bytes().len() as u64;
         match &self.parts {
             // The module is one of its parts.
@@ -90,23 +90,23 @@ impl Source {
     }
 
     /// The path as the user knows it.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.name.clone()
     }
 
     /// The file as it is, where it was restored to build from.
-    pub fn embedded(&self) -> Option<&[u8]> {
+    pub(crate) fn embedded(&self) -> Option<&[u8]> {
         self.restored.as_ref().map(|_| self.input.bytes())
     }
 }
 
 /// Whether two paths lead to one file.
-pub fn same_file(a: &Path, b: &Path) -> bool {
+pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
     a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
 /// The error for an output that is the input, of the verbs that can do that where they are told to.
-pub fn replaces_input() -> Error {
+pub(crate) fn replaces_input() -> Error {
     let error = Error::new(ErrorKind::Usage, "the output would replace the input");
     error.with_remedy("name another file with `-o`, or say --in-place")
 }
@@ -115,7 +115,7 @@ pub fn replaces_input() -> Error {
 ///
 /// # Errors
 /// `Usage` where it is.
-pub fn spare_inputs(files: &[PathBuf], output: &Path) -> Result<()> {
+pub(crate) fn spare_inputs(files: &[PathBuf], output: &Path) -> Result<()> {
     if files.iter().any(|file| same_file(file, output)) {
         let error = Error::new(ErrorKind::Usage, "the output would replace an input");
         return Err(error.with_remedy("name another file with `-o`"));
@@ -127,7 +127,7 @@ pub fn spare_inputs(files: &[PathBuf], output: &Path) -> Result<()> {
 ///
 /// # Errors
 /// `Usage` where it is.
-pub fn spare_others<'p>(others: impl IntoIterator<Item = &'p Path>, option: &str, file: &Path) -> Result<()> {
+pub(crate) fn spare_others<'p>(others: impl IntoIterator<Item = &'p Path>, option: &str, file: &Path) -> Result<()> {
     if others.into_iter().any(|other| other == file || same_file(other, file)) {
         let message = format!("`{option} {}` would replace another file of this command", file.display());
         return Err(Error::new(ErrorKind::Usage, message).with_remedy("name another file"));
@@ -137,7 +137,7 @@ pub fn spare_others<'p>(others: impl IntoIterator<Item = &'p Path>, option: &str
 
 /// The parts of an earlier table that may go.
 #[derive(Debug, Default)]
-pub struct Earlier {
+pub(crate) struct Earlier {
     parts: Vec<PathBuf>,
 }
 
@@ -145,7 +145,7 @@ pub struct Earlier {
 ///
 /// # Errors
 /// `Usage`, naming the file.
-pub fn earlier_parts<'n>(names: impl Iterator<Item = &'n str>, path: &Path, inputs: &[&Path]) -> Result<Earlier> {
+pub(crate) fn earlier_parts<'n>(names: impl Iterator<Item = &'n str>, path: &Path, inputs: &[&Path]) -> Result<Earlier> {
     let (stem, folder) = stem_and_folder(path);
     sweep(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     let listed = listed(path);
@@ -169,7 +169,7 @@ pub fn earlier_parts<'n>(names: impl Iterator<Item = &'n str>, path: &Path, inpu
 }
 
 /// The parts of an earlier table in a folder, whatever stems they have; `inputs` stay.
-pub fn earlier_in_folder(path: &Path, inputs: &[&Path]) -> Earlier {
+pub(crate) fn earlier_in_folder(path: &Path, inputs: &[&Path]) -> Earlier {
     let (_, folder) = stem_and_folder(path);
     // A stem may itself have what looks like a number: the last is the image's.
     let is_ours = |name: &&String| name.rsplit_once('_').is_some_and(|(stem, _)| is_part(name, stem));
@@ -181,7 +181,7 @@ pub fn earlier_in_folder(path: &Path, inputs: &[&Path]) -> Earlier {
 impl Earlier {
     /// Takes away what no table beside the new one lists any more; how many files that are. What cannot be removed stays,
     /// which harms nobody.
-    pub fn clear(self, path: &Path) -> usize {
+    pub(crate) fn clear(self, path: &Path) -> usize {
         if self.parts.is_empty() {
             return 0;
         }

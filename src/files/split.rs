@@ -26,27 +26,27 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Images that are to be split.
-pub struct Splitting<'s> {
+pub(crate) struct Splitting<'s> {
     /// The inputs.
-    pub files: &'s [PathBuf],
+    pub(crate) files: &'s [PathBuf],
     /// The selection among their images.
-    pub selector: &'s Selector,
+    pub(crate) selector: &'s Selector,
     /// The form of the output.
-    pub form: &'s OutputForm,
+    pub(crate) form: &'s OutputForm,
     /// The file to write.
-    pub output: &'s Path,
+    pub(crate) output: &'s Path,
     /// The folder for large modules while they are made, where the output has no disk of its own.
-    pub scratch: &'s Path,
+    pub(crate) scratch: &'s Path,
     /// The grouping that is asked for.
-    pub mode: Mode,
+    pub(crate) mode: Mode,
     /// Groups of kernels that stay together, each by its globs.
-    pub groups: &'s [Vec<Pattern>],
+    pub(crate) groups: &'s [Vec<Pattern>],
     /// The targets that kernels are fixed to.
-    pub fixed: &'s Fixed,
+    pub(crate) fixed: &'s Fixed,
     /// The numbering of aspects, where one is asked for; else that of the inputs.
-    pub epoch: Option<Epoch>,
+    pub(crate) epoch: Option<Epoch>,
     /// Receives a warning of the compiler.
-    pub warn: &'s dyn Fn(&Warning),
+    pub(crate) warn: &'s dyn Fn(&Warning),
 }
 
 impl Splitting<'_> {
@@ -54,7 +54,7 @@ impl Splitting<'_> {
     ///
     /// # Errors
     /// `NoMatch` where a group has no kernel; what cannot be read, split or written.
-    pub fn run(&self, reporter: &dyn Reporter) -> Result<(Option<Edited>, Exit)> {
+    pub(crate) fn run(&self, reporter: &dyn Reporter) -> Result<(Option<Edited>, Exit)> {
         let arena = Arena::with_limit(u64::MAX);
         let mut gathered = gather_code(reporter, self.files, self.selector, &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {

@@ -21,7 +21,7 @@ static ROOT: OnceLock<PathBuf> = OnceLock::new();
 ///
 /// # Errors
 /// `Usage` where there is no such folder.
-pub fn allow_below(root: &Path) -> Result<()> {
+pub(crate) fn allow_below(root: &Path) -> Result<()> {
     let real =
         root.canonicalize().ok().filter(|real| real.is_dir()).ok_or_else(|| {
             Error::new(ErrorKind::Usage, format!("`--table-root {}` names no folder", root.display()))
@@ -32,7 +32,7 @@ pub fn allow_below(root: &Path) -> Result<()> {
 
 /// The open files of a table.
 #[derive(Debug)]
-pub struct Files {
+pub(crate) struct Files {
     rows: Vec<Opened>,
     /// Files that could not be opened.
     problems: Vec<Problem>,
@@ -40,21 +40,21 @@ pub struct Files {
 
 /// Files that belong to a bare module: those the user names, or those of its name beside it.
 #[derive(Debug, Default)]
-pub struct Beside {
+pub(crate) struct Beside {
     /// Property sets as text.
-    pub properties: Option<PathBuf>,
+    pub(crate) properties: Option<PathBuf>,
     /// Entries, one a line.
-    pub symbols: Option<PathBuf>,
+    pub(crate) symbols: Option<PathBuf>,
 }
 
 impl Beside {
     /// Whether files were named.
-    pub fn is_named(&self) -> bool {
+    pub(crate) fn is_named(&self) -> bool {
         self.properties.is_some() || self.symbols.is_some()
     }
 
     /// The files that were named.
-    pub fn names(&self) -> String {
+    pub(crate) fn names(&self) -> String {
         let named = [&self.properties, &self.symbols].into_iter().flatten();
         named.map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     }
@@ -63,7 +63,7 @@ impl Beside {
     ///
     /// # Errors
     /// What cannot be read of it.
-    pub fn open(&self, module: &Path) -> Result<Option<Files>> {
+    pub(crate) fn open(&self, module: &Path) -> Result<Option<Files>> {
         let open = |named: &Option<PathBuf>, extension: &str| {
             let path = named.clone().or_else(|| Some(module.with_extension(extension)).filter(|path| path.is_file()));
             path.map(|path| Input::open(&path).context(|| path.display().to_string())).transpose()
@@ -127,7 +127,7 @@ impl Files {
     ///
     /// # Errors
     /// `Input` where the text is no table, or has no column `Code`.
-    pub fn open(path: &Path, text: &[u8]) -> Result<Files> {
+    pub(crate) fn open(path: &Path, text: &[u8]) -> Result<Files> {
         let table = Table::read(text)?;
         let codes = table.column("Code").ok_or_else(|| Error::at(0, "the file table has no column `Code`"))?;
         let [properties, symbols] = ["Properties", "Symbols"].map(|title| table.column(title));
@@ -163,7 +163,7 @@ impl Files {
     }
 
     /// Bytes of all files.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let parts = self.rows.iter().flat_map(|row| [Some(&row.code), row.properties.as_ref(), row.symbols.as_ref()]);
         parts.flatten().map(|input| input.bytes().len() as u64).sum()
     }
@@ -172,7 +172,7 @@ impl Files {
     ///
     /// # Errors
     /// `NoDeviceCode` where the table has no rows; the first problem where there is one and no image.
-    pub fn bundle<'a>(&'a self, host: &'a Host<'a>) -> Result<Bundle<'a>> {
+    pub(crate) fn bundle<'a>(&'a self, host: &'a Host<'a>) -> Result<Bundle<'a>> {
         let rows: Vec<Row<'a>> = self
             .rows
             .iter()

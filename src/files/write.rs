@@ -41,7 +41,7 @@ const LISTING: &str = ".files";
 ///
 /// # Errors
 /// `Environment` where the file cannot be written; `Input` where an input has changed meanwhile.
-pub fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<bool> {
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<bool> {
     input::unchanged()?;
     let failed = |error: &std::io::Error| cannot_write(path, error);
     // A link that leads nowhere is replaced by the file.
@@ -87,7 +87,7 @@ fn holds(path: &Path, bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// `Environment` where that is not possible.
-pub fn touch(path: &Path) -> Result<()> {
+pub(crate) fn touch(path: &Path) -> Result<()> {
     let folder = std::fs::create_dir_all(folder_of(path));
     // A pipe without a reader is an error, not to be waited for: nothing is written to it.
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
@@ -101,7 +101,7 @@ pub fn touch(path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// Errors of `write`; `Usage` for what is no file, `Environment` where the file cannot be written.
-pub fn write_streamed<T>(path: &Path, mode: Option<u32>, write: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
+pub(crate) fn write_streamed<T>(path: &Path, mode: Option<u32>, write: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
     let failed = |error: &std::io::Error| cannot_write(path, error);
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     if std::fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
@@ -124,7 +124,7 @@ pub fn write_streamed<T>(path: &Path, mode: Option<u32>, write: impl FnOnce(&mut
 
 /// Folder for files of this run, which goes with the value, and where a signal ends the process.
 #[derive(Debug)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     folder: TempDir,
     _begun: Begun,
 }
@@ -134,7 +134,7 @@ impl Scratch {
     ///
     /// # Errors
     /// `Environment` where nothing can be written there.
-    pub fn new(within: &Path) -> Result<Scratch> {
+    pub(crate) fn new(within: &Path) -> Result<Scratch> {
         let make = || tempfile::Builder::new().prefix(&prefix()).tempdir_in(within);
         let (begun, folder) = begin(make, TempDir::path).map_err(|error| cannot_write(within, &error))?;
         Ok(Scratch { folder, _begun: begun })
@@ -144,7 +144,7 @@ impl Scratch {
     ///
     /// # Errors
     /// `Environment` where nothing can be written there.
-    pub fn temporary() -> Result<Scratch> {
+    pub(crate) fn temporary() -> Result<Scratch> {
         let failed = |error| Error::new(ErrorKind::Environment, format!("cannot make a temporary folder: {error}"));
         let make = || tempfile::Builder::new().prefix(&prefix()).tempdir();
         let (begun, folder) = begin(make, TempDir::path).map_err(failed)?;
@@ -152,7 +152,7 @@ impl Scratch {
     }
 
     /// Returns the path of the folder.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 }
@@ -203,7 +203,7 @@ static AT_FIRST: OnceLock<fn()> = OnceLock::new();
 
 /// Has a function called before a temporary file or folder is made: the program prepares for a signal's end then, which is
 /// to call [`remove_begun`].
-pub fn before_writing(prepare: fn()) {
+pub(crate) fn before_writing(prepare: fn()) {
     let _ = AT_FIRST.set(prepare);
 }
 
@@ -230,7 +230,7 @@ impl Drop for Begun {
 }
 
 /// Removes what this process has begun and not finished. It is about to end: nothing is begun any more.
-pub fn remove_begun() {
+pub(crate) fn remove_begun() {
     let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
     for path in all.drain(..) {
         // Other threads may still write to the folder: what they add while it is removed goes the next time.
@@ -247,7 +247,7 @@ pub fn remove_begun() {
 
 /// Removes what killed processes left in a folder: temporary files, and the files of a set that had only begun to appear.
 /// Each folder is looked through once.
-pub fn sweep(folder: &Path) {
+pub(crate) fn sweep(folder: &Path) {
     static SWEPT: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
     let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if !swept.get_or_insert_default().insert(folder.to_owned()) {
@@ -299,7 +299,7 @@ fn remove_left(path: &Path) {
 
 /// The permission bits of an input, which a rewritten copy keeps; never set-user-id and the like, which are trust in
 /// those very bytes.
-pub fn mode_of(path: &Path) -> Option<u32> {
+pub(crate) fn mode_of(path: &Path) -> Option<u32> {
     std::fs::metadata(path)
         .ok()
         .filter(|metadata| metadata.is_file())
@@ -307,13 +307,13 @@ pub fn mode_of(path: &Path) -> Option<u32> {
 }
 
 /// The folder that a file is in.
-pub fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The error of an output that cannot be written.
 #[cold]
-pub fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
+pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
     // The name of a temporary file, which `tempfile` appends, means nothing to anyone.
     let text = error.to_string();
     let reason = text.split_once(" at path \"").map_or(text.as_str(), |(reason, _)| reason);
@@ -331,7 +331,7 @@ pub fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
 /// Files are written into a temporary folder. Where the target does not exist the temporary one takes its name in one
 /// step. A folder that exists stays the folder it is (it may be a mount point, or have permissions of its own): the
 /// temporary one lies within it, and the files are moved up one by one, in the order they were written.
-pub struct Folder {
+pub(crate) struct Folder {
     target: PathBuf,
     temporary: TempDir,
     names: Vec<String>,
@@ -346,7 +346,7 @@ impl Folder {
     ///
     /// # Errors
     /// `Environment` where nothing can be written there, `Usage` where the target is a file.
-    pub fn begin(target: &Path) -> Result<Folder> {
+    pub(crate) fn begin(target: &Path) -> Result<Folder> {
         let failed = |error: &std::io::Error| cannot_write(target, error);
         let whole = match std::fs::read_dir(target) {
             Ok(_) => false,
@@ -370,7 +370,7 @@ impl Folder {
     }
 
     /// Whether a file of this name is there already, and will be replaced.
-    pub fn replaces(&self, name: &str) -> bool {
+    pub(crate) fn replaces(&self, name: &str) -> bool {
         !self.whole && self.target.join(name).exists()
     }
 
@@ -378,7 +378,7 @@ impl Folder {
     ///
     /// # Errors
     /// `Environment` where it cannot be written.
-    pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn add(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.temporary.path().join(name);
         std::fs::write(&path, bytes).map_err(|error| cannot_write(&self.target.join(name), &error))?;
         self.names.push(name.to_owned());
@@ -389,7 +389,7 @@ impl Folder {
     ///
     /// # Errors
     /// `Environment` where they cannot be moved; `Input` where an input has changed meanwhile.
-    pub fn finish(self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
         input::unchanged()?;
         let failed = |error: &std::io::Error| cannot_write(&self.target, error);
         // The renaming fails where another process has made the target since.

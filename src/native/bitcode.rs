@@ -18,18 +18,18 @@ use crate::error::{Error, Result};
 pub use module::{Argument, Call, Function, Module, Numbered, Recorded, Use, Variable};
 
 mod block {
-    pub const MODULE: u64 = 8;
-    pub const ATTRIBUTES: u64 = 9;
-    pub const ATTRIBUTE_GROUPS: u64 = 10;
-    pub const CONSTANTS: u64 = 11;
-    pub const FUNCTION: u64 = 12;
-    pub const IDENTIFICATION: u64 = 13;
-    pub const SYMBOLS: u64 = 14;
-    pub const METADATA: u64 = 15;
-    pub const ATTACHMENTS: u64 = 16;
-    pub const TYPES: u64 = 17;
-    pub const METADATA_KINDS: u64 = 22;
-    pub const STRTAB: u64 = 23;
+    pub(crate) const MODULE: u64 = 8;
+    pub(crate) const ATTRIBUTES: u64 = 9;
+    pub(crate) const ATTRIBUTE_GROUPS: u64 = 10;
+    pub(crate) const CONSTANTS: u64 = 11;
+    pub(crate) const FUNCTION: u64 = 12;
+    pub(crate) const IDENTIFICATION: u64 = 13;
+    pub(crate) const SYMBOLS: u64 = 14;
+    pub(crate) const METADATA: u64 = 15;
+    pub(crate) const ATTACHMENTS: u64 = 16;
+    pub(crate) const TYPES: u64 = 17;
+    pub(crate) const METADATA_KINDS: u64 = 22;
+    pub(crate) const STRTAB: u64 = 23;
 }
 
 /// `PTX_Kernel`, `SPIR_KERNEL`, `AMDGPU_KERNEL`.
@@ -110,7 +110,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
 }
 
 /// The functions defined as kernels and the string table that holds their names, where all of the stream can be read.
-pub fn kernels_and_strings(data: &[u8]) -> Option<(Vec<String>, &[u8])> {
+pub(crate) fn kernels_and_strings(data: &[u8]) -> Option<(Vec<String>, &[u8])> {
     let mut module = Bitcode { part: Part::new(Format::LlvmBitcode, data.len()), functions: Vec::new(), strings: &[] };
     module.top(data).ok()?;
     let strings = module.strings;

@@ -27,18 +27,18 @@ type Abbreviation = Rc<[Operand]>;
 
 /// One record.
 #[derive(Debug, Default)]
-pub struct Record<'a> {
+pub(crate) struct Record<'a> {
     /// Code of the record.
-    pub code: u64,
+    pub(crate) code: u64,
     /// Operands, of an array or in full.
-    pub operands: Vec<u64>,
+    pub(crate) operands: Vec<u64>,
     /// Blob of the record.
-    pub blob: &'a [u8],
+    pub(crate) blob: &'a [u8],
 }
 
 /// Next item of a block.
 #[derive(Debug)]
-pub enum Item<'a> {
+pub(crate) enum Item<'a> {
     /// A block within, whose bits are these.
     Block(u64, Cursor<'a>),
     /// A record.
@@ -47,7 +47,7 @@ pub enum Item<'a> {
 
 /// A place in a stream, within one block.
 #[derive(Debug, Clone)]
-pub struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     data: &'a [u8],
     /// Bit at which the block ends.
     end: usize,
@@ -63,7 +63,7 @@ pub struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// The top of a stream: what follows the magic number.
-    pub fn new(data: &'a [u8]) -> Self {
+    pub(crate) fn new(data: &'a [u8]) -> Self {
         Cursor {
             data,
             end: data.len().saturating_mul(8),
@@ -77,12 +77,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// Passes over bytes, such as a magic number.
-    pub fn skip(&mut self, bytes: usize) {
+    pub(crate) fn skip(&mut self, bytes: usize) {
         self.at = self.at.saturating_add(bytes.saturating_mul(8));
     }
 
     /// The byte at which reading stands.
-    pub fn byte(&self) -> u64 {
+    pub(crate) fn byte(&self) -> u64 {
         (self.at / 8) as u64
     }
 
@@ -90,7 +90,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// `Input`, with the offset in the stream, where the bits make no sense.
-    pub fn next(&mut self) -> Result<Option<Item<'a>>> {
+    pub(crate) fn next(&mut self) -> Result<Option<Item<'a>>> {
         loop {
             if self.end.saturating_sub(self.at) < self.width as usize {
                 return Ok(None);

@@ -22,7 +22,7 @@ const ENTRY: u32 = 64;
 
 /// Kind of an entry's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// PTX, ended by a NUL.
     Ptx,
     /// A cubin.
@@ -31,7 +31,7 @@ pub enum Kind {
 
 /// Writes a fat binary of entries that are not compressed, each with the number of its architecture; as `fatbinary` of CUDA 13.5
 /// writes it with `--compress=false`.
-pub fn write(entries: &[(Kind, u32, Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn write(entries: &[(Kind, u32, Vec<u8>)]) -> Vec<u8> {
     let mut body = Vec::new();
     for (kind, architecture, contents) in entries {
         let stored = contents.len().next_multiple_of(8);

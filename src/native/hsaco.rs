@@ -190,12 +190,12 @@ const PROCESSORS: [(u32, &str); 55] = [
 ];
 
 /// The processor.
-pub fn processor(flags: u32) -> Option<&'static str> {
+pub(crate) fn processor(flags: u32) -> Option<&'static str> {
     PROCESSORS.iter().find(|(number, _)| *number == flags & 0xff).map(|(_, name)| *name)
 }
 
 /// The processor with its features as a target id has them: `gfx90a:sramecc+:xnack-`.
-pub fn target_id(flags: u32, abi_version: u8) -> String {
+pub(crate) fn target_id(flags: u32, abi_version: u8) -> String {
     let mut id = match processor(flags) {
         Some(name) => name.to_owned(),
         None => format!("processor {:#x}", flags & 0xff),

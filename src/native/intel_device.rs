@@ -68,38 +68,38 @@ fn targets(wanted: impl Fn(u32, u32, u32) -> bool) -> Vec<String> {
 }
 
 /// The names of all targets.
-pub fn targets_known() -> impl Iterator<Item = String> {
+pub(crate) fn targets_known() -> impl Iterator<Item = String> {
     TARGETS.iter().map(|(name, ..)| format!("intel_gpu_{name}"))
 }
 
 /// Whether a target is one of them.
-pub fn is_known(target: &str) -> bool {
+pub(crate) fn is_known(target: &str) -> bool {
     target.strip_prefix("intel_gpu_").is_some_and(|name| TARGETS.iter().any(|(known, ..)| *known == name))
 }
 
 /// The target of a GMDID.
-pub fn of_gmdid(gmdid: u32) -> Vec<String> {
+pub(crate) fn of_gmdid(gmdid: u32) -> Vec<String> {
     targets(|architecture, release, _| (architecture, release) == (gmdid >> 22, gmdid >> 14 & 0xff))
 }
 
 /// A GMDID as `ocloc` writes it.
-pub fn gmdid(gmdid: u32) -> String {
+pub(crate) fn gmdid(gmdid: u32) -> String {
     format!("{}.{}.{}", gmdid >> 22, gmdid >> 14 & 0xff, gmdid & 0x3f)
 }
 
 /// The targets of a product family.
-pub fn of_family(family: u32) -> Vec<String> {
+pub(crate) fn of_family(family: u32) -> Vec<String> {
     targets(|_, _, of| of == family)
 }
 
 /// The targets of a core family.
-pub fn of_core(core: u32) -> Vec<String> {
+pub(crate) fn of_core(core: u32) -> Vec<String> {
     let families = CORES.iter().find(|(number, ..)| *number == core).map_or(&[][..], |(_, _, families)| *families);
     targets(|_, _, family| families.contains(&family))
 }
 
 /// A core family by name.
-pub fn core(core: u32) -> String {
+pub(crate) fn core(core: u32) -> String {
     match CORES.iter().find(|(number, ..)| *number == core) {
         Some((_, name, _)) => format!("core family {name}"),
         None => format!("core family {core:#x}"),
@@ -107,7 +107,7 @@ pub fn core(core: u32) -> String {
 }
 
 /// The targets of a device as `ocloc` names it in an archive: `12.55.8`, `bmg`, `acm-g10`, `dg2`, `xe-hpg`.
-pub fn of_name(name: &str) -> Vec<String> {
+pub(crate) fn of_name(name: &str) -> Vec<String> {
     let mut numbers = name.split('.').map(|number| number.parse::<u32>().ok());
     if let (Some(Some(architecture)), Some(Some(release))) = (numbers.next(), numbers.next()) {
         return targets(|a, r, _| (a, r) == (architecture, release));

@@ -115,20 +115,20 @@ pub struct Part {
     /// The device in the format's own terms.
     pub stated: String,
     /// The version of the format, in its own terms.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// The producer, where it is told.
     pub producer: Option<String>,
     /// Bytes of the part, inflated.
-    pub size: u64,
+    pub(crate) size: u64,
     /// Whether its SPIR-V is in it too, from which a driver compiles for other devices.
-    pub spirv: bool,
+    pub(crate) spirv: bool,
     /// Options that it says it was compiled with.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub options: Option<String>,
+    pub(crate) options: Option<String>,
     /// Contents of an Intel GPU's code beyond machine code and its description: SPIR-V, PISA, assembly, debug information.
-    pub sections: Vec<Section>,
+    pub(crate) sections: Vec<Section>,
     /// Numbers that an Intel GPU's code notes beyond its device, by the note's name.
-    pub notes: BTreeMap<Cow<'static, str>, u32>,
+    pub(crate) notes: BTreeMap<Cow<'static, str>, u32>,
     /// The kernels, in the part's order. What is told of a kernel shares them: libraries have tens of thousands.
     #[serde(serialize_with = "each_kernel")]
     #[schemars(with = "Vec<Kernel>")]
@@ -148,11 +148,11 @@ fn each_kernel<S: serde::Serializer>(kernels: &[Arc<Kernel>], serializer: S) -> 
 /// Section of a part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "NativeSection")]
-pub struct Section {
+pub(crate) struct Section {
     /// The name: `.spv`, `.pisa`, `.visaasm.KERNEL`.
-    pub name: String,
+    pub(crate) name: String,
     /// Bytes of the contents.
-    pub size: u64,
+    pub(crate) size: u64,
 }
 
 /// Contents of a native payload.
@@ -177,7 +177,7 @@ impl Native {
     }
 
     /// Reads a payload as `read` does, and gives the bytes of each part beside.
-    pub fn with_code<'a>(payload: &'a [u8], format: Format, place: Place, arena: &'a Arena) -> (Native, Vec<&'a [u8]>) {
+    pub(crate) fn with_code<'a>(payload: &'a [u8], format: Format, place: Place, arena: &'a Arena) -> (Native, Vec<&'a [u8]>) {
         let mut reader = Reader::new(arena, payload.len());
         reader.part("", payload, format, place, 0);
         let mut native = reader.native;
@@ -382,7 +382,7 @@ pub enum Coverage {
 
 impl Coverage {
     /// The name in reports.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Coverage::Native => "native",
             Coverage::Jit => "jit",
@@ -407,14 +407,14 @@ fn takes(gpu: &str, code_for: &str) -> bool {
 }
 
 /// The GPU of which a GPU takes the code beside its own, by the names of the device configuration.
-pub fn also_takes(gpu: &str) -> Option<&'static str> {
+pub(crate) fn also_takes(gpu: &str) -> Option<&'static str> {
     TAKES.iter().find(|(own, _)| *own == gpu).map(|(_, other)| *other)
 }
 
 impl Native {
     /// Returns how an Intel GPU runs the code, by the GPU's name in the device configuration. None for other devices, for code that is
     /// not Intel's GPUs', and where code of which the device is not known might be for this one.
-    pub fn coverage(&self, gpu: &str) -> Option<Coverage> {
+    pub(crate) fn coverage(&self, gpu: &str) -> Option<Coverage> {
         let intel = |part: &&Part| matches!(part.format, Format::Zebin | Format::PatchTokens);
         if !intel_device::is_known(gpu) || !self.parts.iter().any(|part| intel(&part)) {
             return None;
@@ -432,7 +432,7 @@ impl Native {
     }
 
     /// Returns how each known Intel GPU runs the code, by its name; those that run nothing of it are left out.
-    pub fn coverage_by_gpu(&self) -> BTreeMap<String, Coverage> {
+    pub(crate) fn coverage_by_gpu(&self) -> BTreeMap<String, Coverage> {
         let known = intel_device::targets_known();
         let covered = known.filter_map(|gpu| self.coverage(&gpu).map(|coverage| (gpu, coverage)));
         covered.filter(|(_, coverage)| *coverage != Coverage::None).collect()

@@ -10,7 +10,7 @@ use crate::limits;
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value<'a> {
+pub(crate) enum Value<'a> {
     /// Nil, floating-point numbers, byte strings: nothing that is asked for.
     Other,
     /// A truth value.
@@ -27,7 +27,7 @@ pub enum Value<'a> {
 
 impl<'a> Value<'a> {
     /// The value under a key of a mapping.
-    pub fn get(&self, key: &str) -> Option<&Value<'a>> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Value<'a>> {
         match self {
             Value::Map(entries) => entries.iter().find(|(known, _)| *known == key).map(|(_, value)| value),
             _ => None,
@@ -35,7 +35,7 @@ impl<'a> Value<'a> {
     }
 
     /// The items of a list under a key.
-    pub fn items(&self, key: &str) -> &[Value<'a>] {
+    pub(crate) fn items(&self, key: &str) -> &[Value<'a>] {
         match self.get(key) {
             Some(Value::Array(items)) => items,
             _ => &[],
@@ -43,7 +43,7 @@ impl<'a> Value<'a> {
     }
 
     /// Text under a key.
-    pub fn text(&self, key: &str) -> Option<&'a str> {
+    pub(crate) fn text(&self, key: &str) -> Option<&'a str> {
         match self.get(key) {
             Some(Value::Text(text)) => Some(text),
             _ => None,
@@ -51,7 +51,7 @@ impl<'a> Value<'a> {
     }
 
     /// A number under a key.
-    pub fn number(&self, key: &str) -> Option<u64> {
+    pub(crate) fn number(&self, key: &str) -> Option<u64> {
         match self.get(key) {
             Some(Value::Number(number)) => Some(*number),
             _ => None,
@@ -63,7 +63,7 @@ impl<'a> Value<'a> {
 ///
 /// # Errors
 /// `Input`, with the offset, where it is cut short, nested too deep or of an unknown type.
-pub fn read(data: &[u8]) -> Result<Value<'_>> {
+pub(crate) fn read(data: &[u8]) -> Result<Value<'_>> {
     Reader { data, at: 0, left: limits::MAX_METADATA_VALUES }.value(0)
 }
 

@@ -120,7 +120,7 @@ fn kernels(object: &DeviceElf<'_>, meta: &[u8]) -> Result<Vec<Kernel>> {
 
 /// Returns an object for Intel GPUs as the driver's `clCompileProgram` makes one of SPIR-V (`Program::packDeviceBinary` in
 /// intel/compute-runtime): the module and the options, from which code is made when it is linked.
-pub fn spirv_object(spirv: &[u8], options: &str) -> Vec<u8> {
+pub(crate) fn spirv_object(spirv: &[u8], options: &str) -> Vec<u8> {
     const NAMES: &[u8] = b"\0SPIRV Object\0BuildOptions\0.shstrtab\0";
     const SHT_STRTAB: u32 = 3;
     let sections =

@@ -17,19 +17,19 @@ const KERNEL_HEADER: usize = 40;
 
 /// Tokens that say something of a kernel's resources or arguments.
 mod token {
-    pub const GLOBAL_OBJECT: u32 = 11;
-    pub const IMAGE_OBJECT: u32 = 12;
-    pub const LOCAL_SURFACE: u32 = 15;
-    pub const SAMPLER: u32 = 16;
-    pub const DATA_PARAMETER: u32 = 17;
-    pub const MEDIA_VFE_STATE: u32 = 18;
-    pub const EXECUTION_ENVIRONMENT: u32 = 23;
-    pub const ARGUMENT_INFO: u32 = 26;
-    pub const ATTRIBUTES: u32 = 27;
-    pub const STATELESS_GLOBAL: u32 = 30;
-    pub const STATELESS_CONSTANT: u32 = 31;
-    pub const STATELESS_PRIVATE: u32 = 38;
-    pub const MEDIA_VFE_STATE_SLOT1: u32 = 55;
+    pub(crate) const GLOBAL_OBJECT: u32 = 11;
+    pub(crate) const IMAGE_OBJECT: u32 = 12;
+    pub(crate) const LOCAL_SURFACE: u32 = 15;
+    pub(crate) const SAMPLER: u32 = 16;
+    pub(crate) const DATA_PARAMETER: u32 = 17;
+    pub(crate) const MEDIA_VFE_STATE: u32 = 18;
+    pub(crate) const EXECUTION_ENVIRONMENT: u32 = 23;
+    pub(crate) const ARGUMENT_INFO: u32 = 26;
+    pub(crate) const ATTRIBUTES: u32 = 27;
+    pub(crate) const STATELESS_GLOBAL: u32 = 30;
+    pub(crate) const STATELESS_CONSTANT: u32 = 31;
+    pub(crate) const STATELESS_PRIVATE: u32 = 38;
+    pub(crate) const MEDIA_VFE_STATE_SLOT1: u32 = 55;
 }
 
 pub(super) fn read(data: &[u8]) -> Result<Read> {

@@ -10,7 +10,7 @@ use crate::limits;
 
 /// A value. Every scalar is text.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Node<'a> {
+pub(crate) enum Node<'a> {
     /// Nothing after the key.
     Null,
     /// A scalar; quotes removed.
@@ -23,7 +23,7 @@ pub enum Node<'a> {
 
 impl<'a> Node<'a> {
     /// The value of a key of a mapping.
-    pub fn get(&self, key: &str) -> Option<&Node<'a>> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Node<'a>> {
         match self {
             Node::Mapping(entries) => entries.iter().find(|(known, _)| *known == key).map(|(_, value)| value),
             _ => None,
@@ -31,7 +31,7 @@ impl<'a> Node<'a> {
     }
 
     /// The items of a sequence; none of anything else.
-    pub fn items(&self) -> &[Node<'a>] {
+    pub(crate) fn items(&self) -> &[Node<'a>] {
         match self {
             Node::Sequence(items) => items,
             _ => &[],
@@ -39,7 +39,7 @@ impl<'a> Node<'a> {
     }
 
     /// A scalar's text.
-    pub fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Node::Scalar(text) => Some(text),
             _ => None,
@@ -47,17 +47,17 @@ impl<'a> Node<'a> {
     }
 
     /// A scalar as a number.
-    pub fn number(&self) -> Option<u64> {
+    pub(crate) fn number(&self) -> Option<u64> {
         self.text()?.parse().ok()
     }
 
     /// A scalar's text under a key.
-    pub fn text_of(&self, key: &str) -> Option<&str> {
+    pub(crate) fn text_of(&self, key: &str) -> Option<&str> {
         self.get(key)?.text()
     }
 
     /// A number under a key.
-    pub fn number_of(&self, key: &str) -> Option<u64> {
+    pub(crate) fn number_of(&self, key: &str) -> Option<u64> {
         self.get(key)?.number()
     }
 }
@@ -66,7 +66,7 @@ impl<'a> Node<'a> {
 ///
 /// # Errors
 /// `Input`, with the offset of the line, where the text is not of this form.
-pub fn read(text: &str) -> Result<Node<'_>> {
+pub(crate) fn read(text: &str) -> Result<Node<'_>> {
     let mut lines = Vec::new();
     for (at, line) in bytes::lines(text) {
         let content = line.trim_end_matches(['\0', ' ']);

@@ -11,18 +11,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Contents of the section.
-pub struct ZeInfo {
+pub(crate) struct ZeInfo {
     /// The version of the section's form.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// The kernels.
-    pub kernels: Vec<Arc<Kernel>>,
+    pub(crate) kernels: Vec<Arc<Kernel>>,
 }
 
 /// Reads the text of the section.
 ///
 /// # Errors
 /// `Input`, with the offset in the text.
-pub fn read(text: &str) -> Result<ZeInfo> {
+pub(crate) fn read(text: &str) -> Result<ZeInfo> {
     let root = yaml::read(text)?;
     let list = |key| root.get(key).map(Node::items).unwrap_or_default();
     let misc: HashMap<&str, &Node<'_>> =

@@ -7,32 +7,32 @@ use crate::native::Kernel;
 
 /// Upper limits; none means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Budget {
+pub(crate) struct Budget {
     /// Stored size in bytes.
-    pub bytes: Option<u64>,
+    pub(crate) bytes: Option<u64>,
     /// Number of device images.
-    pub images: Option<u64>,
+    pub(crate) images: Option<u64>,
     /// Bytes of registers that a kernel spills, per hardware thread (Intel GPUs).
-    pub spill: Option<u64>,
+    pub(crate) spill: Option<u64>,
     /// Number of registers that a kernel spills, vector and scalar together (AMD GPUs).
-    pub spilled_registers: Option<u64>,
+    pub(crate) spilled_registers: Option<u64>,
 }
 
 impl Budget {
     /// Whether there is no limit.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         *self == Budget::default()
     }
 
     /// Whether there is a limit on kernels.
-    pub fn limits_kernels(&self) -> bool {
+    pub(crate) fn limits_kernels(&self) -> bool {
         self.spill.is_some() || self.spilled_registers.is_some()
     }
 }
 
 /// Whether an image is compiled for a target, by its stated target or its code. SPIR-V for any device counts as
 /// `spir64`.
-pub fn is_for(image: &Examined<'_, '_>, target: &Target) -> bool {
+pub(crate) fn is_for(image: &Examined<'_, '_>, target: &Target) -> bool {
     let stated = image.image.compile_target().unwrap_or(image.image.target);
     let stated = if stated.is_empty() && image.module.is_some() { "spir64" } else { stated };
     let arch = stated.split('-').next().unwrap_or(stated);
@@ -43,23 +43,23 @@ pub fn is_for(image: &Examined<'_, '_>, target: &Target) -> bool {
 
 /// Finding of a budget: it is exceeded, or the value is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BudgetFinding {
+pub(crate) struct BudgetFinding {
     /// Mangled name of the kernel; none where the finding is about the file.
-    pub kernel: Option<String>,
+    pub(crate) kernel: Option<String>,
     /// Position of the kernel's image among the given images.
-    pub at: usize,
+    pub(crate) at: usize,
     /// Rule and message.
-    pub finding: Finding,
+    pub(crate) finding: Finding,
 }
 
 /// Returns the findings of a whole file of this many bytes.
-pub fn file_findings(budget: &Budget, bytes: u64, images: &[Examined<'_, '_>]) -> Vec<BudgetFinding> {
+pub(crate) fn file_findings(budget: &Budget, bytes: u64, images: &[Examined<'_, '_>]) -> Vec<BudgetFinding> {
     let all: Vec<(usize, &Examined<'_, '_>)> = images.iter().enumerate().collect();
     findings(budget, "the file", bytes, &all)
 }
 
 /// Returns the findings of the images that are compiled for a target.
-pub fn target_findings(budget: &Budget, target: &Target, images: &[Examined<'_, '_>]) -> Vec<BudgetFinding> {
+pub(crate) fn target_findings(budget: &Budget, target: &Target, images: &[Examined<'_, '_>]) -> Vec<BudgetFinding> {
     if budget.is_open() {
         return Vec::new();
     }

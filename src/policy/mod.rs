@@ -19,68 +19,68 @@ use budget::Budget;
 use text::Date;
 
 /// Example of a policy that uses every key.
-pub const EXAMPLE: &str = include_str!("example.toml");
+pub(crate) const EXAMPLE: &str = include_str!("example.toml");
 
 /// Demands for one target.
 #[derive(Debug, Clone)]
-pub struct TargetDemands {
+pub(crate) struct TargetDemands {
     /// Name of the target.
-    pub target: String,
+    pub(crate) target: String,
     /// Instruction set, if the spelling names one.
-    pub march: Option<CpuArch>,
+    pub(crate) march: Option<CpuArch>,
     /// Kernels that must run, by mangled or demangled name; all if empty.
-    pub kernels: Vec<Pattern>,
+    pub(crate) kernels: Vec<Pattern>,
     /// Aspects that none of these kernels may need.
-    pub forbidden: Vec<String>,
+    pub(crate) forbidden: Vec<String>,
     /// Whether these kernels must be compiled for the target.
-    pub native: bool,
+    pub(crate) native: bool,
     /// Budget of the images compiled for the target in each file.
-    pub budget: Budget,
+    pub(crate) budget: Budget,
 }
 
 /// Findings that are excused up to a day.
 #[derive(Debug, Clone)]
-pub struct Exception {
+pub(crate) struct Exception {
     /// Rule, if one is named.
-    pub rule: Option<RuleId>,
+    pub(crate) rule: Option<RuleId>,
     /// Aspect, if one is named. There is a rule or an aspect.
-    pub aspect: Option<String>,
+    pub(crate) aspect: Option<String>,
     /// Kernels, by mangled or demangled name.
-    pub kernel: Pattern,
+    pub(crate) kernel: Pattern,
     /// Targets; all if empty.
-    pub targets: Vec<String>,
+    pub(crate) targets: Vec<String>,
     /// Reason.
-    pub reason: String,
+    pub(crate) reason: String,
     /// Last day of the exception.
-    pub until: Date,
+    pub(crate) until: Date,
     /// Location in the file.
-    pub place: Place,
+    pub(crate) place: Place,
 }
 
 /// Policy of a project.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     /// File name for messages.
-    pub file: String,
+    pub(crate) file: String,
     /// Whether unknown results fail the check.
-    pub strict: bool,
+    pub(crate) strict: bool,
     /// Demands for targets, in the order of the text.
-    pub targets: Vec<TargetDemands>,
+    pub(crate) targets: Vec<TargetDemands>,
     /// Demands for a target that the policy does not name, if one is asked about.
-    pub other: Option<TargetDemands>,
+    pub(crate) other: Option<TargetDemands>,
     /// Budget of each file.
-    pub budget: Budget,
+    pub(crate) budget: Budget,
     /// Exceptions, in the order of the text.
-    pub exceptions: Vec<Exception>,
+    pub(crate) exceptions: Vec<Exception>,
 }
 
 /// Policy with the day on which it is applied.
 #[derive(Debug, Clone)]
-pub struct AppliedPolicy {
+pub(crate) struct AppliedPolicy {
     /// Policy.
-    pub policy: Policy,
+    pub(crate) policy: Policy,
     /// Day on which its exceptions are judged; none if it has no exceptions.
-    pub today: Option<Date>,
+    pub(crate) today: Option<Date>,
 }
 
 /// Reads a text with `read`, and returns all errors if there are any.
@@ -100,20 +100,20 @@ impl Policy {
     }
 
     /// Returns the demands for a target, or the general ones for a target that the policy does not name.
-    pub fn demanded(&self, target: &str, march: Option<CpuArch>) -> Option<&TargetDemands> {
+    pub(crate) fn demanded(&self, target: &str, march: Option<CpuArch>) -> Option<&TargetDemands> {
         let of_target = |one: &&TargetDemands| one.target == target && (march.is_none() || one.march == march);
         self.targets.iter().find(of_target).or(self.other.as_ref())
     }
 
     /// Returns the number of the first current exception that covers a finding about a kernel, which is given by its
     /// mangled and demangled name.
-    pub fn excuse(&self, today: Date, target: &str, against: &Finding, kernel: (&str, &str)) -> Option<usize> {
+    pub(crate) fn excuse(&self, today: Date, target: &str, against: &Finding, kernel: (&str, &str)) -> Option<usize> {
         let covers = |one: &Exception| today <= one.until && one.covers(target, against, kernel);
         self.exceptions.iter().position(covers)
     }
 
     /// Returns a finding for each exception that has expired.
-    pub fn expired(&self, today: Date) -> Vec<Finding> {
+    pub(crate) fn expired(&self, today: Date) -> Vec<Finding> {
         let ended = self.exceptions.iter().filter(|one| one.until < today);
         let found = ended.map(|one| {
             let Place { line, column } = one.place;
@@ -131,7 +131,7 @@ impl Policy {
 
 impl Exception {
     /// Whether the exception covers a finding about a kernel, given by its mangled and demangled name, on any day.
-    pub fn covers(&self, target: &str, against: &Finding, (name, demangled): (&str, &str)) -> bool {
+    pub(crate) fn covers(&self, target: &str, against: &Finding, (name, demangled): (&str, &str)) -> bool {
         (self.targets.is_empty() || self.targets.iter().any(|own| own == target))
             && self.rule.is_none_or(|rule| rule == against.rule)
             && self.aspect.as_ref().is_none_or(|aspect| against.aspect.as_ref() == Some(aspect))
@@ -140,12 +140,12 @@ impl Exception {
     }
 
     /// Returns the reason and the last day, for messages.
-    pub fn excuse(&self) -> String {
+    pub(crate) fn excuse(&self) -> String {
         format!("{} (until {})", self.reason, self.until)
     }
 
     /// Returns the subject of the exception, for messages.
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let aspect = self.aspect.as_ref().map(|aspect| format!("aspect {aspect}"));
         let rule = self.rule.map(|rule| format!("rule {}", rule.name()));
         let what: Vec<String> = rule.into_iter().chain(aspect).collect();

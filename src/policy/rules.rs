@@ -17,11 +17,11 @@ use crate::select::{Pattern, range};
 use std::ops::RangeInclusive;
 
 /// Example of a table `build` that uses every key.
-pub const EXAMPLE: &str = include_str!("example_build.toml");
+pub(crate) const EXAMPLE: &str = include_str!("example_build.toml");
 
 /// Number of registers of an Intel GPU's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Registers {
+pub(crate) enum Registers {
     /// Twice the usual number, for half the threads.
     Large,
     /// Chosen by the compiler for each kernel.
@@ -31,7 +31,7 @@ pub enum Registers {
 impl Registers {
     /// Returns the compiler option that the runtime passes for it (`sycl-register-alloc-mode`); explicit SIMD has
     /// another.
-    pub fn option(self, esimd: bool) -> &'static str {
+    pub(crate) fn option(self, esimd: bool) -> &'static str {
         match (self, esimd) {
             (Registers::Large, true) => "-doubleGRF",
             (Registers::Large, false) => "-ze-opt-large-register-file",
@@ -42,62 +42,62 @@ impl Registers {
 
 /// Settings of a rule for its images.
 #[derive(Debug, Clone, Default)]
-pub struct RuleSettings {
+pub(crate) struct RuleSettings {
     /// Options of the compiler, added after those of the image.
-    pub options: String,
+    pub(crate) options: String,
     /// Options of the linker, added after those of the image.
-    pub link_options: String,
+    pub(crate) link_options: String,
     /// Whether the user said so: any option goes through.
-    pub trusted: bool,
+    pub(crate) trusted: bool,
     /// Whether the image's own options are used; none keeps the earlier setting.
-    pub own_options: Option<bool>,
+    pub(crate) own_options: Option<bool>,
     /// Registers of a GPU's thread.
-    pub registers: Option<Registers>,
+    pub(crate) registers: Option<Registers>,
     /// Optimisation level, 0 to 3.
-    pub optimization: Option<u8>,
+    pub(crate) optimization: Option<u8>,
     /// Whether the image is compiled; none keeps the earlier setting.
-    pub native: Option<bool>,
+    pub(crate) native: Option<bool>,
     /// Values of specialization constants.
-    pub constants: Vec<Setting>,
+    pub(crate) constants: Vec<Setting>,
     /// Whether constants without a value get their defaults; none keeps the earlier setting.
-    pub defaults: Option<bool>,
+    pub(crate) defaults: Option<bool>,
     /// Whether calls for tracing tools are taken out; none keeps the earlier setting.
-    pub strip_itt: Option<bool>,
+    pub(crate) strip_itt: Option<bool>,
 }
 
 /// Rule for some images.
 #[derive(Debug, Clone)]
-pub struct Rule {
+pub(crate) struct Rule {
     /// Location in the file.
-    pub place: Place,
+    pub(crate) place: Place,
     /// Kernels, by mangled or demangled name, one of which the image must have; all if empty.
-    pub kernels: Vec<Pattern>,
+    pub(crate) kernels: Vec<Pattern>,
     /// Numbers of images; all if empty.
-    pub images: Vec<RangeInclusive<usize>>,
+    pub(crate) images: Vec<RangeInclusive<usize>>,
     /// Targets; all if empty.
-    pub targets: Vec<String>,
+    pub(crate) targets: Vec<String>,
     /// Settings for these images.
-    pub settings: RuleSettings,
+    pub(crate) settings: RuleSettings,
 }
 
 /// Rules of a file.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     /// File name for messages.
-    pub file: String,
+    pub(crate) file: String,
     /// Targets that are built if the command line names none.
-    pub targets: Vec<String>,
+    pub(crate) targets: Vec<String>,
     /// Settings for all images.
-    pub all: RuleSettings,
+    pub(crate) all: RuleSettings,
     /// Rules, in the order of the text.
-    pub rules: Vec<Rule>,
+    pub(crate) rules: Vec<Rule>,
     /// Whether options of images are trusted like the user's.
-    pub trust_images: bool,
+    pub(crate) trust_images: bool,
 }
 
 impl Rules {
     /// Trusts the options of the file, as it was named by the user.
-    pub fn trust_file(&mut self) {
+    pub(crate) fn trust_file(&mut self) {
         self.all.trusted = true;
         self.rules.iter_mut().for_each(|rule| rule.settings.trusted = true);
     }
@@ -105,21 +105,21 @@ impl Rules {
 
 /// Settings for compiling one image for one target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recipe {
+pub(crate) struct Recipe {
     /// Options of the compiler that the image states, or a file that was found and not named.
-    pub options: String,
+    pub(crate) options: String,
     /// Options of the linker, likewise.
-    pub link_options: String,
+    pub(crate) link_options: String,
     /// Options of the compiler that the user states.
-    pub trusted_options: String,
+    pub(crate) trusted_options: String,
     /// Options of the linker that the user states.
-    pub trusted_link_options: String,
+    pub(crate) trusted_link_options: String,
     /// Whether the image is compiled.
-    pub native: bool,
+    pub(crate) native: bool,
     /// Values of specialization constants.
-    pub constants: Settings,
+    pub(crate) constants: Settings,
     /// Whether calls for tracing tools are taken out.
-    pub strip_itt: bool,
+    pub(crate) strip_itt: bool,
 }
 
 impl Rules {
@@ -133,7 +133,7 @@ impl Rules {
 
     /// Returns the settings for an image, by the number that the user sees, and a target. The numbers of the rules that
     /// apply are added to `used`.
-    pub fn recipe(&self, image: &Examined<'_, '_>, number: usize, target: &str, used: &mut dyn FnMut(usize)) -> Recipe {
+    pub(crate) fn recipe(&self, image: &Examined<'_, '_>, number: usize, target: &str, used: &mut dyn FnMut(usize)) -> Recipe {
         let esimd = image.module.as_ref().is_some_and(|module| module.used_aspects.contains("ext_intel_esimd"));
         let holding = self.rules.iter().enumerate().filter(|(_, rule)| rule.is_for(image, number, target));
         let mut all = vec![&self.all];

@@ -14,13 +14,13 @@ use toml::de::{DeTable, DeValue};
 
 /// Day of the Gregorian calendar, without a time zone. Crate `toml` reads no day that the calendar does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Date {
+pub(crate) struct Date {
     /// Year, up to 9999.
-    pub year: u16,
+    pub(crate) year: u16,
     /// Month, from 1.
-    pub month: u8,
+    pub(crate) month: u8,
     /// Day, from 1.
-    pub day: u8,
+    pub(crate) day: u8,
 }
 
 impl fmt::Display for Date {
@@ -31,7 +31,7 @@ impl fmt::Display for Date {
 
 /// Returns the day in UTC at a number of seconds since 1970; none after the year 9999. Written here, since a crate for dates
 /// (`jiff`, `time`) would be there for these lines alone.
-pub fn day_at(seconds: u64) -> Option<Date> {
+pub(crate) fn day_at(seconds: u64) -> Option<Date> {
     let mut days = seconds / 86_400;
     let mut year: u16 = 1970;
     let mut month: u8 = 1;
@@ -56,15 +56,15 @@ pub fn day_at(seconds: u64) -> Option<Date> {
 /// Value with its location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Located<T> {
-    pub place: Place,
-    pub value: T,
+    pub(crate) place: Place,
+    pub(crate) value: T,
 }
 
 /// Table of the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Table<'d> {
     entries: &'d DeTable<'d>,
-    pub place: Place,
+    pub(crate) place: Place,
     text: &'d str,
 }
 
@@ -139,13 +139,13 @@ impl<'d> Table<'d> {
     }
 
     /// Returns the names of all keys, with their locations.
-    pub fn keys(&self) -> impl Iterator<Item = Located<&'d str>> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = Located<&'d str>> {
         let (entries, text) = (self.entries, self.text);
         entries.iter().map(move |(key, _)| Located { place: place(text, key.span().start), value: &**key.get_ref() })
     }
 
     /// Adds a fault for each key that is not among these.
-    pub fn only(&self, known: &[&str], faults: &mut Vec<Fault>) {
+    pub(crate) fn only(&self, known: &[&str], faults: &mut Vec<Fault>) {
         for key in self.keys().filter(|key| !known.contains(&key.value)) {
             let near = did_you_mean(key.value, known.iter().copied());
             let all = || Some(format!("the keys here are {}", known.join(", ")));
@@ -162,7 +162,7 @@ impl<'d> Table<'d> {
     }
 
     /// Returns the location of a key's value, or of the table if there is none.
-    pub fn place_at(&self, key: &str) -> Place {
+    pub(crate) fn place_at(&self, key: &str) -> Place {
         self.value(key).map_or(self.place, |value| self.place_of(value))
     }
 
@@ -188,13 +188,13 @@ impl<'d> Table<'d> {
     }
 
     /// Returns the table of a key.
-    pub fn table(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Table<'d>> {
+    pub(crate) fn table(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Table<'d>> {
         let found = self.get(key, "a table", faults, DeValue::as_table)?;
         Some(Table { entries: found.value, place: found.place, text: self.text })
     }
 
     /// Returns the tables of a list of tables.
-    pub fn tables(&self, key: &str, faults: &mut Vec<Fault>) -> Vec<Table<'d>> {
+    pub(crate) fn tables(&self, key: &str, faults: &mut Vec<Fault>) -> Vec<Table<'d>> {
         let Some(list) = self.get(key, "a list of tables", faults, DeValue::as_array) else { return Vec::new() };
         let mut tables = Vec::new();
         for item in list.value.iter() {
@@ -208,17 +208,17 @@ impl<'d> Table<'d> {
     }
 
     /// Returns a text.
-    pub fn text(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<&'d str>> {
+    pub(crate) fn text(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<&'d str>> {
         self.get(key, "a text", faults, DeValue::as_str)
     }
 
     /// Returns a Boolean.
-    pub fn flag(&self, key: &str, faults: &mut Vec<Fault>) -> Option<bool> {
+    pub(crate) fn flag(&self, key: &str, faults: &mut Vec<Fault>) -> Option<bool> {
         self.get(key, "true or false", faults, DeValue::as_bool).map(|found| found.value)
     }
 
     /// Returns a list of texts.
-    pub fn texts(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<Vec<Located<&'d str>>>> {
+    pub(crate) fn texts(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<Vec<Located<&'d str>>>> {
         let list = self.get(key, "a list of texts", faults, DeValue::as_array)?;
         let mut texts = Vec::new();
         for item in list.value.iter() {
@@ -232,12 +232,12 @@ impl<'d> Table<'d> {
     }
 
     /// Whether there is such a key.
-    pub fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.value(key).is_some()
     }
 
     /// Returns a scalar or a list of scalars, each as its text.
-    pub fn scalars(&self, key: &str, wanted: &str, faults: &mut Vec<Fault>) -> Option<Vec<Scalar>> {
+    pub(crate) fn scalars(&self, key: &str, wanted: &str, faults: &mut Vec<Fault>) -> Option<Vec<Scalar>> {
         let found = self.get(key, wanted, faults, |value| match value {
             DeValue::Array(items) => items.iter().map(|item| Scalar::read(item.get_ref())).collect(),
             value => Scalar::read(value).map(|scalar| vec![scalar]),
@@ -246,18 +246,18 @@ impl<'d> Table<'d> {
     }
 
     /// Returns a number that is not negative.
-    pub fn number(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<u64>> {
+    pub(crate) fn number(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<u64>> {
         self.get(key, "a number from 0", faults, number)
     }
 
     /// Returns a number of bytes: a number, or a text like `"8 MiB"`.
-    pub fn bytes(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<u64>> {
+    pub(crate) fn bytes(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<u64>> {
         let wanted = "a number of bytes, or a text like \"512 KiB\" or \"8 MiB\"";
         self.get(key, wanted, faults, |value| number(value).or_else(|| bytes::parse_size(value.as_str()?)))
     }
 
     /// Returns a date.
-    pub fn date(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<Date>> {
+    pub(crate) fn date(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<Date>> {
         self.get(key, "a day like 2027-03-31, without quotes", faults, |value| {
             let found = value.as_datetime().filter(|found| found.time.is_none())?.date?;
             Some(Date { year: found.year, month: found.month, day: found.day })

@@ -18,27 +18,27 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The selected images and targets of a build, for its report.
 #[derive(Clone, Copy)]
-pub struct Work<'w, 'a> {
+pub(crate) struct Work<'w, 'a> {
     /// The form of kernels' names.
-    pub names: Names,
+    pub(crate) names: Names,
     /// The targets.
-    pub wanted: &'w [Wanted],
+    pub(crate) wanted: &'w [Wanted],
     /// The selected images.
-    pub images: &'w [Examined<'w, 'a>],
+    pub(crate) images: &'w [Examined<'w, 'a>],
     /// Numbers by which the user knows the images.
-    pub numbers: &'w Numbers,
+    pub(crate) numbers: &'w Numbers,
 }
 
 /// All files of one run. Their images are numbered through, so that one pool of workers compiles them; each file's own
 /// numbers begin at 0.
-pub struct Batch<'w, 'a> {
+pub(crate) struct Batch<'w, 'a> {
     /// The files, each with the number that its first image has here.
-    pub parts: Vec<(usize, Work<'w, 'a>)>,
+    pub(crate) parts: Vec<(usize, Work<'w, 'a>)>,
 }
 
 impl<'w, 'a> Batch<'w, 'a> {
     /// Numbers the images of files through.
-    pub fn new(works: Vec<Work<'w, 'a>>, bundles: &[Bundle<'_>]) -> Batch<'w, 'a> {
+    pub(crate) fn new(works: Vec<Work<'w, 'a>>, bundles: &[Bundle<'_>]) -> Batch<'w, 'a> {
         let mut start = 0usize;
         let mut parts = Vec::new();
         for (work, bundle) in works.into_iter().zip(bundles) {
@@ -49,7 +49,7 @@ impl<'w, 'a> Batch<'w, 'a> {
     }
 
     /// Takes the jobs out of the plans of the files.
-    pub fn jobs<'j>(&self, plans: &mut [Plans<'j>]) -> Vec<Job<'j>> {
+    pub(crate) fn jobs<'j>(&self, plans: &mut [Plans<'j>]) -> Vec<Job<'j>> {
         let mut jobs = Vec::new();
         for ((start, _), plans) in self.parts.iter().zip(plans) {
             jobs.extend(plans.jobs.drain(..).map(|job| Job { image: job.image.saturating_add(*start), ..job }));
@@ -58,7 +58,7 @@ impl<'w, 'a> Batch<'w, 'a> {
     }
 
     /// Divides what was compiled among the files.
-    pub fn shares(&self, done: CompileResults) -> Vec<CompileResults> {
+    pub(crate) fn shares(&self, done: CompileResults) -> Vec<CompileResults> {
         let share = || CompileResults { compilers: done.compilers.clone(), ..CompileResults::default() };
         let mut shares: Vec<CompileResults> = self.parts.iter().map(|_| share()).collect();
         let mut give = |image: usize, give: &mut dyn FnMut(&mut CompileResults, usize)| {
@@ -106,7 +106,7 @@ impl<'w, 'a> Batch<'w, 'a> {
     }
 
     /// An image in a message; with its file where there are several.
-    pub fn name(&self, unit: Unit) -> String {
+    pub(crate) fn name(&self, unit: Unit) -> String {
         let Some((work, own)) = self.find(unit) else { return String::new() };
         match self.parts.len() {
             1 => work.name(own),
@@ -115,7 +115,7 @@ impl<'w, 'a> Batch<'w, 'a> {
     }
 
     /// An image and a target in the name of a file.
-    pub fn label(&self, unit: Unit) -> String {
+    pub(crate) fn label(&self, unit: Unit) -> String {
         let Some((work, own)) = self.find(unit) else { return String::new() };
         match self.parts.len() {
             1 => work.label(own),
@@ -125,22 +125,22 @@ impl<'w, 'a> Batch<'w, 'a> {
     }
 
     /// A target in a message.
-    pub fn target(&self, unit: Unit) -> String {
+    pub(crate) fn target(&self, unit: Unit) -> String {
         self.find(unit).map(|(work, own)| work.target(own.1)).unwrap_or_default()
     }
 
     /// The number of an image as the user knows it.
-    pub fn shown(&self, unit: Unit) -> usize {
+    pub(crate) fn shown(&self, unit: Unit) -> usize {
         self.find(unit).map_or(unit.0, |(work, own)| work.numbers.shown(own.0))
     }
 
     /// The file of an image.
-    pub fn file(&self, unit: Unit) -> String {
+    pub(crate) fn file(&self, unit: Unit) -> String {
         self.find(unit).map(|(work, own)| work.numbers.file(own.0).to_owned()).unwrap_or_default()
     }
 
     /// The costs of all images.
-    pub fn costs(&self, watch: &Watch<'_>, done: &CompileResults, inputs: Vec<String>) -> Costs {
+    pub(crate) fn costs(&self, watch: &Watch<'_>, done: &CompileResults, inputs: Vec<String>) -> Costs {
         let about = |unit: Unit| {
             let cost = watch.costs.get(&unit);
             let how = cost.map_or(BinaryOrigin::Compiled, |cost| cost.how);
@@ -177,7 +177,7 @@ impl<'w, 'a> Batch<'w, 'a> {
     }
 
     /// The image that took longest to compile in this run.
-    pub fn slowest(&self, watch: &Watch<'_>) -> Option<Slowest> {
+    pub(crate) fn slowest(&self, watch: &Watch<'_>) -> Option<Slowest> {
         let compiled = watch.costs.iter().filter(|(_, cost)| cost.how == BinaryOrigin::Compiled);
         let timed = compiled.filter_map(|(unit, cost)| Some((*unit, cost.seconds?)));
         let (unit, seconds) = timed.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
@@ -209,30 +209,30 @@ impl<'w, 'a> Work<'w, 'a> {
     }
 
     /// An image in a message.
-    pub fn name(&self, (image, _): Unit) -> String {
+    pub(crate) fn name(&self, (image, _): Unit) -> String {
         let kernel = self.first_kernel(image).map(|name| self.names.show(&name)).unwrap_or_default();
         format!("image {} {}", self.numbers.shown(image), shorten(&kernel, 60)).trim_end().to_owned()
     }
 
     /// An image and a target in the name of a file.
-    pub fn label(&self, (image, target): Unit) -> String {
+    pub(crate) fn label(&self, (image, target): Unit) -> String {
         let safe = |c: char| if c.is_ascii_alphanumeric() || "._-+".contains(c) { c } else { '_' };
         format!("{}.{}", self.numbers.shown(image), self.target(target).chars().map(safe).collect::<String>())
     }
 
     /// The targets to compile for, without what the user said of them.
-    pub fn targets(&self) -> Vec<Target> {
+    pub(crate) fn targets(&self) -> Vec<Target> {
         self.wanted.iter().map(|wanted| wanted.target.clone()).collect()
     }
 
     /// A target in a message.
-    pub fn target(&self, place: usize) -> String {
+    pub(crate) fn target(&self, place: usize) -> String {
         self.wanted.get(place).map(|wanted| wanted.target.name.clone()).unwrap_or_default()
     }
 
     /// The images that can do without their SPIR-V: they have native code for each target that can run them, and export
     /// nothing, which others could be linked with.
-    pub fn drops_spirv(&self, plans: &Plans<'_>, done: &CompileResults, partial: bool) -> HashSet<usize> {
+    pub(crate) fn drops_spirv(&self, plans: &Plans<'_>, done: &CompileResults, partial: bool) -> HashSet<usize> {
         if partial {
             return HashSet::new();
         }
@@ -253,14 +253,14 @@ impl<'w, 'a> Work<'w, 'a> {
     }
 
     /// The numbers of images as the user knows them.
-    pub fn shown(&self, images: &HashSet<usize>) -> Vec<usize> {
+    pub(crate) fn shown(&self, images: &HashSet<usize>) -> Vec<usize> {
         let mut numbers: Vec<usize> = images.iter().map(|image| self.numbers.shown(*image)).collect();
         numbers.sort_unstable();
         numbers
     }
 
     /// The document of a build, from plans and results.
-    pub fn document(&self, plans: &Plans<'_>, done: &CompileResults, embeds: bool, dry_run: bool) -> Built {
+    pub(crate) fn document(&self, plans: &Plans<'_>, done: &CompileResults, embeds: bool, dry_run: bool) -> Built {
         let targets: Vec<TargetCounts> =
             (0..self.wanted.len()).filter_map(|place| self.of_target(place, plans, done, dry_run)).collect();
         let skipped = plans.each.iter().enumerate().flat_map(|(place, plan)| {

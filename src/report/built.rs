@@ -15,159 +15,159 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The JSON Schema of the document.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     super::json::schema::<Built>()
 }
 
 /// The result of a build.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle build --format json")]
-pub struct Built {
+pub(crate) struct Built {
     /// The version of the form.
-    pub schema_version: SchemaVersion,
+    pub(crate) schema_version: SchemaVersion,
     /// The inputs.
-    pub inputs: Vec<String>,
+    pub(crate) inputs: Vec<String>,
     /// The file that is written, of a package the wheel or folder; empty where there is none.
-    pub output: String,
+    pub(crate) output: String,
     /// Files of a package, each built on its own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<BuiltFile>,
+    pub(crate) files: Vec<BuiltFile>,
     /// The form of the output, by the name that `--emit` takes.
-    pub emit: &'static str,
+    pub(crate) emit: &'static str,
     /// The first target.
-    pub target: String,
+    pub(crate) target: String,
     /// The instruction set of native CPU code; null where no target has one.
-    pub march: Option<&'static str>,
+    pub(crate) march: Option<&'static str>,
     /// Counts for each target, in the order of the command line.
-    pub targets: Vec<TargetCounts>,
+    pub(crate) targets: Vec<TargetCounts>,
     /// Images in the inputs.
-    pub images: usize,
+    pub(crate) images: usize,
     /// Images that were not selected.
-    pub unselected: usize,
+    pub(crate) unselected: usize,
     /// Native images of an earlier run that were taken over.
-    pub taken_over: usize,
+    pub(crate) taken_over: usize,
     /// Native images that were compiled, now or in an earlier run; in a trial, those that would be.
-    pub compiled: usize,
+    pub(crate) compiled: usize,
     /// Native images that came out of the cache; `compiled` counts them too.
-    pub cached: usize,
+    pub(crate) cached: usize,
     /// Native images made of the binary of another image with the same code under another kernel name; `compiled`
     /// counts them too, and those out of the cache are not among them.
-    pub folded: usize,
+    pub(crate) folded: usize,
     /// Native images that are another GPU's code, which the driver takes; `compiled` counts them too.
-    pub shared: usize,
+    pub(crate) shared: usize,
     /// Archives that hold the code of an image for several GPUs.
-    pub archives: usize,
+    pub(crate) archives: usize,
     /// Images that are the same code as another and are compiled all the same.
-    pub apart: Vec<Alone>,
+    pub(crate) apart: Vec<Alone>,
     /// Images that another shard compiles.
-    pub elsewhere: usize,
+    pub(crate) elsewhere: usize,
     /// Native images that a driver made while a program ran, with `--harvest`; `compiled` counts them too.
-    pub harvested: usize,
+    pub(crate) harvested: usize,
     /// Whether this was a trial, which compiles and writes nothing.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Images that stay as they are.
-    pub staying: Vec<Staying>,
+    pub(crate) staying: Vec<Staying>,
     /// Images that a target cannot run.
-    pub skipped: Vec<Skipped>,
+    pub(crate) skipped: Vec<Skipped>,
     /// Images whose SPIR-V is not in the output: their kernels run on the targets alone.
-    pub without_spirv: Vec<usize>,
+    pub(crate) without_spirv: Vec<usize>,
     /// Images that did not build, which stay as they are too.
-    pub failed: Vec<Failed>,
+    pub(crate) failed: Vec<Failed>,
     /// Parts that could not be read; the images concerned stay as they are.
-    pub problems: Vec<ImageProblem>,
+    pub(crate) problems: Vec<ImageProblem>,
     /// Options that the driver did not get, and how many images have them.
-    pub removed_options: BTreeMap<String, usize>,
+    pub(crate) removed_options: BTreeMap<String, usize>,
     /// Options of images that are not known to be harmless, which the driver did not get, and how many images have them.
-    pub refused_options: BTreeMap<String, usize>,
+    pub(crate) refused_options: BTreeMap<String, usize>,
     /// Bytes of native code.
-    pub native_bytes: u64,
+    pub(crate) native_bytes: u64,
     /// Bytes of the inputs.
-    pub bytes_before: u64,
+    pub(crate) bytes_before: u64,
     /// Bytes of the output.
-    pub bytes_after: u64,
+    pub(crate) bytes_after: u64,
     /// Seconds that compiling took.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// Seconds that it was expected to take, by sizes and by earlier builds; of what came out of the cache none.
-    pub expected_seconds: f64,
+    pub(crate) expected_seconds: f64,
     /// The image that took longest, of those that were compiled in this run.
-    pub slowest: Option<Slowest>,
+    pub(crate) slowest: Option<Slowest>,
     /// Seconds that programs need not compile any more: one image after the other, of those that were compiled in this
     /// run and those that are folded with them.
-    pub saved_seconds: f64,
+    pub(crate) saved_seconds: f64,
 }
 
 /// One file of a package.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct BuiltFile {
+pub(crate) struct BuiltFile {
     /// Path of the file, through a wheel too.
-    pub input: String,
+    pub(crate) input: String,
     /// Images in it.
-    pub images: usize,
+    pub(crate) images: usize,
     /// Native images that were compiled for it, now or in an earlier run.
-    pub compiled: usize,
+    pub(crate) compiled: usize,
     /// Size in bytes before the build.
-    pub bytes_before: u64,
+    pub(crate) bytes_before: u64,
     /// Size of its copy in bytes; 0 in a trial.
-    pub bytes_after: u64,
+    pub(crate) bytes_after: u64,
 }
 
 /// The image that took longest.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Slowest {
+pub(crate) struct Slowest {
     /// File of the image, in a package.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
+    pub(crate) file: Option<String>,
     /// The image.
-    pub image: usize,
+    pub(crate) image: usize,
     /// The target.
-    pub target: String,
+    pub(crate) target: String,
     /// The first of its kernels, mangled.
-    pub kernel: Option<String>,
+    pub(crate) kernel: Option<String>,
     /// Seconds that it took.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
 }
 
 /// Images that are the same code as others, and are compiled on their own.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Alone {
+pub(crate) struct Alone {
     /// The number of compilations that folding would save.
-    pub images: usize,
+    pub(crate) images: usize,
     /// The reason.
-    pub reason: &'static str,
+    pub(crate) reason: &'static str,
 }
 
 /// Counts for one target.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct TargetCounts {
+pub(crate) struct TargetCounts {
     /// The name of the target.
-    pub target: String,
+    pub(crate) target: String,
     /// The `DeviceTargetSpec` of its images.
-    pub spec: &'static str,
+    pub(crate) spec: &'static str,
     /// The `compile_target` of its images.
-    pub compile_target: Option<String>,
+    pub(crate) compile_target: Option<String>,
     /// The instruction set or device that the compiler was asked for.
-    pub architecture: String,
+    pub(crate) architecture: String,
     /// Native images, now or in an earlier run; in a trial, those that would be.
-    pub compiled: usize,
+    pub(crate) compiled: usize,
     /// Native images that came out of the cache; `compiled` counts them too.
-    pub cached: usize,
+    pub(crate) cached: usize,
     /// Native images made of the binary of another image with the same code under another kernel name.
-    pub folded: usize,
+    pub(crate) folded: usize,
     /// Native images that are another GPU's code, whose bytes are counted there.
-    pub shared: usize,
+    pub(crate) shared: usize,
     /// Images that it cannot run.
-    pub skipped: usize,
+    pub(crate) skipped: usize,
     /// Images that stay as they are.
-    pub staying: usize,
+    pub(crate) staying: usize,
     /// Images that did not build.
-    pub failed: usize,
+    pub(crate) failed: usize,
     /// Images that another shard compiles.
-    pub elsewhere: usize,
+    pub(crate) elsewhere: usize,
     /// Bytes of native code.
-    pub native_bytes: u64,
+    pub(crate) native_bytes: u64,
     /// Options that the compiler gets for this target whatever the images say.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub added_options: Option<String>,
+    pub(crate) added_options: Option<String>,
 }
 
 impl TargetCounts {
@@ -191,46 +191,46 @@ impl TargetCounts {
 
 /// An image that a target cannot run.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Skipped {
+pub(crate) struct Skipped {
     /// File of the image, in a package.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
+    pub(crate) file: Option<String>,
     /// The image.
-    pub image: usize,
+    pub(crate) image: usize,
     /// The target.
-    pub target: String,
+    pub(crate) target: String,
     /// The first of its kernels, mangled.
-    pub kernel: Option<String>,
+    pub(crate) kernel: Option<String>,
     /// The rule, by the names that `check` uses.
-    pub rule: RuleId,
+    pub(crate) rule: RuleId,
     /// The reason, as a sentence.
-    pub reason: String,
+    pub(crate) reason: String,
 }
 
 /// An image that stays as it is.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Staying {
+pub(crate) struct Staying {
     /// File of the image, in a package.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
+    pub(crate) file: Option<String>,
     /// The image.
-    pub image: usize,
+    pub(crate) image: usize,
     /// The targets for which it stays.
-    pub targets: Vec<String>,
+    pub(crate) targets: Vec<String>,
     /// The first of its kernels, mangled.
-    pub kernel: Option<String>,
+    pub(crate) kernel: Option<String>,
     /// A word for the reason.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// The reason, as a sentence.
-    pub reason: String,
+    pub(crate) reason: String,
     /// The way to have it compiled, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub remedy: Option<&'static str>,
+    pub(crate) remedy: Option<&'static str>,
 }
 
 impl Staying {
     /// From a reason.
-    pub fn new(image: usize, targets: Vec<String>, kernel: Option<String>, stay: &Stay) -> Staying {
+    pub(crate) fn new(image: usize, targets: Vec<String>, kernel: Option<String>, stay: &Stay) -> Staying {
         Staying {
             file: None,
             image,
@@ -245,39 +245,39 @@ impl Staying {
 
 /// An image that did not build.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Failed {
+pub(crate) struct Failed {
     /// File of the image, in a package.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
+    pub(crate) file: Option<String>,
     /// The image.
-    pub image: usize,
+    pub(crate) image: usize,
     /// The target.
-    pub target: String,
+    pub(crate) target: String,
     /// Mangled names of its kernels.
-    pub kernels: Vec<String>,
+    pub(crate) kernels: Vec<String>,
     /// The reason.
-    pub cause: String,
+    pub(crate) cause: String,
     /// The log of the compiler.
-    pub log: String,
+    pub(crate) log: String,
     /// The number of attempts.
-    pub attempts: u32,
+    pub(crate) attempts: u32,
     /// Name and version of the compiler, where it was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub compiler: Option<String>,
+    pub(crate) compiler: Option<String>,
     /// SPIR-V version and extensions of the module.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub module: Option<String>,
+    pub(crate) module: Option<String>,
 }
 
 /// Describes a module by what a compiler may be too old for: the SPIR-V version and the extensions.
-pub fn describe_module((major, minor): (u8, u8), extensions: &[String]) -> String {
+pub(crate) fn describe_module((major, minor): (u8, u8), extensions: &[String]) -> String {
     let all = [&[format!("SPIR-V {major}.{minor}")], extensions].concat();
     all.join(", ")
 }
 
 impl Failed {
     /// From a failure; `image` is the number the user knows it by.
-    pub fn new(image: usize, target: String, kernels: Vec<String>, failure: &Failure) -> Failed {
+    pub(crate) fn new(image: usize, target: String, kernels: Vec<String>, failure: &Failure) -> Failed {
         Failed {
             file: None,
             image,
@@ -294,7 +294,7 @@ impl Failed {
 
 impl Built {
     /// Begins the document of a package with that of its first file.
-    pub fn of_package(first: Built) -> Built {
+    pub(crate) fn of_package(first: Built) -> Built {
         let targets = first.targets.iter().map(TargetCounts::without_counts).collect();
         let mut all =
             Built { target: first.target.clone(), march: first.march, emit: first.emit, targets, ..Built::default() };
@@ -304,7 +304,7 @@ impl Built {
     }
 
     /// Adds what came of a further file, whose targets are the same.
-    pub fn add(&mut self, file: Built) {
+    pub(crate) fn add(&mut self, file: Built) {
         let name = file.inputs.into_iter().next().unwrap_or_default();
         let of_file = || Some(name.clone());
         self.staying.extend(file.staying.into_iter().map(|staying| Staying { file: of_file(), ..staying }));
@@ -331,7 +331,7 @@ impl Built {
     }
 
     /// The document as JSON.
-    pub fn to_json(&self) -> String {
+    pub(crate) fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 }
@@ -343,7 +343,7 @@ const LOG_LINES: usize = 12;
 
 impl Built {
     /// The summary for a person; `verbose` names every image, with `kernel` giving the name a kernel is shown by.
-    pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, width: usize) -> Shown {
+    pub(crate) fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, width: usize) -> Shown {
         let mut lines = Vec::new();
         let size = |bytes: u64| text::bytes(bytes);
         let images = self.images;
@@ -473,7 +473,7 @@ impl Built {
 
 impl Built {
     /// Whether there is no native code, though what keeps images from being compiled could be mended.
-    pub fn made_nothing(&self) -> bool {
+    pub(crate) fn made_nothing(&self) -> bool {
         let none = self.compiled == 0 && self.taken_over == 0 && self.harvested == 0 && self.elsewhere == 0;
         none && self.staying.iter().any(|staying| staying.remedy.is_some())
     }

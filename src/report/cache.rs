@@ -9,43 +9,43 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The JSON Schema of the document.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     super::json::schema::<Cached>()
 }
 
 /// The contents of the cache of compiled modules, after the verb's work.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle cache --format json")]
-pub struct Cached {
+pub(crate) struct Cached {
     /// The version of the form.
-    pub schema_version: SchemaVersion,
+    pub(crate) schema_version: SchemaVersion,
     /// The folder of the cache.
-    pub folder: String,
+    pub(crate) folder: String,
     /// Entries that were removed, with `gc` and `clear`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub removed: Option<Size>,
+    pub(crate) removed: Option<Size>,
     /// Entries that were damaged and have been removed, with `verify`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub damaged: Option<Vec<String>>,
+    pub(crate) damaged: Option<Vec<String>>,
     /// Entries that are whole, with `verify`.
     #[serde(skip)]
-    pub sound: u64,
+    pub(crate) sound: u64,
     /// Entries that are left.
     #[serde(flatten)]
-    pub held: Size,
+    pub(crate) held: Size,
     /// Seconds since the least recently used entry was used; null where there is none.
-    pub oldest_seconds: Option<u64>,
+    pub(crate) oldest_seconds: Option<u64>,
     /// Bytes that a build leaves at most.
-    pub limit: u64,
+    pub(crate) limit: u64,
 }
 
 /// Entries and their bytes.
 #[derive(Debug, Default, Clone, Copy, Serialize, JsonSchema)]
-pub struct Size {
+pub(crate) struct Size {
     /// The number of entries.
-    pub entries: u64,
+    pub(crate) entries: u64,
     /// Bytes of the entries on disk.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl Size {

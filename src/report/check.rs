@@ -12,31 +12,31 @@ use super::text::Shown;
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Code, Graph, codes};
-pub use crate::compat::finding::Verdict;
+pub(crate) use crate::compat::finding::Verdict;
 use crate::compat::kernels::providers;
 use crate::compat::warnings::{self, Subject, Warning};
 use crate::device::target::Target;
 use crate::error::Result;
 use crate::report::FileFacts;
-pub use json::schema;
+pub(crate) use json::schema;
 use std::io::Write;
 
 /// A warning with where its kernel is.
 #[derive(Debug)]
-pub struct Finding<'f> {
+pub(crate) struct Finding<'f> {
     /// The file, as the user gave it.
-    pub file: &'f str,
+    pub(crate) file: &'f str,
     /// The image's index in the file.
-    pub image: usize,
+    pub(crate) image: usize,
     /// The file and the image with the instruction in question, which may be others than the kernel's.
-    pub user: (&'f str, usize),
+    pub(crate) user: (&'f str, usize),
     /// The warning.
-    pub warning: &'f Warning,
+    pub(crate) warning: &'f Warning,
 }
 
 /// A question about aspects, without a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Question<'f> {
+pub(crate) enum Question<'f> {
     /// Whether all aspects in use are declared.
     Declared,
     /// Whether the images record what functions of other images use.
@@ -65,18 +65,18 @@ impl<'f> Question<'f> {
 
 /// The findings on one question.
 #[derive(Debug)]
-pub struct Answer<'f> {
+pub(crate) struct Answer<'f> {
     /// The question.
-    pub question: Question<'f>,
+    pub(crate) question: Question<'f>,
     /// Warnings, in order of files and images.
-    pub findings: Vec<Finding<'f>>,
+    pub(crate) findings: Vec<Finding<'f>>,
     /// Whether some code could not be judged.
-    pub partial: bool,
+    pub(crate) partial: bool,
 }
 
 impl Answer<'_> {
     /// The verdict: one sure finding says no; one that is not sure, or code that could not be judged, leaves it open.
-    pub fn verdict(&self) -> Verdict {
+    pub(crate) fn verdict(&self) -> Verdict {
         let worst = self.findings.iter().map(|finding| finding.warning.certain).max();
         match (worst, self.partial) {
             (Some(true), _) => Verdict::Incompatible,
@@ -196,16 +196,16 @@ fn summary(answers: &[Answer<'_>]) -> Shown {
 }
 
 /// Answers to all questions about aspects and fixed targets.
-pub struct Answers<'q> {
+pub(crate) struct Answers<'q> {
     /// The warnings of each question.
-    pub warnings: Warnings<'q>,
+    pub(crate) warnings: Warnings<'q>,
     /// Parts of files that could not be read.
-    pub problems: Vec<FileProblem>,
+    pub(crate) problems: Vec<FileProblem>,
 }
 
 impl Answers<'_> {
     /// The verdict on all questions together.
-    pub fn verdict(&self) -> Verdict {
+    pub(crate) fn verdict(&self) -> Verdict {
         verdict(&self.warnings.answers())
     }
 }
@@ -241,25 +241,25 @@ struct CheckedImage {
 
 /// The questions about aspects.
 #[derive(Debug)]
-pub struct Questions<'q> {
+pub(crate) struct Questions<'q> {
     /// The aspects that `[[sycl::device_has()]]` lists, where uses must be declared.
-    pub declared: Option<&'q [String]>,
+    pub(crate) declared: Option<&'q [String]>,
     /// Whether images must record what functions of other images use.
-    pub external: bool,
+    pub(crate) external: bool,
     /// The fixed targets that must have what is used.
-    pub targets: &'q [&'q Target],
+    pub(crate) targets: &'q [&'q Target],
 }
 
 /// The code of all files, gathered file by file.
 #[derive(Debug, Default)]
-pub struct AspectCheck {
+pub(crate) struct AspectCheck {
     modules: Vec<Code>,
     images: Vec<CheckedImage>,
 }
 
 /// Warnings for each question, and whether all code could be judged.
 #[derive(Debug)]
-pub struct Warnings<'q> {
+pub(crate) struct Warnings<'q> {
     images: Vec<CheckedImage>,
     found: Vec<(Question<'q>, Vec<Warning>)>,
     partial: bool,
@@ -267,7 +267,7 @@ pub struct Warnings<'q> {
 
 impl AspectCheck {
     /// Adds the images of a file, and those that they may call into.
-    pub fn add(&mut self, facts: &FileFacts<'_>) {
+    pub(crate) fn add(&mut self, facts: &FileFacts<'_>) {
         self.modules.extend(codes(&facts.images));
         self.images.extend(facts.images.iter().map(|image| CheckedImage {
             file: facts.path.to_owned(),
@@ -288,7 +288,7 @@ impl AspectCheck {
 
     /// Judges the kernels and exported functions that `wanted` selects by their mangled names; `whole` says that every file
     /// could be read.
-    pub fn warnings<'q>(self, questions: &Questions<'q>, whole: bool, wanted: &dyn Fn(&str) -> bool) -> Warnings<'q> {
+    pub(crate) fn warnings<'q>(self, questions: &Questions<'q>, whole: bool, wanted: &dyn Fn(&str) -> bool) -> Warnings<'q> {
         let AspectCheck { modules, images } = self;
         let graph = Graph::link(&modules);
         let kernels: Vec<_> = graph
@@ -350,7 +350,7 @@ impl AspectCheck {
 
 impl Warnings<'_> {
     /// The answers to the questions.
-    pub fn answers(&self) -> Vec<Answer<'_>> {
+    pub(crate) fn answers(&self) -> Vec<Answer<'_>> {
         let answers = self.found.iter().map(|(question, warnings)| {
             let findings = warnings.iter().filter_map(|warning| {
                 let image = self.images.get(warning.module)?;

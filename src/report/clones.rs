@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The JSON Schema of the document.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     super::json::schema::<Document<'_>>()
 }
 
@@ -25,36 +25,36 @@ const SHOWN: usize = 20;
 
 /// Images of one file that are the same code.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Clones {
+pub(crate) struct Clones {
     /// The file.
-    pub path: String,
+    pub(crate) path: String,
     /// Images whose kernels are known: SPIR-V with kernels.
-    pub images: usize,
+    pub(crate) images: usize,
     /// Images that are clones of an image before them: so many compilations would do without.
-    pub redundant_images: usize,
+    pub(crate) redundant_images: usize,
     /// Bytes of the clones as stored.
-    pub redundant_stored: u64,
+    pub(crate) redundant_stored: u64,
     /// Bytes of the clones inflated: what a compiler reads.
-    pub redundant_bytes: u64,
+    pub(crate) redundant_bytes: u64,
     /// Bytes of all images with kernels as stored.
-    pub stored: u64,
+    pub(crate) stored: u64,
     /// Groups of images, those that cost most first.
-    pub groups: Vec<Group>,
+    pub(crate) groups: Vec<Group>,
 }
 
 /// Images that are the same code.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Group {
+pub(crate) struct Group {
     /// The numbers of the images in the file.
-    pub images: Vec<usize>,
+    pub(crate) images: Vec<usize>,
     /// The mangled names of the kernels of each, in the order of the images.
-    pub kernels: Vec<Vec<String>>,
+    pub(crate) kernels: Vec<Vec<String>>,
     /// Bytes of one of them, inflated.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Bytes of all but the first as stored.
-    pub redundant_stored: u64,
+    pub(crate) redundant_stored: u64,
     /// Bytes of all but the first, inflated.
-    pub redundant_bytes: u64,
+    pub(crate) redundant_bytes: u64,
 }
 
 /// Groups of images that are the same code under other names.
@@ -68,7 +68,7 @@ struct Document<'d> {
 }
 
 /// Finds the clones among the images of a file that are shown.
-pub fn find(facts: &FileFacts<'_>) -> Clones {
+pub(crate) fn find(facts: &FileFacts<'_>) -> Clones {
     let mut clones = Clones { path: facts.path.to_owned(), ..Clones::default() };
     let Some(bundle) = facts.bundle else { return clones };
     let all = kernels(bundle, &facts.images, Depth { clones: true, evidence: false });
@@ -112,7 +112,7 @@ pub fn find(facts: &FileFacts<'_>) -> Clones {
 }
 
 /// The clones of a file as a table.
-pub fn table(clones: &Clones, facts: &FileFacts<'_>, view: &View) -> Shown {
+pub(crate) fn table(clones: &Clones, facts: &FileFacts<'_>, view: &View) -> Shown {
     let mut out = Shown::default();
     writeln!(
         out,
@@ -159,6 +159,6 @@ pub fn table(clones: &Clones, facts: &FileFacts<'_>, view: &View) -> Shown {
 }
 
 /// The clones of files as one document.
-pub fn json(files: &[Clones]) -> String {
+pub(crate) fn json(files: &[Clones]) -> String {
     text(&Document { schema_version: SchemaVersion, files })
 }

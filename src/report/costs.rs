@@ -18,26 +18,26 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The JSON Schema of the document.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     super::json::schema::<Costs>()
 }
 
 /// The cost of compiling each image, and the resources of each native kernel.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle build --report")]
-pub struct Costs {
+pub(crate) struct Costs {
     /// The version of the form.
-    pub schema_version: SchemaVersion,
+    pub(crate) schema_version: SchemaVersion,
     /// The inputs.
-    pub inputs: Vec<String>,
+    pub(crate) inputs: Vec<String>,
     /// Images by number, then target: those that were compiled, and those that did not build.
-    pub images: Vec<ImageCost>,
+    pub(crate) images: Vec<ImageCost>,
 }
 
 /// The origin of a binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum BinaryOrigin {
+pub(crate) enum BinaryOrigin {
     /// Compiled in this run.
     Compiled,
     /// Taken from the cache.
@@ -50,61 +50,61 @@ pub enum BinaryOrigin {
 
 /// One image for one target.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct ImageCost {
+pub(crate) struct ImageCost {
     /// The number of the image.
-    pub image: usize,
+    pub(crate) image: usize,
     /// The input that it is from.
-    pub file: String,
+    pub(crate) file: String,
     /// The target.
-    pub target: String,
+    pub(crate) target: String,
     /// The origin of its binary.
-    pub how: BinaryOrigin,
+    pub(crate) how: BinaryOrigin,
     /// Bytes of the module.
-    pub module_bytes: u64,
+    pub(crate) module_bytes: u64,
     /// The options that the compiler got.
-    pub options: String,
+    pub(crate) options: String,
     /// Bytes of the binary.
-    pub native_bytes: Option<u64>,
+    pub(crate) native_bytes: Option<u64>,
     /// Seconds that the attempt took that succeeded; of a folded image, the other's. Null for what came out of the cache.
-    pub seconds: Option<f64>,
+    pub(crate) seconds: Option<f64>,
     /// The number of attempts.
-    pub attempts: Option<u32>,
+    pub(crate) attempts: Option<u32>,
     /// The reason why it did not build.
-    pub cause: Option<String>,
+    pub(crate) cause: Option<String>,
     /// Resources of its native kernels.
-    pub kernels: Vec<KernelResources>,
+    pub(crate) kernels: Vec<KernelResources>,
 }
 
 /// Resources of a native kernel; null for what the format does not tell.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct KernelResources {
+pub(crate) struct KernelResources {
     /// The mangled name.
-    pub name: String,
+    pub(crate) name: String,
     /// The name in the source.
-    pub source_name: String,
+    pub(crate) source_name: String,
     /// Registers: per hardware thread on Intel GPUs (GRF).
-    pub registers: Option<u64>,
+    pub(crate) registers: Option<u64>,
     /// Work-items that run as one.
-    pub simd: Option<u64>,
+    pub(crate) simd: Option<u64>,
     /// Bytes of registers spilled to memory, per hardware thread.
-    pub spill: Option<u64>,
+    pub(crate) spill: Option<u64>,
     /// Bytes of scratch memory for spills and private arrays together, where they are told as one.
-    pub scratch: Option<u64>,
+    pub(crate) scratch: Option<u64>,
     /// Bytes of private memory, per hardware thread.
-    pub private: Option<u64>,
+    pub(crate) private: Option<u64>,
     /// Bytes of local memory (SLM) per work-group.
-    pub local: Option<u64>,
+    pub(crate) local: Option<u64>,
     /// Barriers.
-    pub barriers: Option<u64>,
+    pub(crate) barriers: Option<u64>,
     /// Work-items per work-group that it is compiled for at most.
-    pub max_work_group_size: Option<u64>,
+    pub(crate) max_work_group_size: Option<u64>,
     /// Bytes of all arguments.
-    pub argument_bytes: Option<u64>,
+    pub(crate) argument_bytes: Option<u64>,
 }
 
 impl KernelResources {
     /// The resources that a native format tells.
-    pub fn new(kernel: &Kernel) -> KernelResources {
+    pub(crate) fn new(kernel: &Kernel) -> KernelResources {
         KernelResources {
             name: kernel.name.clone(),
             source_name: demangle(&kernel.name).into_owned(),
@@ -123,43 +123,43 @@ impl KernelResources {
 
 impl Costs {
     /// The document as JSON.
-    pub fn to_json(&self) -> String {
+    pub(crate) fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 }
 
 /// The cost of one image, as far as looking on tells.
 #[derive(Debug, Clone, Copy)]
-pub struct Cost {
+pub(crate) struct Cost {
     /// The origin of its binary.
-    pub how: BinaryOrigin,
+    pub(crate) how: BinaryOrigin,
     /// The time that compiling took; of a folded image, the other's time.
-    pub seconds: Option<f64>,
+    pub(crate) seconds: Option<f64>,
     /// The number of attempts.
-    pub attempts: Option<u32>,
+    pub(crate) attempts: Option<u32>,
 }
 
 /// Looks on while images are compiled.
 #[derive(Default)]
-pub struct Watch<'w> {
+pub(crate) struct Watch<'w> {
     temps: Option<Temps<'w>>,
     trace: Option<Trace<'w>>,
     /// By image and target.
-    pub costs: HashMap<Unit, Cost>,
+    pub(crate) costs: HashMap<Unit, Cost>,
     /// Bytes and options of the modules.
-    pub modules: HashMap<Unit, (u64, String)>,
+    pub(crate) modules: HashMap<Unit, (u64, String)>,
     /// The first file that could not be written.
-    pub error: Option<Error>,
+    pub(crate) error: Option<Error>,
 }
 
 impl<'w> Watch<'w> {
     /// With what the user asks for.
-    pub fn new(temps: Option<Temps<'w>>, trace: Option<Trace<'w>>) -> Watch<'w> {
+    pub(crate) fn new(temps: Option<Temps<'w>>, trace: Option<Trace<'w>>) -> Watch<'w> {
         Watch { temps, trace, ..Watch::default() }
     }
 
     /// Seconds that compiling took, those of folded images counted as if they had been compiled.
-    pub fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         self.costs.values().filter_map(|cost| cost.seconds).sum()
     }
 
@@ -175,7 +175,7 @@ impl<'w> Watch<'w> {
     }
 
     /// The trace as a document, where one is wanted.
-    pub fn trace(&self) -> Option<String> {
+    pub(crate) fn trace(&self) -> Option<String> {
         Some(self.trace.as_ref()?.document())
     }
 }
@@ -234,14 +234,14 @@ fn cost(how: BinaryOrigin, artifact: &Artifact) -> Cost {
 }
 
 /// Files of each image.
-pub struct Temps<'w> {
+pub(crate) struct Temps<'w> {
     folder: PathBuf,
     label: Box<dyn Fn(Unit) -> String + 'w>,
 }
 
 impl<'w> Temps<'w> {
     /// In a folder, by names that `label` gives.
-    pub fn new(folder: PathBuf, label: Box<dyn Fn(Unit) -> String + 'w>) -> Temps<'w> {
+    pub(crate) fn new(folder: PathBuf, label: Box<dyn Fn(Unit) -> String + 'w>) -> Temps<'w> {
         Temps { folder, label }
     }
 
@@ -279,7 +279,7 @@ type Named<'w> = Box<dyn Fn(Unit) -> (String, usize, String) + 'w>;
 
 /// Events in the form that Chrome's trace viewer and Perfetto read: microseconds, a lane for each worker, and lane 0 for
 /// what no worker has to do with.
-pub struct Trace<'w> {
+pub(crate) struct Trace<'w> {
     begun: Instant,
     name: Named<'w>,
     events: Vec<Value>,
@@ -289,7 +289,7 @@ pub struct Trace<'w> {
 
 impl<'w> Trace<'w> {
     /// From now on.
-    pub fn new(name: Named<'w>) -> Trace<'w> {
+    pub(crate) fn new(name: Named<'w>) -> Trace<'w> {
         Trace { begun: Instant::now(), name, events: Vec::new(), lanes: BTreeSet::new(), running: HashMap::new() }
     }
 

@@ -141,7 +141,7 @@ macro_rules! queries {
         pub(super) struct Queries<'a> {
             $($(#[$doc])* pub $query: Option<&'a Value>,)*
             /// Exceptions, by the query that throws them.
-            pub errors: Members<&'static str, &'a SyclError>,
+            pub(crate) errors: Members<&'static str, &'a SyclError>,
         }
 
         impl<'a> From<&'a [Answer]> for Queries<'a> {
@@ -180,7 +180,7 @@ queries! {
 }
 
 /// The JSON Schema of `devices --format json`.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     super::json::schema::<Document<'_>>()
 }
 
@@ -313,17 +313,17 @@ fn kind(subject: &Subject) -> &'static str {
 }
 
 /// Live devices that are asked for.
-pub struct DeviceList<'d> {
+pub(crate) struct DeviceList<'d> {
     /// All that was found.
-    pub inventory: &'d Inventory,
+    pub(crate) inventory: &'d Inventory,
     /// The devices to show.
-    pub devices: &'d [Listed<'d>],
+    pub(crate) devices: &'d [Listed<'d>],
     /// Whether they were named, so that all is told of each.
-    pub named: bool,
+    pub(crate) named: bool,
     /// Built-in kernels of the devices, where these are asked for.
-    pub kernels: Option<&'d [BuiltIn]>,
+    pub(crate) kernels: Option<&'d [BuiltIn]>,
     /// Results of probing the drivers, where that is asked for.
-    pub probes: Option<&'d [(usize, Probes)]>,
+    pub(crate) probes: Option<&'d [(usize, Probes)]>,
 }
 
 impl document::Document for DeviceList<'_> {

@@ -4,7 +4,7 @@ mod json;
 mod table;
 
 use json::json;
-pub use json::schema;
+pub(crate) use json::schema;
 use table::{markdown, table};
 
 use crate::compat::diff::budget::{Breach, Budgets, breaches};
@@ -20,46 +20,46 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A file in two builds.
 #[derive(Debug)]
-pub struct Pair {
+pub(crate) struct Pair {
     /// The part of the path that both builds have in common.
-    pub name: String,
+    pub(crate) name: String,
     /// The old file, as the user gave it; none where there is none.
-    pub old: Option<String>,
+    pub(crate) old: Option<String>,
     /// The new file.
-    pub new: Option<String>,
+    pub(crate) new: Option<String>,
     /// Differences between the two builds.
-    pub diff: FileDiff,
+    pub(crate) diff: FileDiff,
     /// Whether a part of either file could not be read, so that fewer things may have changed than are told.
-    pub partial: bool,
+    pub(crate) partial: bool,
 }
 
 /// All files, and the budgets that are not kept.
 #[derive(Debug, Default)]
-pub struct Report {
+pub(crate) struct Report {
     /// The files, by name.
-    pub pairs: Vec<Pair>,
+    pub(crate) pairs: Vec<Pair>,
     /// Budgets that are exceeded.
-    pub breaches: Vec<Breach>,
+    pub(crate) breaches: Vec<Breach>,
 }
 
 /// The number of kernels, by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// New kernels.
-    pub added: usize,
+    pub(crate) added: usize,
     /// Kernels that are gone.
-    pub removed: usize,
+    pub(crate) removed: usize,
     /// Kernels that are the same code under another name.
-    pub renamed: usize,
+    pub(crate) renamed: usize,
     /// Kernels that changed.
-    pub changed: usize,
+    pub(crate) changed: usize,
     /// Kernels that are as they were.
-    pub unchanged: usize,
+    pub(crate) unchanged: usize,
 }
 
 /// The files of one build, by the names that pair them with those of another.
 #[derive(Debug, Default)]
-pub struct Build {
+pub(crate) struct Build {
     files: BTreeMap<String, BuildFile>,
 }
 
@@ -76,7 +76,7 @@ impl Build {
     ///
     /// # Errors
     /// Errors of the walk over the images.
-    pub fn add(&mut self, argument: &str, facts: &mut FileFacts<'_>, interner: &mut Interner) -> Result<()> {
+    pub(crate) fn add(&mut self, argument: &str, facts: &mut FileFacts<'_>, interner: &mut Interner) -> Result<()> {
         if facts.bundle.is_none() {
             return Ok(());
         }
@@ -94,7 +94,7 @@ impl Build {
     }
 
     /// Whether no file holds device code.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 }
@@ -168,7 +168,7 @@ fn shared_length(one: &str, other: &str) -> usize {
 
 impl Pair {
     /// Counts the kernels of the file by fate.
-    pub fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         let of = |fate: fn(&Fate) -> bool| self.diff.diffs.iter().filter(|kernel| fate(&kernel.fate)).count();
         Counts {
             added: of(|fate| *fate == Fate::Added),
@@ -180,14 +180,14 @@ impl Pair {
     }
 
     /// Whether it differs, or is in one build only.
-    pub fn differs(&self) -> bool {
+    pub(crate) fn differs(&self) -> bool {
         self.old.is_none() || self.new.is_none() || self.diff.differs()
     }
 }
 
 impl Report {
     /// Compares two builds; differences of the `ignored` kinds do not count, for budgets either.
-    pub fn new(old: Build, new: Build, ignored: &[What], budgets: &Budgets) -> Report {
+    pub(crate) fn new(old: Build, new: Build, ignored: &[What], budgets: &Budgets) -> Report {
         let pairs = pairs(old, new, ignored);
         let files: Vec<_> = pairs
             .iter()
@@ -198,18 +198,18 @@ impl Report {
     }
 
     /// Whether anything differs.
-    pub fn differs(&self) -> bool {
+    pub(crate) fn differs(&self) -> bool {
         self.pairs.iter().any(Pair::differs)
     }
 
     /// All images of all files, before and after.
-    pub fn totals(&self) -> [Total; 2] {
+    pub(crate) fn totals(&self) -> [Total; 2] {
         let totals = self.pairs.iter().map(|pair| pair.diff.totals());
         totals.fold([Total::default(); 2], |[old, new], [own_old, own_new]| [old.plus(own_old), new.plus(own_new)])
     }
 
     /// Counts the kernels of all files by fate.
-    pub fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         self.pairs.iter().map(Pair::counts).fold(Counts::default(), |sum, own| Counts {
             added: sum.added.saturating_add(own.added),
             removed: sum.removed.saturating_add(own.removed),
@@ -350,11 +350,11 @@ pub(super) fn line(change: &Change, kernel: &KernelDiff) -> String {
 }
 
 /// A comparison as it is shown: each kernel that changed, or the first few.
-pub struct Comparison<'r> {
+pub(crate) struct Comparison<'r> {
     /// The comparison.
-    pub report: &'r Report,
+    pub(crate) report: &'r Report,
     /// Whether each kernel is named.
-    pub all: bool,
+    pub(crate) all: bool,
 }
 
 impl Document for Comparison<'_> {

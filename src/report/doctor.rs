@@ -28,47 +28,47 @@ use std::path::{Path, PathBuf};
 const COLUMN: usize = 18;
 
 /// The JSON Schema of the document.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     super::json::schema::<Doctor>()
 }
 
 /// Loader, drivers, compilers and caches of a machine, for building and running device code.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle doctor --format json")]
-pub struct Doctor {
+pub(crate) struct Doctor {
     /// The version of the form.
-    pub schema_version: SchemaVersion,
+    pub(crate) schema_version: SchemaVersion,
     /// Whether a driver that compiles for `spir64_x86_64` is there; the exit status is 0 then.
-    pub ready: bool,
+    pub(crate) ready: bool,
     /// The file of the OpenCL loader, where the system tells.
-    pub loader: Option<String>,
+    pub(crate) loader: Option<String>,
     /// Whether OpenCL answered at all.
     #[serde(skip)]
-    pub opencl: bool,
+    pub(crate) opencl: bool,
     /// The OpenCL devices, in the order of the loader.
-    pub devices: Vec<Device>,
+    pub(crate) devices: Vec<Device>,
     /// The compiler for Intel GPUs that need not be there: ocloc.
-    pub ocloc: Option<Ocloc>,
+    pub(crate) ocloc: Option<Ocloc>,
     /// The compilers for NVIDIA GPUs: LLVM and CUDA's assembler.
-    pub nvidia: Option<Nvidia>,
+    pub(crate) nvidia: Option<Nvidia>,
     /// The SYCL runtimes that the environment leads to, in the order in which the system's loader looks.
-    pub runtimes: Vec<Runtime>,
+    pub(crate) runtimes: Vec<Runtime>,
     /// The CPU driver that was installed for this user.
-    pub installed_driver: Option<Driver>,
+    pub(crate) installed_driver: Option<Driver>,
     /// The program that installs it.
-    pub pip: Option<Pip>,
+    pub(crate) pip: Option<Pip>,
     /// Caches of compiled code.
-    pub caches: Caches,
+    pub(crate) caches: Caches,
     /// Variables that decide what OpenCL finds, what its drivers do, and what a SYCL program sees and keeps.
     #[schemars(with = "BTreeMap<String, String>")]
-    pub environment: Map<String, Value>,
+    pub(crate) environment: Map<String, Value>,
     /// Obstacles, each with its remedy.
-    pub problems: Vec<Trouble>,
+    pub(crate) problems: Vec<Trouble>,
 }
 
 /// An OpenCL device.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Device {
+pub(crate) struct Device {
     /// `CL_DEVICE_NAME`.
     pub name: String,
     /// `cpu`, `gpu`, `accelerator`, `custom` or `other`.
@@ -86,114 +86,114 @@ pub struct Device {
     /// Whether it compiles for `spir64_x86_64`.
     pub compiles: bool,
     /// Whether `ONEAPI_DEVICE_SELECTOR` lets a SYCL program see it.
-    pub visible: bool,
+    pub(crate) visible: bool,
 }
 
 /// Intel's offline compiler.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Ocloc {
+pub(crate) struct Ocloc {
     /// The version of the compute runtime that it is part of.
-    pub version: String,
+    pub(crate) version: String,
     /// Whether it is called as a library inside a worker; else as a process per module.
-    pub in_process: bool,
+    pub(crate) in_process: bool,
     /// The files of its libraries, or of the program.
-    pub files: Vec<String>,
+    pub(crate) files: Vec<String>,
     /// The file of the graphics compiler (IGC) that it uses, where that is known.
-    pub igc: Option<String>,
+    pub(crate) igc: Option<String>,
     /// The version that this file's name tells: that of its interface in old releases, its own from 2 on.
-    pub igc_version: Option<String>,
+    pub(crate) igc_version: Option<String>,
 }
 
 /// The compilers for NVIDIA GPUs.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Nvidia {
+pub(crate) struct Nvidia {
     /// The version of each: `LLVM 22.1.8, llvm-spirv 22.1.8, ptxas 12.9, built-ins 0123456789abcdef`.
-    pub version: String,
+    pub(crate) version: String,
     /// The programs and libraries.
-    pub files: Vec<String>,
+    pub(crate) files: Vec<String>,
 }
 
 /// A SYCL runtime.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Runtime {
+pub(crate) struct Runtime {
     /// The file.
-    pub path: String,
+    pub(crate) path: String,
     /// The name that programs are linked to: `libsycl.so.9`.
-    pub soname: String,
+    pub(crate) soname: String,
     /// The version, as the name of the file tells: `9.0.0`.
-    pub version: String,
+    pub(crate) version: String,
     /// The variable that led to it, or `system`.
-    pub by: String,
+    pub(crate) by: String,
     /// The adapters beside it, for backends: `level_zero`, `cuda`, and `opencl` where the loader holds that.
-    pub adapters: Vec<String>,
+    pub(crate) adapters: Vec<String>,
 }
 
 /// A driver that was installed for this user.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
-pub struct Driver {
+pub(crate) struct Driver {
     /// The version.
-    pub version: String,
+    pub(crate) version: String,
     /// The folder.
-    pub path: String,
+    pub(crate) path: String,
     /// The licence, as its metadata tells.
-    pub licence: Option<String>,
+    pub(crate) licence: Option<String>,
     /// Whether it is used.
-    pub used: bool,
+    pub(crate) used: bool,
     /// The variable for which it is not.
     #[serde(skip)]
-    pub unused_for: Option<String>,
+    pub(crate) unused_for: Option<String>,
 }
 
 /// The program that installs drivers.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
-pub struct Pip {
+pub(crate) struct Pip {
     /// The command that calls it.
-    pub command: String,
+    pub(crate) command: String,
     /// The version, in its own words.
-    pub version: String,
+    pub(crate) version: String,
 }
 
 /// Caches of compiled code.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Caches {
+pub(crate) struct Caches {
     /// The cache of `build`; null where there is no folder for it, or it cannot be read.
-    pub build: Option<BuildCache>,
+    pub(crate) build: Option<BuildCache>,
     /// The persistent cache of the SYCL runtime.
-    pub runtime: RuntimeCache,
+    pub(crate) runtime: RuntimeCache,
 }
 
 /// The cache of `build`.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
-pub struct BuildCache {
+pub(crate) struct BuildCache {
     /// The folder.
-    pub folder: String,
+    pub(crate) folder: String,
     /// Compiled modules in it.
-    pub entries: u64,
+    pub(crate) entries: u64,
     /// Bytes of these.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// The persistent cache of the SYCL runtime.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct RuntimeCache {
+pub(crate) struct RuntimeCache {
     /// Whether the SYCL runtime is told to keep what it compiles (`SYCL_CACHE_PERSISTENT`).
-    pub persistent: bool,
+    pub(crate) persistent: bool,
     /// The folder, where one is known.
-    pub folder: Option<String>,
+    pub(crate) folder: Option<String>,
 }
 
 /// An obstacle.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Trouble {
+pub(crate) struct Trouble {
     /// A sentence about it.
-    pub message: String,
+    pub(crate) message: String,
     /// A sentence about what mends it.
-    pub remedy: Option<String>,
+    pub(crate) remedy: Option<String>,
 }
 
 impl Trouble {
     /// A problem and its mend.
-    pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Trouble {
+    pub(crate) fn new(message: impl Into<String>, remedy: impl Into<String>) -> Trouble {
         Trouble { message: message.into(), remedy: Some(remedy.into()) }
     }
 }
@@ -295,7 +295,7 @@ impl Document for Doctor {
 }
 
 /// Looks a variable of the environment up.
-pub type Variables<'v> = &'v dyn Fn(&str) -> Option<OsString>;
+pub(crate) type Variables<'v> = &'v dyn Fn(&str) -> Option<OsString>;
 
 /// Variables that decide what OpenCL finds, what its drivers do, and what a SYCL program sees and keeps.
 const VARIABLES: [&str; 13] = [
@@ -315,30 +315,30 @@ const VARIABLES: [&str; 13] = [
 ];
 
 /// Answers of a machine, before anything is made of them.
-pub struct Machine {
+pub(crate) struct Machine {
     /// The OpenCL devices.
-    pub opencl: Result<Inventory>,
+    pub(crate) opencl: Result<Inventory>,
     /// The compiler for Intel GPUs.
-    pub ocloc: Result<Offline>,
+    pub(crate) ocloc: Result<Offline>,
     /// The compilers for NVIDIA GPUs.
-    pub nvidia: Result<Offline>,
+    pub(crate) nvidia: Result<Offline>,
     /// The CPU driver that was installed for this user.
-    pub installed: Option<Driver>,
+    pub(crate) installed: Option<Driver>,
     /// The variable by which the user has chosen loader or drivers.
-    pub chosen: Option<&'static str>,
+    pub(crate) chosen: Option<&'static str>,
     /// Whether this program can load drivers.
-    pub loads_drivers: bool,
+    pub(crate) loads_drivers: bool,
     /// The program that installs drivers.
-    pub pip: Result<Pip>,
+    pub(crate) pip: Result<Pip>,
     /// The cache of `build`, where there is a folder for it.
-    pub cache: Result<Option<BuildCache>>,
+    pub(crate) cache: Result<Option<BuildCache>>,
     /// The most bytes that `build` leaves there.
-    pub cache_limit: Result<u64>,
+    pub(crate) cache_limit: Result<u64>,
 }
 
 impl Machine {
     /// The document about all that was found, where `variable` looks a variable of the environment up.
-    pub fn examine(&self, variable: Variables<'_>) -> Doctor {
+    pub(crate) fn examine(&self, variable: Variables<'_>) -> Doctor {
         let set = |name: &'static str| Some((name, variable(name)?.to_string_lossy().into_owned()));
         let variables: Vec<(&'static str, String)> = VARIABLES.into_iter().filter_map(set).collect();
         let selector = variables.iter().find(|(name, _)| *name == VARIABLE).map_or("", |(_, value)| value);

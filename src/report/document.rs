@@ -11,7 +11,7 @@ use std::io::Write;
 
 /// The form of a document, as `--format` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// Tables and lines for people, on standard output.
     Table,
     /// Kernels by targets, a sign each.
@@ -36,7 +36,7 @@ pub enum Form {
 
 impl Form {
     /// The form's name on the command line.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Form::Table => "table",
             Form::Matrix => "matrix",
@@ -54,21 +54,21 @@ impl Form {
 
 /// The reader's terminal and wishes, which text for people follows.
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub(crate) struct Look {
     /// Columns, names and colours on standard output.
-    pub view: View,
+    pub(crate) view: View,
     /// The letters for drawings beside words and numbers; none where nobody looks: scripts read what they always did.
-    pub drawing: Option<Drawing>,
+    pub(crate) drawing: Option<Drawing>,
     /// The letters that standard output takes.
-    pub letters: Drawing,
+    pub(crate) letters: Drawing,
     /// Whether all is to be told.
-    pub verbose: bool,
+    pub(crate) verbose: bool,
     /// Columns on standard error.
-    pub stderr_width: usize,
+    pub(crate) stderr_width: usize,
 }
 
 /// The place where documents go.
-pub trait Sink {
+pub(crate) trait Sink {
     /// The reader's terminal and wishes.
     fn look(&self) -> Look;
 
@@ -92,7 +92,7 @@ pub trait Sink {
 }
 
 /// Facts that a verb found, whole.
-pub trait Document {
+pub(crate) trait Document {
     /// Writes them in one of the forms that the verb offers.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ pub trait Document {
 
 /// Keeps apart the parts of a text that grows file by file.
 #[derive(Debug, Default)]
-pub struct Parts {
+pub(crate) struct Parts {
     begun: bool,
 }
 
@@ -111,7 +111,7 @@ impl Parts {
     ///
     /// # Errors
     /// `Io` where the sink cannot be written to.
-    pub fn show(&mut self, text: &Shown, out: &mut dyn Sink) -> Result<()> {
+    pub(crate) fn show(&mut self, text: &Shown, out: &mut dyn Sink) -> Result<()> {
         if std::mem::replace(&mut self.begun, true) {
             out.show(&Shown::gap())?;
         }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The JSON Schema of the document.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     super::json::schema::<Edited>()
 }
 
@@ -19,49 +19,49 @@ const NAMED: usize = 4;
 /// The result of adding images to a linked file, or of removing some.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle embed and prune --format json")]
-pub struct Edited {
+pub(crate) struct Edited {
     /// The version of the form.
-    pub schema_version: SchemaVersion,
+    pub(crate) schema_version: SchemaVersion,
     /// The file that was read.
-    pub input: String,
+    pub(crate) input: String,
     /// The file that was written.
-    pub output: String,
+    pub(crate) output: String,
     /// Files of a package, each changed on its own; those without a matching image are not among them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<Edited>,
+    pub(crate) files: Vec<Edited>,
     /// Images in the input's lists.
-    pub images_before: usize,
+    pub(crate) images_before: usize,
     /// Images that were removed.
-    pub removed: usize,
+    pub(crate) removed: usize,
     /// Images that were added.
-    pub added: usize,
+    pub(crate) added: usize,
     /// Images in the output's lists.
-    pub images_after: usize,
+    pub(crate) images_after: usize,
     /// Bytes of the payloads that were removed.
-    pub removed_bytes: u64,
+    pub(crate) removed_bytes: u64,
     /// Removed images that left the file, with what an earlier run had added.
     pub lifted: usize,
     /// Bytes of pages that left the file, of the file and of memory.
-    pub cut_bytes: u64,
+    pub(crate) cut_bytes: u64,
     /// Bytes that became zeros in place.
-    pub zeroed_bytes: u64,
+    pub(crate) zeroed_bytes: u64,
     /// Bytes of removed payloads that stay, since others share them or they stand among code.
-    pub left_bytes: u64,
+    pub(crate) left_bytes: u64,
     /// Whether the output has lost its input's signature.
-    pub signature_dropped: bool,
+    pub(crate) signature_dropped: bool,
     /// Kernels that no image of the output has, mangled.
-    pub kernels_without_image: Vec<String>,
+    pub(crate) kernels_without_image: Vec<String>,
     /// Symbols that images of the output import, and that a removed image defined.
-    pub symbols_without_image: Vec<String>,
+    pub(crate) symbols_without_image: Vec<String>,
     /// Bytes of the input.
-    pub bytes_before: u64,
+    pub(crate) bytes_before: u64,
     /// Bytes of the output.
-    pub bytes_after: u64,
+    pub(crate) bytes_after: u64,
 }
 
 impl Edited {
     /// Adds what came of one file of a package.
-    pub fn add(&mut self, file: Edited) {
+    pub(crate) fn add(&mut self, file: Edited) {
         add_counts!(self, file; images_before removed added images_after lifted);
         add_counts!(self, file; removed_bytes zeroed_bytes left_bytes bytes_before bytes_after);
         self.signature_dropped |= file.signature_dropped;
@@ -71,12 +71,12 @@ impl Edited {
     }
 
     /// The document as JSON.
-    pub fn to_json(&self) -> String {
+    pub(crate) fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
     /// The summary for a person; `verbose` names every kernel, with `kernel` giving the name that it is shown by.
-    pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, width: usize) -> Shown {
+    pub(crate) fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, width: usize) -> Shown {
         let mut lines = Vec::new();
         if self.added > 0 {
             lines.push(format!("{} added", counted(self.added, "image")));

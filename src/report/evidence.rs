@@ -12,21 +12,21 @@ use std::borrow::Cow;
 
 /// A function on the way to a use.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Step<'a> {
+pub(crate) struct Step<'a> {
     /// The mangled name.
     pub function: &'a str,
     /// The name as the source has it.
-    pub demangled: Cow<'a, str>,
+    pub(crate) demangled: Cow<'a, str>,
     /// The file in which it is called; null for the first, and without debug information.
-    pub file: Option<&'a str>,
+    pub(crate) file: Option<&'a str>,
     /// The line of the call.
-    pub line: Option<u32>,
+    pub(crate) line: Option<u32>,
     /// The column of the call; null where it is not known.
-    pub column: Option<u32>,
+    pub(crate) column: Option<u32>,
 }
 
 /// The chain of a use.
-pub fn chain(evidence: &Evidence) -> Vec<Step<'_>> {
+pub(crate) fn chain(evidence: &Evidence) -> Vec<Step<'_>> {
     let steps = evidence.chain.iter().map(|step| {
         let call = step.call.as_ref();
         Step {
@@ -43,26 +43,26 @@ pub fn chain(evidence: &Evidence) -> Vec<Step<'_>> {
 /// The use of an aspect.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Evidence")]
-pub struct AspectUse<'a> {
+pub(crate) struct AspectUse<'a> {
     /// The aspect's SYCL name.
-    pub aspect: &'static str,
+    pub(crate) aspect: &'static str,
     /// Whether it is used, rather than one of several that leave the same instruction.
-    pub certain: bool,
+    pub(crate) certain: bool,
     /// The instruction and the type that shows the use.
-    pub instruction: &'a str,
+    pub(crate) instruction: &'a str,
     /// The instruction's byte offset in the module of the chain's last function.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// The number of the image that the instruction is in, where it is not the kernel's own.
-    pub used_in_image: Option<usize>,
+    pub(crate) used_in_image: Option<usize>,
     /// The place of the use in the source; null without debug information.
-    pub location: Option<&'a SourceLocation>,
+    pub(crate) location: Option<&'a SourceLocation>,
     /// The functions from the kernel to the one that uses the aspect.
-    pub chain: Vec<Step<'a>>,
+    pub(crate) chain: Vec<Step<'a>>,
 }
 
 impl<'a> AspectUse<'a> {
     /// The use that a piece of evidence tells.
-    pub fn new(evidence: &'a Evidence) -> AspectUse<'a> {
+    pub(crate) fn new(evidence: &'a Evidence) -> AspectUse<'a> {
         AspectUse {
             aspect: evidence.aspect.name(),
             certain: evidence.aspect.certain(),
@@ -91,7 +91,7 @@ impl Names {
 }
 
 /// The verb for what the code shows of an aspect.
-pub fn uses(evidence: &Evidence) -> &'static str {
+pub(crate) fn uses(evidence: &Evidence) -> &'static str {
     if evidence.aspect.certain() { "uses" } else { "may use" }
 }
 
@@ -111,7 +111,7 @@ pub fn text(kernel: &str, evidence: &Evidence, names: Names) -> String {
 ///
 /// `file:line:column` behind a function is where it is called; the one at the end is the use's own. Functions that are shown
 /// alike, such as the two forms of a constructor, are one step.
-pub fn way(kernel: &str, evidence: &Evidence, names: Names) -> String {
+pub(crate) fn way(kernel: &str, evidence: &Evidence, names: Names) -> String {
     let mut steps: Vec<(String, String)> = Vec::new();
     for step in evidence.chain.iter().skip_while(|step| step.function == kernel) {
         let name = called(&names.show(&step.function));
@@ -135,6 +135,6 @@ pub fn way(kernel: &str, evidence: &Evidence, names: Names) -> String {
 }
 
 /// Describes each aspect whose stored, declared and used requirements differ, a sentence each.
-pub fn differences(comparison: &Comparison) -> impl Iterator<Item = String> {
+pub(crate) fn differences(comparison: &Comparison) -> impl Iterator<Item = String> {
     comparison.differences.iter().map(|difference| format!("aspect {} {}", difference.aspect, difference.reason.text()))
 }

@@ -23,46 +23,46 @@ use crate::native::Coverage;
 use std::sync::Arc;
 
 use json::json;
-pub use json::schema;
+pub(crate) use json::schema;
 
 /// All that is told.
 #[derive(Debug, Default)]
-pub struct Explanation {
+pub(crate) struct Explanation {
     /// Meanings of the lines of an error message; empty where none is recognised.
-    pub lines: Vec<MessageLine>,
+    pub(crate) lines: Vec<MessageLine>,
     /// The image that the runtime chooses, for each kernel and target that is asked about.
-    pub choices: Vec<ImageChoice>,
+    pub(crate) choices: Vec<ImageChoice>,
     /// Results of building kernels on live devices.
-    pub built: Vec<Built>,
+    pub(crate) built: Vec<Built>,
 }
 
 /// One thing that a message says.
 #[derive(Debug)]
-pub struct MessageLine {
+pub(crate) struct MessageLine {
     /// The recognised line.
-    pub saying: Saying,
+    pub(crate) saying: Saying,
     /// The meaning of the line, in sentences.
-    pub meaning: String,
+    pub(crate) meaning: String,
     /// The kernels and images that the line is about, in each file.
-    pub files: Vec<FileConcerns>,
+    pub(crate) files: Vec<FileConcerns>,
     /// Steps that solve the problem.
-    pub remedies: Vec<String>,
+    pub(crate) remedies: Vec<String>,
 }
 
 /// The kernels and images of one file that a line of a message is about.
 #[derive(Debug)]
-pub struct FileConcerns {
+pub(crate) struct FileConcerns {
     /// The file, as the user gave it.
-    pub file: Arc<str>,
+    pub(crate) file: Arc<str>,
     /// Kernels and images.
-    pub concerns: Vec<Concern>,
+    pub(crate) concerns: Vec<Concern>,
     /// A sentence about the file as a whole.
-    pub note: Option<String>,
+    pub(crate) note: Option<String>,
 }
 
 /// The role of an image in the runtime's choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// The runtime does not count it as for the device.
     PassedOver(String),
     /// The image fits the device, and the runtime picks another.
@@ -73,73 +73,73 @@ pub enum Fate {
 
 /// An image of the kernel.
 #[derive(Debug)]
-pub struct KernelImage {
+pub(crate) struct KernelImage {
     /// The number of the image in its file.
-    pub image: usize,
+    pub(crate) image: usize,
     /// The format of the payload.
-    pub format: &'static str,
+    pub(crate) format: &'static str,
     /// Devices that the image is for.
-    pub devices: String,
+    pub(crate) devices: String,
     /// The role in the choice.
-    pub fate: Fate,
+    pub(crate) fate: Fate,
     /// The way the target runs the image's code; none where the image is passed over.
-    pub coverage: Option<Coverage>,
+    pub(crate) coverage: Option<Coverage>,
     /// Devices for which a recorded program compiled the image just in time.
-    pub recorded: Vec<String>,
+    pub(crate) recorded: Vec<String>,
 }
 
 /// The runtime's choice of an image for a kernel on a target, and its outcome.
 #[derive(Debug)]
-pub struct ImageChoice {
+pub(crate) struct ImageChoice {
     /// The file.
-    pub file: Arc<str>,
+    pub(crate) file: Arc<str>,
     /// The target.
-    pub target: String,
+    pub(crate) target: String,
     /// The kernel's mangled name.
-    pub kernel: String,
+    pub(crate) kernel: String,
     /// The images of the kernel.
-    pub images: Vec<KernelImage>,
+    pub(crate) images: Vec<KernelImage>,
     /// The rule by which the adapter picks among images, as a sentence.
-    pub rule: &'static str,
+    pub(crate) rule: &'static str,
     /// Whether it runs.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
     /// The exception that the runtime throws instead of running the kernel.
-    pub thrown: Option<Thrown>,
+    pub(crate) thrown: Option<Thrown>,
     /// Reasons why the kernel does not run there, or may not.
-    pub findings: Vec<Objection>,
+    pub(crate) findings: Vec<Objection>,
     /// Behaviour of the runtime that surprises.
-    pub traps: Vec<Trap>,
+    pub(crate) traps: Vec<Trap>,
 }
 
 /// A reason why a kernel does not run on a target, or may not.
 #[derive(Debug, Clone)]
-pub struct Objection {
+pub(crate) struct Objection {
     /// The rule and its message.
-    pub finding: Arc<Finding>,
+    pub(crate) finding: Arc<Finding>,
     /// The number of the image in its file, where it is about one.
-    pub image: Option<usize>,
+    pub(crate) image: Option<usize>,
     /// The use of the aspect and the calls that lead to it, where it is about an aspect.
-    pub evidence: Option<Evidence>,
+    pub(crate) evidence: Option<Evidence>,
 }
 
 /// The result of building a kernel for a live device.
 #[derive(Debug)]
-pub struct Built {
+pub(crate) struct Built {
     /// The file.
-    pub file: Arc<str>,
+    pub(crate) file: Arc<str>,
     /// The device's name.
-    pub device: String,
+    pub(crate) device: String,
     /// The kernel's mangled name.
-    pub kernel: String,
+    pub(crate) kernel: String,
     /// The image, by its number in the file.
-    pub image: usize,
+    pub(crate) image: usize,
     /// The reason why it does not build, with the `sycl::errc` that a program meets; none where it builds.
-    pub failure: Option<(Option<&'static str>, String)>,
+    pub(crate) failure: Option<(Option<&'static str>, String)>,
 }
 
 impl ImageChoice {
     /// From a choice among `images`, and what the gate found of it.
-    pub fn new(
+    pub(crate) fn new(
         file: Arc<str>,
         kernel: &str,
         images: &[Examined<'_, '_>],
@@ -190,7 +190,7 @@ impl ImageChoice {
 
 impl ImageChoice {
     /// The way the kernel runs: that of the chosen image, where nothing speaks against it.
-    pub fn coverage(&self) -> Option<Coverage> {
+    pub(crate) fn coverage(&self) -> Option<Coverage> {
         if self.verdict == Verdict::Incompatible {
             return Some(Coverage::None);
         }

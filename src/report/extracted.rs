@@ -9,33 +9,33 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The JSON Schema of the document.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     super::json::schema::<Extracted>()
 }
 
 /// The files of one image.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "image")]
-pub struct Written {
+pub(crate) struct Written {
     /// The file that holds the image; through packages, `a.whl!lib/x.so`.
-    pub path: String,
+    pub(crate) path: String,
     /// The index of the image in its file.
-    pub index: usize,
+    pub(crate) index: usize,
     /// The device or name of the member of the image that was written in place of the whole, with `--member`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub member: Option<String>,
+    pub(crate) member: Option<String>,
     /// Bytes of the payload's file.
     #[serde(rename = "size")]
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The names of the files in the folder.
     #[serde(flatten)]
-    pub names: Names,
+    pub(crate) names: Names,
 }
 
 /// The files that images were written to.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle extract --format json")]
-pub struct Extracted {
+pub(crate) struct Extracted {
     /// The version of the form.
     schema_version: SchemaVersion,
     /// The file that was read.
@@ -50,12 +50,12 @@ pub struct Extracted {
 
 impl Extracted {
     /// Lists the images of the file at `path` that a folder holds.
-    pub fn new(path: String, folder: String, images: Vec<Written>) -> Extracted {
+    pub(crate) fn new(path: String, folder: String, images: Vec<Written>) -> Extracted {
         Extracted { schema_version: SchemaVersion, path, folder, table: TABLE, images }
     }
 
     /// The list in a sentence.
-    pub fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let total = self.images.iter().map(|entry| entry.bytes).sum();
         let members = self.images.iter().any(|entry| entry.member.is_some());
         let images = counted(self.images.len(), if members { "member" } else { "image" });

@@ -11,73 +11,73 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The JSON Schema of the document.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     super::json::schema::<Filtered>()
 }
 
 /// The modules that `filter` emptied, for each output.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle filter --format json")]
-pub struct Filtered {
+pub(crate) struct Filtered {
     /// The version of the form.
-    pub schema_version: SchemaVersion,
+    pub(crate) schema_version: SchemaVersion,
     /// The inputs.
-    pub inputs: Vec<String>,
+    pub(crate) inputs: Vec<String>,
     /// The files that were written.
-    pub outputs: Vec<Output>,
+    pub(crate) outputs: Vec<Output>,
 }
 
 /// One file that was written.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The file.
-    pub output: String,
+    pub(crate) output: String,
     /// The form of the file, as `--emit` names it.
-    pub emit: &'static str,
+    pub(crate) emit: &'static str,
     /// The targets of the name that was given; none where all images stay.
-    pub targets: Vec<String>,
+    pub(crate) targets: Vec<String>,
     /// Images in the file, empty ones too.
-    pub images: usize,
+    pub(crate) images: usize,
     /// Images with an empty module.
-    pub emptied: Vec<Emptied>,
+    pub(crate) emptied: Vec<Emptied>,
     /// Mangled names of kernels that have code in no image of the file, though they had before.
-    pub kernels_without_code: Vec<String>,
+    pub(crate) kernels_without_code: Vec<String>,
     /// Bytes written.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// An image whose module became an empty one.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Emptied {
+pub(crate) struct Emptied {
     /// The image's number.
-    pub image: usize,
+    pub(crate) image: usize,
     /// Mangled names of the kernels.
-    pub kernels: Vec<String>,
+    pub(crate) kernels: Vec<String>,
     /// Findings on the first target.
-    pub findings: Vec<Reason>,
+    pub(crate) findings: Vec<Reason>,
 }
 
 /// A reason why an image does not run on a target.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Reason {
+pub(crate) struct Reason {
     /// The rule, by the name that `check` uses.
-    pub rule: RuleId,
+    pub(crate) rule: RuleId,
     /// A sentence about it.
-    pub message: String,
+    pub(crate) message: String,
     /// The aspect, where it is about one.
-    pub aspect: Option<String>,
+    pub(crate) aspect: Option<String>,
 }
 
 impl Reason {
     /// The reason that a finding tells.
-    pub fn new(finding: &Finding) -> Reason {
+    pub(crate) fn new(finding: &Finding) -> Reason {
         Reason { rule: finding.rule, message: finding.message.clone(), aspect: finding.aspect.clone() }
     }
 }
 
 impl Filtered {
     /// The document as JSON.
-    pub fn to_json(&self) -> String {
+    pub(crate) fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 }
@@ -85,7 +85,7 @@ impl Filtered {
 impl Output {
     /// The result for a person, a line; `verbose` adds one for each image whose module is empty, with `kernel` giving the
     /// name that a kernel is shown by.
-    pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, width: usize) -> Shown {
+    pub(crate) fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, width: usize) -> Shown {
         let target = match self.targets.as_slice() {
             [] => "all targets".to_owned(),
             [one] => one.clone(),

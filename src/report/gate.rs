@@ -28,72 +28,72 @@ use crate::compat::offers::Provider;
 use crate::error::Result;
 use crate::native::Coverage;
 use crate::report::json::stream::stream;
-pub use github::{github, markdown};
-pub use json::{json, jsonl};
-pub use junit::junit;
-pub use sarif::sarif;
+pub(crate) use github::{github, markdown};
+pub(crate) use json::{json, jsonl};
+pub(crate) use junit::junit;
+pub(crate) use sarif::sarif;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-pub use table::{EXAMPLES, SOME, matrix, providers, table};
+pub(crate) use table::{EXAMPLES, SOME, matrix, providers, table};
 
 /// The findings in a file, for one target.
 #[derive(Debug, Clone)]
-pub struct FileFindings {
+pub(crate) struct FileFindings {
     /// The file, as the user gave it.
-    pub file: Arc<str>,
+    pub(crate) file: Arc<str>,
     /// The verdicts on its kernels.
-    pub judged: Judgement,
+    pub(crate) judged: Judgement,
     /// Call chains to the uses of aspects that targets lack.
-    pub proofs: Arc<Proofs>,
+    pub(crate) proofs: Arc<Proofs>,
 }
 
 /// A finding, in its file.
 #[derive(Debug, Clone, Copy)]
-pub struct Finding<'r> {
+pub(crate) struct Finding<'r> {
     /// The file.
-    pub of: &'r FileFindings,
+    pub(crate) of: &'r FileFindings,
     /// The kernel and the finding about it.
-    pub found: Found<'r>,
+    pub(crate) found: Found<'r>,
 }
 
 /// The findings for a target, or those of a policy that are about no target.
 #[derive(Debug, Clone, Default)]
-pub struct TargetFindings {
+pub(crate) struct TargetFindings {
     /// The target's name; empty for findings that are about no target.
-    pub target: String,
+    pub(crate) target: String,
     /// The findings in each file.
-    pub files: Vec<FileFindings>,
+    pub(crate) files: Vec<FileFindings>,
 }
 
 /// Kernels by verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Kernels that run, or whose findings are excused.
-    pub compatible: usize,
+    pub(crate) compatible: usize,
     /// Kernels of which facts or code are unknown.
-    pub unknown: usize,
+    pub(crate) unknown: usize,
     /// Kernels that do not run.
-    pub incompatible: usize,
+    pub(crate) incompatible: usize,
 }
 
 /// Kernels by the code that runs on a target.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CoverageCounts {
+pub(crate) struct CoverageCounts {
     /// Kernels whose native code the device takes.
-    pub native: usize,
+    pub(crate) native: usize,
     /// Kernels that are compiled just in time.
-    pub jit: usize,
+    pub(crate) jit: usize,
     /// Kernels that do not run.
-    pub none: usize,
+    pub(crate) none: usize,
 }
 
 /// Findings that say the same of several kernels, and count, or do not for the same reason.
 pub(super) struct Group<'r> {
-    pub finding: &'r finding::Finding,
+    pub(crate) finding: &'r finding::Finding,
     /// The number of findings.
-    pub count: usize,
+    pub(crate) count: usize,
     /// The first of them: file, kernel, item.
     first: (usize, usize, usize),
     /// The file, the kernels and the item's number among theirs.
@@ -102,7 +102,7 @@ pub(super) struct Group<'r> {
 
 impl FileFindings {
     /// Makes a finding about a file as a whole: the only kernel has an empty name.
-    pub fn whole(file: Arc<str>, findings: Vec<finding::Finding>) -> FileFindings {
+    pub(crate) fn whole(file: Arc<str>, findings: Vec<finding::Finding>) -> FileFindings {
         let items = findings.into_iter().map(|one| Item { finding: Arc::new(one), whose: None, excused: None });
         let judged = Judgement {
             kernels: Arc::new(Kernels::new(vec![("".into(), Vec::new())], Vec::new())),
@@ -114,7 +114,7 @@ impl FileFindings {
     }
 
     /// Whether it is about the file and not about its kernels.
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.judged.kernels.len() == 1 && self.judged.kernels.name(0).is_some_and(|name| name.is_empty())
     }
 }
@@ -137,7 +137,7 @@ impl<'r> Group<'r> {
     }
 
     /// The first findings, in the order of files and kernels.
-    pub fn findings(&self, most: usize) -> Vec<Finding<'r>> {
+    pub(crate) fn findings(&self, most: usize) -> Vec<Finding<'r>> {
         let all = self.parts.iter().flat_map(|&(file, of, kernels, nth, item)| {
             let places = kernels.iter().take(most).map(move |kernel| (file, *kernel, nth));
             places.filter_map(move |place| Some((place, Finding { of, found: of.judged.found(place.1, item)? })))
@@ -151,19 +151,19 @@ impl<'r> Group<'r> {
 
 impl<'r> Finding<'r> {
     /// A text that identifies the finding from one build to the next.
-    pub fn fingerprint(&self, target: &str) -> String {
+    pub(crate) fn fingerprint(&self, target: &str) -> String {
         fingerprint(target, &self.of.file, &self.found)
     }
 
     /// The use of the aspect and the calls that lead to it.
-    pub fn evidence(&self) -> Option<&'r Evidence> {
+    pub(crate) fn evidence(&self) -> Option<&'r Evidence> {
         self.found.evidence(&self.of.proofs)
     }
 }
 
 impl TargetFindings {
     /// The findings, in the order of files, images and kernels.
-    pub fn findings(&self) -> impl Iterator<Item = Finding<'_>> {
+    pub(crate) fn findings(&self) -> impl Iterator<Item = Finding<'_>> {
         self.files.iter().flat_map(|of| of.judged.findings().map(move |found| Finding { of, found }))
     }
 
@@ -173,18 +173,18 @@ impl TargetFindings {
     }
 
     /// The target's name for people; `policy` for findings that are about no target.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         if self.target.is_empty() { "policy" } else { &self.target }
     }
 
     /// The number of kernels that were judged.
-    pub fn kernels(&self) -> usize {
+    pub(crate) fn kernels(&self) -> usize {
         self.files.iter().filter(|of| !of.is_whole()).map(|of| of.judged.kernels.len()).sum()
     }
 
     /// The verdict: one sure finding that counts says no; one that is not sure leaves it open, and so does a target for
     /// which no kernel was judged.
-    pub fn verdict(&self) -> Verdict {
+    pub(crate) fn verdict(&self) -> Verdict {
         match self.items().filter_map(|(_, _, items)| certain(items)).max() {
             Some(true) => Verdict::Incompatible,
             Some(false) => Verdict::Unknown,
@@ -194,7 +194,7 @@ impl TargetFindings {
     }
 
     /// Kernels by verdict.
-    pub fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         let mut counts = Counts { compatible: self.kernels(), ..Counts::default() };
         for (_, kernels, items) in self.items().filter(|(of, ..)| !of.is_whole()) {
             let place = match certain(items) {
@@ -209,7 +209,7 @@ impl TargetFindings {
     }
 
     /// Counts of kernels that run as they are, that are compiled just in time, and that do not run at all.
-    pub fn coverage(&self) -> CoverageCounts {
+    pub(crate) fn coverage(&self) -> CoverageCounts {
         let mut counts = CoverageCounts::default();
         for judged in self.files.iter().filter(|of| !of.is_whole()).map(|of| &of.judged) {
             for group in 0..judged.grouping.len() {
@@ -304,7 +304,7 @@ fn alike<'r>(targets: &'r [TargetFindings], draw: impl Fn(&Group<'r>) -> Shown) 
 }
 
 /// The verdict on all targets together: the worst.
-pub fn verdict(targets: &[TargetFindings]) -> Verdict {
+pub(crate) fn verdict(targets: &[TargetFindings]) -> Verdict {
     targets.iter().map(TargetFindings::verdict).max().unwrap_or(Verdict::Compatible)
 }
 
@@ -320,9 +320,9 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
 /// The kernels of a file.
 pub(super) struct FileRows<'r> {
     /// The file.
-    pub file: &'r Arc<str>,
+    pub(crate) file: &'r Arc<str>,
     /// The kernels that were judged for any target, each once.
-    pub rows: Vec<Row<'r>>,
+    pub(crate) rows: Vec<Row<'r>>,
     /// Of each target what was judged, and which of the sets of kernels that was.
     targets: Vec<Option<(&'r FileFindings, usize)>>,
 }
@@ -339,9 +339,9 @@ pub(super) struct Row<'r> {
 #[derive(Clone, Copy)]
 pub(super) struct Cell<'r> {
     /// The file's findings for the target.
-    pub of: &'r FileFindings,
+    pub(crate) of: &'r FileFindings,
     /// The kernel's place there.
-    pub kernel: usize,
+    pub(crate) kernel: usize,
 }
 
 /// The verdict on a kernel for a target, as a cell of the matrix shows it.
@@ -363,7 +363,7 @@ pub(super) enum Standing {
 
 impl<'r> Cell<'r> {
     /// The verdict on the kernel for the target.
-    pub fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> Standing {
         match certain(self.items()) {
             Some(true) => Standing::Cannot,
             Some(false) => Standing::Unknown,
@@ -376,12 +376,12 @@ impl<'r> Cell<'r> {
     }
 
     /// The number of the kernels of which the same is said.
-    pub fn group(&self) -> Option<usize> {
+    pub(crate) fn group(&self) -> Option<usize> {
         self.of.judged.grouping.group_of(self.kernel)
     }
 
     /// The findings of the kernel for the target.
-    pub fn items(&self) -> &'r [Item] {
+    pub(crate) fn items(&self) -> &'r [Item] {
         let items = self.group().and_then(|group| self.of.judged.items.get(group));
         items.map(Vec::as_slice).unwrap_or_default()
     }
@@ -389,7 +389,7 @@ impl<'r> Cell<'r> {
 
 impl<'r> FileRows<'r> {
     /// A kernel on each target; none where it is not asked about.
-    pub fn cells(&self, row: &Row<'r>) -> impl Iterator<Item = Option<Cell<'r>>> {
+    pub(crate) fn cells(&self, row: &Row<'r>) -> impl Iterator<Item = Option<Cell<'r>>> {
         self.targets.iter().map(|target| {
             let (of, set) = (*target)?;
             Some(Cell { of, kernel: row.places.get(set).copied().flatten()? })
@@ -433,17 +433,17 @@ fn rows_of_file<'r>(files: impl Iterator<Item = Option<&'r FileFindings>>) -> Op
 }
 
 /// Kernels judged for targets, with all that is told beside.
-pub struct Judged {
+pub(crate) struct Judged {
     /// The targets with their findings.
-    pub targets: Vec<TargetFindings>,
+    pub(crate) targets: Vec<TargetFindings>,
     /// Parts of files that could not be read.
-    pub problems: Vec<FileProblem>,
+    pub(crate) problems: Vec<FileProblem>,
     /// The comparison with a baseline.
-    pub compared: Option<baseline::Compared>,
+    pub(crate) compared: Option<baseline::Compared>,
     /// Images of other files that define what kernels import.
-    pub providers: Vec<Provider>,
+    pub(crate) providers: Vec<Provider>,
     /// Whether the unknown fails.
-    pub strict: bool,
+    pub(crate) strict: bool,
 }
 
 impl Document for Judged {
@@ -476,26 +476,26 @@ const KERNELS: usize = 16;
 /// Some kernels of a file on a target.
 struct Share<'r> {
     /// The target.
-    pub target: &'r TargetFindings,
+    pub(crate) target: &'r TargetFindings,
     /// The target's place.
-    pub nth: usize,
+    pub(crate) nth: usize,
     /// The file, none for a target without any.
-    pub of: Option<&'r FileFindings>,
+    pub(crate) of: Option<&'r FileFindings>,
     /// The file's place among those of the target.
-    pub file: usize,
+    pub(crate) file: usize,
     /// The places of the kernels.
-    pub kernels: Range<usize>,
+    pub(crate) kernels: Range<usize>,
     /// Whether the target begins here.
-    pub opens: bool,
+    pub(crate) opens: bool,
     /// Whether the target ends here.
-    pub closes: bool,
+    pub(crate) closes: bool,
     /// The first kernel of the target that anything is found of: file and place.
     first: Option<(usize, usize)>,
 }
 
 impl<'r> Share<'r> {
     /// The findings, each with its kernel's place and whether it is the target's first.
-    pub fn findings(&self) -> impl Iterator<Item = (usize, bool, Finding<'r>)> {
+    pub(crate) fn findings(&self) -> impl Iterator<Item = (usize, bool, Finding<'r>)> {
         let of_kernel = |of: &'r FileFindings, kernel: usize| {
             let first = self.first == Some((self.file, kernel));
             let all = of.judged.findings_of(kernel).enumerate();
@@ -553,7 +553,7 @@ fn key(kernels: &Arc<Kernels>) -> usize {
 
 impl KernelTexts {
     /// For the kernels of all files.
-    pub fn new(targets: &[TargetFindings]) -> KernelTexts {
+    pub(crate) fn new(targets: &[TargetFindings]) -> KernelTexts {
         let mut texts = HashMap::new();
         for of in targets.iter().flat_map(|target| &target.files) {
             let kernels = &of.judged.kernels;
@@ -564,7 +564,7 @@ impl KernelTexts {
     }
 
     /// The text of a kernel of a share.
-    pub fn get<'t>(&'t self, share: &Share<'_>, kernel: usize, make: impl FnOnce() -> String) -> Cow<'t, str> {
+    pub(crate) fn get<'t>(&'t self, share: &Share<'_>, kernel: usize, make: impl FnOnce() -> String) -> Cow<'t, str> {
         let texts = share.of.and_then(|of| self.0.get(&key(&of.judged.kernels)));
         match texts.and_then(|texts| texts.get(kernel)) {
             Some(text) => text.get_or_init(make).as_str().into(),

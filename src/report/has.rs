@@ -183,7 +183,7 @@ struct OnTarget<'a> {
 }
 
 /// The JSON Schema of `has --format json`.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     super::json::schema::<Document<'_>>()
 }
 
@@ -217,17 +217,17 @@ fn json(conclusion: &Conclusion, state: State, targets: &[&str], problems: &[Fil
 }
 
 /// The answer to a question about a kernel bundle, with what was asked.
-pub struct Answered {
+pub(crate) struct Answered {
     /// The answer.
-    pub conclusion: Conclusion,
+    pub(crate) conclusion: Conclusion,
     /// The state of the bundle.
-    pub state: State,
+    pub(crate) state: State,
     /// The targets.
-    pub targets: Vec<String>,
+    pub(crate) targets: Vec<String>,
     /// Whether kernels were named.
-    pub by_id: bool,
+    pub(crate) by_id: bool,
     /// Parts of files that could not be read.
-    pub problems: Vec<FileProblem>,
+    pub(crate) problems: Vec<FileProblem>,
 }
 
 impl document::Document for Answered {

@@ -21,7 +21,7 @@ const COLUMN: usize = 20;
 const RAW: usize = 24;
 
 /// All about one image.
-pub fn image(facts: &FileFacts<'_>, examined: &Examined<'_, '_>, view: &View) -> Shown {
+pub(crate) fn image(facts: &FileFacts<'_>, examined: &Examined<'_, '_>, view: &View) -> Shown {
     let image = examined.image;
     let mut page = Page { out: view.heading(&format!("Image {} of {}", image.index, facts.path)), view };
     page.field("State", examined.state.name());
@@ -213,7 +213,7 @@ impl Page<'_> {
 }
 
 /// The devices in few words, for a table.
-pub fn native_devices(native: &Native) -> Option<String> {
+pub(crate) fn native_devices(native: &Native) -> Option<String> {
     match native.devices().as_slice() {
         [] => None,
         [only] => Some((*only).to_owned()),

@@ -22,28 +22,28 @@ const EXAMPLES: usize = 64;
 
 /// Options of text output.
 #[derive(Debug, Clone, Copy)]
-pub struct View {
+pub(crate) struct View {
     /// Columns.
-    pub width: usize,
+    pub(crate) width: usize,
     /// Whether kernels are shown by the names they have in the source.
-    pub demangle: bool,
+    pub(crate) demangle: bool,
     /// Whether headings are emphasised.
-    pub color: bool,
+    pub(crate) color: bool,
 }
 
 impl View {
     /// The form in which names of kernels are shown.
-    pub fn names(&self) -> Names {
+    pub(crate) fn names(&self) -> Names {
         Names { demangle: self.demangle }
     }
 
     /// A kernel's name as a table shows it.
-    pub fn kernel(&self, mangled: &str) -> String {
+    pub(crate) fn kernel(&self, mangled: &str) -> String {
         if self.demangle { name::display(mangled) } else { mangled.to_owned() }
     }
 
     /// A heading.
-    pub fn heading(&self, text: &str) -> Shown {
+    pub(crate) fn heading(&self, text: &str) -> Shown {
         let mut out = Shown::default();
         for line in wrap(text, self.width) {
             out.styled(self.color.then_some("1"), &line);
@@ -58,7 +58,7 @@ type DeviceCode = (u64, Vec<(u64, [u8; 32])>);
 
 /// Sums over files.
 #[derive(Debug, Default)]
-pub struct Totals {
+pub(crate) struct Totals {
     /// Paths of the files that were counted, by their size and device code.
     seen: HashMap<DeviceCode, String>,
     /// Files that are the same as another, which was counted: their paths and that one's.
@@ -74,7 +74,7 @@ pub struct Totals {
 impl Totals {
     /// Adds a file that holds device code. Returns whether it was counted: one of the same size with the same images at the
     /// same places as another is not.
-    pub fn add(&mut self, facts: &FileFacts<'_>) -> bool {
+    pub(crate) fn add(&mut self, facts: &FileFacts<'_>) -> bool {
         let images = facts.images.iter().map(|image| (image.image.offset, image.blake3)).collect();
         match self.seen.entry((facts.bytes, images)) {
             Entry::Occupied(first) if !facts.images.is_empty() => {
@@ -114,7 +114,7 @@ impl Totals {
     }
 
     /// The sums, where there is more than one file.
-    pub fn line(&self, view: &View) -> Shown {
+    pub(crate) fn line(&self, view: &View) -> Shown {
         if self.files < 2 && self.same.is_empty() {
             return Shown::default();
         }
@@ -144,7 +144,7 @@ fn header(facts: &FileFacts<'_>, view: &View) -> Shown {
 }
 
 /// Requirements on a device, in few words; `-` for none.
-pub fn requires(requirements: &Requirements) -> String {
+pub(crate) fn requires(requirements: &Requirements) -> String {
     let mut parts = requirements.aspects.clone();
     for size in &requirements.reqd_work_group_sizes {
         let size: Vec<String> = size.iter().map(u64::to_string).collect();
@@ -309,7 +309,7 @@ fn problems(facts: &FileFacts<'_>, view: &View) -> Shown {
 
 /// The facts that are told of each file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
+pub(crate) enum Depth {
     /// A row for each group of images that differ in their kernels only.
     Groups,
     /// A row for each image.
@@ -323,7 +323,7 @@ pub enum Depth {
 }
 
 /// The images of files, written as the files are read.
-pub struct Listing<'o>(Kind<'o>);
+pub(crate) struct Listing<'o>(Kind<'o>);
 
 enum Kind<'o> {
     Text(Box<Text<'o>>),
@@ -347,7 +347,7 @@ impl<'o> Listing<'o> {
     ///
     /// # Errors
     /// `Io` where it cannot be written.
-    pub fn open(form: Form, depth: Depth, out: &'o mut dyn Sink) -> Result<Listing<'o>> {
+    pub(crate) fn open(form: Form, depth: Depth, out: &'o mut dyn Sink) -> Result<Listing<'o>> {
         Ok(Listing(match form {
             Form::Json if depth == Depth::Clones => Kind::Clones(Vec::new(), out),
             Form::Json => Kind::Json(json::Document::open(out.documents())?),
@@ -364,7 +364,7 @@ impl<'o> Listing<'o> {
     ///
     /// # Errors
     /// `Io` where it cannot be written.
-    pub fn file(&mut self, facts: &mut FileFacts<'_>) -> Result<()> {
+    pub(crate) fn file(&mut self, facts: &mut FileFacts<'_>) -> Result<()> {
         match &mut self.0 {
             Kind::Text(text) => text.file(facts),
             Kind::Json(document) => document.file(facts),
@@ -380,7 +380,7 @@ impl<'o> Listing<'o> {
     ///
     /// # Errors
     /// `Io` where it cannot be written.
-    pub fn end(self) -> Result<()> {
+    pub(crate) fn end(self) -> Result<()> {
         match self.0 {
             Kind::Text(text) => text.end(),
             Kind::Json(document) => document.close().map(|_| ()),

@@ -22,13 +22,13 @@ pub(crate) mod tests;
 
 /// A part of a file that could not be read.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct ImageProblem {
+pub(crate) struct ImageProblem {
     /// The image, where it is about one.
-    pub image: Option<usize>,
+    pub(crate) image: Option<usize>,
     /// The offset in the file, where it is known.
-    pub offset: Option<u64>,
+    pub(crate) offset: Option<u64>,
     /// A sentence about what is wrong.
-    pub message: String,
+    pub(crate) message: String,
 }
 
 impl From<&Problem> for ImageProblem {
@@ -39,20 +39,20 @@ impl From<&Problem> for ImageProblem {
 
 /// A part that could not be read, with its file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct FileProblem {
+pub(crate) struct FileProblem {
     /// The file, as it was given.
-    pub file: String,
+    pub(crate) file: String,
     /// The image, where it is about one.
-    pub image: Option<usize>,
+    pub(crate) image: Option<usize>,
     /// The offset in the file, where it is known.
-    pub offset: Option<u64>,
+    pub(crate) offset: Option<u64>,
     /// A sentence about what is wrong.
-    pub message: String,
+    pub(crate) message: String,
 }
 
 impl FileProblem {
     /// A problem of a file.
-    pub fn new(file: &str, problem: &Problem) -> FileProblem {
+    pub(crate) fn new(file: &str, problem: &Problem) -> FileProblem {
         let ImageProblem { image, offset, message } = problem.into();
         FileProblem { file: file.to_owned(), image, offset, message }
     }
@@ -90,7 +90,7 @@ pub(super) struct Rows<W> {
 
 impl<W: Write> Rows<W> {
     /// Opens the document.
-    pub fn open(mut out: W, document: &impl Serialize) -> Result<Self> {
+    pub(crate) fn open(mut out: W, document: &impl Serialize) -> Result<Self> {
         let [head, _] = writer::split(document);
         put(&mut out, &head)?;
         put(&mut out, "[\n")?;
@@ -98,7 +98,7 @@ impl<W: Write> Rows<W> {
     }
 
     /// Parts a row from the one before; where it is written.
-    pub fn next(&mut self) -> Result<&mut W> {
+    pub(crate) fn next(&mut self) -> Result<&mut W> {
         if !std::mem::take(&mut self.empty) {
             put(&mut self.out, ",\n")?;
         }
@@ -106,7 +106,7 @@ impl<W: Write> Rows<W> {
     }
 
     /// Closes the document, with the fields behind the gap as they are now, and gives the writer back.
-    pub fn close(mut self, document: &impl Serialize) -> Result<W> {
+    pub(crate) fn close(mut self, document: &impl Serialize) -> Result<W> {
         let [_, tail] = writer::split(document);
         put(&mut self.out, "\n]")?;
         put(&mut self.out, &tail)?;
@@ -134,14 +134,14 @@ pub(super) fn put_line(out: &mut impl Write, document: &impl Serialize) -> Resul
 }
 
 /// The version of the form, raised only if a reader of the old one would fail.
-pub const SCHEMA_VERSION: u32 = 1;
+pub(crate) const SCHEMA_VERSION: u32 = 1;
 
 /// The promise that holds for every document.
 const STABLE: &str = "Additive changes only while `schema_version` is 1: readers ignore keys they do not know, and expect new words in lists of words.";
 
 /// The member `schema_version` of a document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SchemaVersion;
+pub(crate) struct SchemaVersion;
 
 impl Serialize for SchemaVersion {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -30,27 +30,27 @@ const EXAMPLES: usize = 64;
 
 /// Facts about kernels of one file, all or some of them.
 #[derive(Debug, Default)]
-pub struct FileKernels<'a> {
+pub(crate) struct FileKernels<'a> {
     /// The path as the user gave it.
-    pub path: &'a str,
+    pub(crate) path: &'a str,
     /// The kernels that are to be shown, in the order of the images.
-    pub kernels: Vec<KernelFacts>,
+    pub(crate) kernels: Vec<KernelFacts>,
     /// Answers of live devices.
-    pub devices: Vec<Answers<'a>>,
+    pub(crate) devices: Vec<Answers<'a>>,
 }
 
 /// Answers of one device about kernels.
 #[derive(Debug)]
-pub struct Answers<'a> {
+pub(crate) struct Answers<'a> {
     /// The device.
-    pub device: &'a Device,
+    pub(crate) device: &'a Device,
     /// By image and mangled name.
-    pub kernels: HashMap<(usize, String), OnDevice>,
+    pub(crate) kernels: HashMap<(usize, String), OnDevice>,
 }
 
 /// A kernel on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OnDevice {
+pub(crate) enum OnDevice {
     /// The device's compiler built the kernel.
     Answers {
         /// SYCL's queries.
@@ -69,7 +69,7 @@ pub enum OnDevice {
 
 impl Answers<'_> {
     /// The device's answers about a kernel.
-    pub fn on_kernel(&self, kernel: &KernelFacts) -> Option<&OnDevice> {
+    pub(crate) fn on_kernel(&self, kernel: &KernelFacts) -> Option<&OnDevice> {
         self.kernels.get(&(kernel.image, kernel.name.clone()))
     }
 }
@@ -468,7 +468,7 @@ fn answer(answers: &[Answer], query: &str) -> Option<u64> {
 }
 
 /// The kernels of files, written as the files are read.
-pub struct Listing<'o>(Kind<'o>);
+pub(crate) struct Listing<'o>(Kind<'o>);
 
 enum Kind<'o> {
     Text(Box<Text<'o>>),
@@ -492,7 +492,7 @@ impl<'o> Listing<'o> {
     ///
     /// # Errors
     /// `Io` where it cannot be written.
-    pub fn open(form: Form, named: bool, all: bool, out: &'o mut dyn Sink) -> Result<Listing<'o>> {
+    pub(crate) fn open(form: Form, named: bool, all: bool, out: &'o mut dyn Sink) -> Result<Listing<'o>> {
         Ok(Listing(match form {
             Form::Json => Kind::Json(json::Document::open(out.documents())?),
             Form::Jsonl => Kind::Jsonl(out.documents()),
@@ -511,7 +511,7 @@ impl<'o> Listing<'o> {
     ///
     /// # Errors
     /// `Io` where it cannot be written.
-    pub fn kernels(&mut self, file: &FileKernels<'_>) -> Result<()> {
+    pub(crate) fn kernels(&mut self, file: &FileKernels<'_>) -> Result<()> {
         match &mut self.0 {
             Kind::Json(document) => document.kernels(file),
             Kind::Jsonl(out) => json::lines(out, file),
@@ -530,7 +530,7 @@ impl<'o> Listing<'o> {
     ///
     /// # Errors
     /// `Io` where it cannot be written.
-    pub fn end_file(&mut self, path: &str, problems: &[Problem]) -> Result<()> {
+    pub(crate) fn end_file(&mut self, path: &str, problems: &[Problem]) -> Result<()> {
         match &mut self.0 {
             Kind::Json(document) => document.problems(path, problems),
             Kind::Jsonl(_) => {}
@@ -553,7 +553,7 @@ impl<'o> Listing<'o> {
     ///
     /// # Errors
     /// `Io` where it cannot be written.
-    pub fn end(self) -> Result<()> {
+    pub(crate) fn end(self) -> Result<()> {
         match self.0 {
             Kind::Json(document) => document.close().map(|_| ()),
             _ => Ok(()),

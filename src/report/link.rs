@@ -20,7 +20,7 @@ use std::io::Write;
 const EXAMPLES: usize = 3;
 
 /// The verdict: a sure finding says no, one that is not sure or a damaged image leaves it open.
-pub fn verdict(linked: &Linked, partial: bool) -> Verdict {
+pub(crate) fn verdict(linked: &Linked, partial: bool) -> Verdict {
     match (linked.findings.iter().map(|finding| finding.finding.certain).max(), partial) {
         (Some(true), _) => Verdict::Incompatible,
         (Some(false), _) | (None, true) => Verdict::Unknown,
@@ -156,17 +156,17 @@ fn jsonl(out: &mut impl Write, linked: &Linked) -> Result<()> {
 }
 
 /// Device symbols of files, linked.
-pub struct CheckedLink {
+pub(crate) struct CheckedLink {
     /// The symbols, with their definitions.
-    pub linked: Linked,
+    pub(crate) linked: Linked,
     /// The images.
-    pub units: Vec<LinkUnit>,
+    pub(crate) units: Vec<LinkUnit>,
     /// Whether some image could not be read.
-    pub partial: bool,
+    pub(crate) partial: bool,
     /// Parts of files that could not be read.
-    pub problems: Vec<FileProblem>,
+    pub(crate) problems: Vec<FileProblem>,
     /// Whether the unknown fails.
-    pub strict: bool,
+    pub(crate) strict: bool,
 }
 
 impl Document for CheckedLink {

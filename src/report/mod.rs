@@ -50,25 +50,25 @@ use crate::error::{Problem, Result};
 
 /// Facts about one file: as much as could be read.
 #[derive(Debug, Default)]
-pub struct FileFacts<'a> {
+pub(crate) struct FileFacts<'a> {
     /// The path as the user gave it; `-` for standard input; through packages, `a.whl!lib/x.so`.
-    pub path: &'a str,
+    pub(crate) path: &'a str,
     /// The absolute path of the file on disk that holds the bytes as they are.
-    pub absolute: Option<&'a str>,
+    pub(crate) absolute: Option<&'a str>,
     /// The offset of the bytes in that file: 0 but for the uncompressed content of a package.
-    pub base: u64,
+    pub(crate) base: u64,
     /// Bytes of the file.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The container, where it was recognised.
-    pub host: Option<&'a Host<'a>>,
+    pub(crate) host: Option<&'a Host<'a>>,
     /// The bundle, where there is one.
-    pub bundle: Option<&'a Bundle<'a>>,
+    pub(crate) bundle: Option<&'a Bundle<'a>>,
     /// The images that are to be shown, in file order.
-    pub images: Vec<Examined<'a, 'a>>,
+    pub(crate) images: Vec<Examined<'a, 'a>>,
     /// Whether, instead of these, all images of the bundle are to be shown, and are examined as they are written.
-    pub deferred: bool,
+    pub(crate) deferred: bool,
     /// Parts of the file that could not be read.
-    pub problems: Vec<Problem>,
+    pub(crate) problems: Vec<Problem>,
 }
 
 /// Kernels whose facts are held at a time: enough that all threads are busy, few for the memory.
@@ -100,7 +100,7 @@ impl<'a> FileFacts<'a> {
     ///
     /// # Errors
     /// What `each` returns.
-    pub fn each_share(
+    pub(crate) fn each_share(
         &mut self,
         hash: bool,
         mut each: impl FnMut(&'a Bundle<'a>, &[Examined<'a, 'a>]) -> Result<()>,
@@ -133,7 +133,7 @@ impl<'a> FileFacts<'a> {
     ///
     /// # Errors
     /// What `each` returns.
-    pub fn each_kernels(&mut self, depth: Depth, mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>) -> Result<()> {
+    pub(crate) fn each_kernels(&mut self, depth: Depth, mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>) -> Result<()> {
         let Some(bundle) = self.bundle else { return Ok(()) };
         let all = if self.deferred { bundle.images.len() } else { self.images.len() };
         if self.share_of_all() == all {

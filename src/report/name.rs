@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 /// A kernel's name for a table: demangled, without what every name has in common. The inline namespace `_V1` goes, and
 /// of SYCL's own wrappers around a kernel's type only the type stays; `[rounded]` marks the one that exists beside it.
-pub fn display(mangled: &str) -> String {
+pub(crate) fn display(mangled: &str) -> String {
     let name = demangle(mangled).replace("sycl::_V1::", "sycl::").replace("> >", ">>").replace("> >", ">>");
     if let Some(kernel) = unwrapped(&name, "sycl::detail::RoundedRangeKernel") {
         return format!("{kernel} [rounded]");
@@ -84,7 +84,7 @@ fn result_type(shown: &str) -> usize {
 
 /// The family of a kernel as shown: what stands before its template arguments or parameters, without the type of its
 /// result.
-pub fn family(shown: &str) -> &str {
+pub(crate) fn family(shown: &str) -> &str {
     let shown = shown.get(result_type(shown)..).unwrap_or(shown);
     let mut end = 0usize;
     while let Some(rest) = shown.get(end..) {
@@ -113,7 +113,7 @@ fn of_name(before: &str, bracket: &str) -> usize {
 }
 
 /// A text of at most `width` characters: the middle gives way to `…`.
-pub fn shorten(text: &str, width: usize) -> Cow<'_, str> {
+pub(crate) fn shorten(text: &str, width: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= width {
         return Cow::Borrowed(text);
@@ -127,7 +127,7 @@ pub fn shorten(text: &str, width: usize) -> Cow<'_, str> {
 }
 
 /// A path of at most `width` characters: folders give way before the file's name, by which files are told apart.
-pub fn shorten_path(path: &str, width: usize) -> Cow<'_, str> {
+pub(crate) fn shorten_path(path: &str, width: usize) -> Cow<'_, str> {
     match path.rsplit_once('/') {
         Some((_, name)) if path.chars().count() > width => {
             Cow::Owned(format!("…/{}", shorten(name, width.saturating_sub(2))))
@@ -137,7 +137,7 @@ pub fn shorten_path(path: &str, width: usize) -> Cow<'_, str> {
 }
 
 /// A file as a URI.
-pub fn uri(absolute: &str) -> String {
+pub(crate) fn uri(absolute: &str) -> String {
     let mut uri = String::from("file://");
     for byte in absolute.bytes() {
         match byte {
@@ -151,7 +151,7 @@ pub fn uri(absolute: &str) -> String {
 }
 
 /// The URI of a range of bytes in a file, in the form that ROCm and LLVM tools take: `file://PATH#offset=N&size=N`.
-pub fn uri_at(file: &str, offset: u64, size: usize) -> String {
+pub(crate) fn uri_at(file: &str, offset: u64, size: usize) -> String {
     let mut uri = String::with_capacity(file.len().saturating_add(48));
     uri.push_str(file);
     // Writing to a string does not fail.
@@ -160,7 +160,7 @@ pub fn uri_at(file: &str, offset: u64, size: usize) -> String {
 }
 
 /// Path of a file below the one input that it is in, a wheel or a folder; of several inputs the whole path.
-pub fn below<'p>(path: &'p str, inputs: &[String]) -> &'p str {
+pub(crate) fn below<'p>(path: &'p str, inputs: &[String]) -> &'p str {
     let [input] = inputs else { return path };
     let inside = path.strip_prefix(input.as_str()).and_then(|rest| rest.strip_prefix(['!', '/']));
     inside.or_else(|| path.strip_prefix(input.as_str()).filter(|_| input.ends_with('/'))).unwrap_or(path)

@@ -23,8 +23,8 @@ use crate::error::Result;
 use crate::policy::{AppliedPolicy, Exception};
 use crate::report::gate::{FileFindings, Finding};
 use crate::report::name::family;
-pub use builds::builds;
-pub use files::Files;
+pub(crate) use builds::builds;
+pub(crate) use files::Files;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -34,7 +34,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 ///
 /// # Errors
 /// `Input` where what is known cannot be written as JSON.
-pub fn library(
+pub(crate) fn library(
     files: &Files,
     targets: &[TargetFindings],
     held: Option<&AppliedPolicy>,
@@ -77,15 +77,15 @@ const STYLE: &str = include_str!("page/page.css");
 /// A page's parts.
 struct Frame<'f> {
     /// The title, as text.
-    pub title: String,
+    pub(crate) title: String,
     /// A line below the title, as text.
-    pub facts: String,
+    pub(crate) facts: String,
     /// The content for readers without scripts, as HTML.
-    pub static_part: String,
+    pub(crate) static_part: String,
     /// JSON that can stand in a `script` element.
-    pub data: String,
+    pub(crate) data: String,
     /// The scripts, in order.
-    pub scripts: &'f [&'static str],
+    pub(crate) scripts: &'f [&'static str],
 }
 
 impl Frame<'_> {
@@ -289,42 +289,42 @@ const NAMED: usize = 10;
 /// The policy as it stands in the page.
 #[derive(Debug, Serialize)]
 struct PolicySection {
-    pub file: String,
+    pub(crate) file: String,
     /// The day on which exceptions were judged.
-    pub day: Option<String>,
-    pub exceptions: Vec<ExceptionRow>,
-    pub findings: Vec<FindingRow>,
+    pub(crate) day: Option<String>,
+    pub(crate) exceptions: Vec<ExceptionRow>,
+    pub(crate) findings: Vec<FindingRow>,
 }
 
 /// An exception.
 #[derive(Debug, Serialize)]
 struct ExceptionRow {
     /// The rule and the kernels that it excuses.
-    pub what: String,
+    pub(crate) what: String,
     /// The targets; all where there are none.
-    pub targets: Vec<String>,
-    pub reason: String,
+    pub(crate) targets: Vec<String>,
+    pub(crate) reason: String,
     /// The last day.
-    pub until: String,
+    pub(crate) until: String,
     /// Whether that has passed.
-    pub ended: bool,
+    pub(crate) ended: bool,
     /// The number of kernels with a finding that it excuses.
-    pub kernels: usize,
+    pub(crate) kernels: usize,
 }
 
 /// Something that is found of whole files, or whatever the target.
 #[derive(Debug, Serialize)]
 struct FindingRow {
     /// The target, where it is about one.
-    pub target: Option<String>,
-    pub certain: bool,
-    pub rule: &'static str,
-    pub message: String,
-    pub remedy: String,
+    pub(crate) target: Option<String>,
+    pub(crate) certain: bool,
+    pub(crate) rule: &'static str,
+    pub(crate) message: String,
+    pub(crate) remedy: String,
     /// The files and kernels of which it is, as far as they are named; none where it is of the policy.
-    pub places: Vec<String>,
+    pub(crate) places: Vec<String>,
     /// The number of places that are not named.
-    pub more: usize,
+    pub(crate) more: usize,
 }
 
 impl AppliedPolicy {

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The JSON Schema of the document.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     super::json::schema::<Profile>()
 }
 
@@ -30,82 +30,82 @@ pub fn schema() -> String {
 #[schemars(title = "sycl-bundle record")]
 pub struct Profile {
     /// The version of the form.
-    pub schema_version: SchemaVersion,
+    pub(crate) schema_version: SchemaVersion,
     /// The command that was run.
-    pub command: Vec<String>,
+    pub(crate) command: Vec<String>,
     /// Seconds that the command ran.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// The exit status of the command, 128 and the number of the signal that ended it.
-    pub exit_status: u8,
+    pub(crate) exit_status: u8,
     /// The programs, in the order in which they were compiled.
-    pub programs: Vec<Program>,
+    pub(crate) programs: Vec<Program>,
 }
 
 /// A program that was compiled just in time.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RecordedProgram")]
-pub struct Program {
+pub(crate) struct Program {
     /// The device that it was compiled for.
-    pub device: Device,
+    pub(crate) device: Device,
     /// Options that the device's compiler got.
-    pub options: String,
+    pub(crate) options: String,
     /// Bytes of values that the program had set for specialization constants.
-    pub constant_bytes: usize,
+    pub(crate) constant_bytes: usize,
     /// The images that it was made of: several where one imports from the others.
-    pub images: Vec<RecordedImage>,
+    pub(crate) images: Vec<RecordedImage>,
     /// Seconds that compiling took, where it was measured; the persistent cache of libsycl does not tell, so null with it.
-    pub seconds: Option<f64>,
+    pub(crate) seconds: Option<f64>,
     /// The driver's code; null where it was not kept.
-    pub native: Option<Native>,
+    pub(crate) native: Option<Native>,
 }
 
 /// A device, by the words of its driver.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RecordedDevice")]
-pub struct Device {
+pub(crate) struct Device {
     /// The platform.
     pub platform: String,
     /// The device.
     pub name: String,
     /// The version of the device.
-    pub version: String,
+    pub(crate) version: String,
     /// The version of the driver.
     pub driver: String,
 }
 
 /// An image of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RecordedImage {
+pub(crate) struct RecordedImage {
     /// BLAKE3 of the module, as `inspect --format json` has it.
-    pub blake3: String,
+    pub(crate) blake3: String,
     /// Bytes of the module.
-    pub size: u64,
+    pub(crate) size: u64,
     /// Kernels of the module, mangled.
-    pub kernels: Vec<String>,
+    pub(crate) kernels: Vec<String>,
     /// Files that hold the image, as far as they were found.
-    pub files: Vec<Place>,
+    pub(crate) files: Vec<Place>,
 }
 
 /// A file that holds an image.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RecordedPlace")]
-pub struct Place {
+pub(crate) struct Place {
     /// Path of the file, through packages too.
-    pub file: String,
+    pub(crate) file: String,
     /// The number of the image there.
-    pub image: usize,
+    pub(crate) image: usize,
 }
 
 /// Code that a driver made.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RecordedCode")]
-pub struct Native {
+pub(crate) struct Native {
     /// Bytes of the code.
-    pub size: u64,
+    pub(crate) size: u64,
     /// The instruction set that code for CPUs is for, or the name of the Intel GPU; null where the code does not tell.
-    pub target: Option<String>,
+    pub(crate) target: Option<String>,
     /// The code, as base64 of a zstd frame; null where it was not kept.
-    pub code: Option<String>,
+    pub(crate) code: Option<String>,
 }
 
 /// Level of compression of kept code: more takes long and gains little.
@@ -116,7 +116,7 @@ impl Native {
     ///
     /// # Errors
     /// `Io` where it cannot be compressed.
-    pub fn new(recorded: &Recorded, keep: bool) -> Result<Native> {
+    pub(crate) fn new(recorded: &Recorded, keep: bool) -> Result<Native> {
         let target = recorded.target().map(|target| match target {
             RecordedTarget::Cpu(march) => march.name().to_owned(),
             RecordedTarget::Gpu(name) => name,
@@ -159,7 +159,7 @@ impl Profile {
     }
 
     /// Images of all programs, each once.
-    pub fn images(&self) -> Vec<&RecordedImage> {
+    pub(crate) fn images(&self) -> Vec<&RecordedImage> {
         let mut seen = HashSet::new();
         let all = self.programs.iter().flat_map(|program| &program.images);
         all.filter(|image| seen.insert(image.blake3.as_str())).collect()
@@ -169,7 +169,7 @@ impl Profile {
     ///
     /// # Errors
     /// `Input` where one is malformed.
-    pub fn digests(&self) -> Result<Vec<[u8; 32]>> {
+    pub(crate) fn digests(&self) -> Result<Vec<[u8; 32]>> {
         self.images().into_iter().map(|image| digest(&image.blake3)).collect()
     }
 
@@ -177,7 +177,7 @@ impl Profile {
     ///
     /// # Errors
     /// `Input` where a digest is malformed.
-    pub fn devices_by_image(&self) -> Result<Vec<([u8; 32], &str)>> {
+    pub(crate) fn devices_by_image(&self) -> Result<Vec<([u8; 32], &str)>> {
         let programs = self.programs.iter();
         let images =
             programs.flat_map(|program| program.images.iter().map(|image| (image, program.device.name.as_str())));
@@ -185,12 +185,12 @@ impl Profile {
     }
 
     /// Names of the devices that programs were compiled for.
-    pub fn devices(&self) -> BTreeSet<&Device> {
+    pub(crate) fn devices(&self) -> BTreeSet<&Device> {
         self.programs.iter().map(|program| &program.device).collect()
     }
 
     /// Names of the targets that programs were compiled for, as far as the driver's code tells.
-    pub fn targets(&self) -> Vec<String> {
+    pub(crate) fn targets(&self) -> Vec<String> {
         let natives = self.programs.iter().filter_map(|program| program.native.as_ref()?.target.as_deref());
         let mut targets: Vec<String> = Vec::new();
         for name in natives.map(|name| if name.starts_with("intel_gpu_") { name } else { CPU_SPEC }) {
@@ -290,7 +290,7 @@ fn digest(text: &str) -> Result<[u8; 32]> {
 }
 
 /// Writes a digest in hexadecimal.
-pub fn digest_text(digest: &[u8; 32]) -> String {
+pub(crate) fn digest_text(digest: &[u8; 32]) -> String {
     hex(digest)
 }
 

@@ -27,33 +27,33 @@ const SHOWN: usize = 4;
 
 /// The part of a file that is shown.
 #[derive(Debug)]
-pub struct FileProps<'a> {
+pub(crate) struct FileProps<'a> {
     /// The file.
-    pub path: &'a str,
+    pub(crate) path: &'a str,
     /// The numbering of aspects in the file.
-    pub epoch: Epoch,
+    pub(crate) epoch: Epoch,
     /// The images that are selected.
-    pub images: Vec<ImageProps<'a>>,
+    pub(crate) images: Vec<ImageProps<'a>>,
 }
 
 /// The part of an image that is shown.
 #[derive(Debug)]
-pub struct ImageProps<'a> {
+pub(crate) struct ImageProps<'a> {
     /// The image.
-    pub image: &'a Image<'a>,
+    pub(crate) image: &'a Image<'a>,
     /// The sets with the selected properties; all sets where nothing is selected.
-    pub sets: Vec<PropertySet<'a>>,
+    pub(crate) sets: Vec<PropertySet<'a>>,
 }
 
 /// Options of a table.
 #[derive(Debug, Clone, Copy)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Whether each property of each image has a row of its own.
-    pub all: bool,
+    pub(crate) all: bool,
     /// Whether values are shown as they are stored.
-    pub raw: bool,
+    pub(crate) raw: bool,
     /// Whether every image is told, and none counted only.
-    pub every: bool,
+    pub(crate) every: bool,
 }
 
 /// A set of several images.
@@ -78,7 +78,7 @@ struct Row<'a> {
 
 /// The properties that are wanted, by set and name; an empty set is wanted where `wanted` takes it without a name. Of what
 /// a damaged image has twice, the runtime sees the first.
-pub fn collect<'a>(facts: &FileFacts<'a>, wanted: impl Fn(&str, Option<&str>) -> bool) -> FileProps<'a> {
+pub(crate) fn collect<'a>(facts: &FileFacts<'a>, wanted: impl Fn(&str, Option<&str>) -> bool) -> FileProps<'a> {
     let epoch = facts.bundle.map_or(Epoch::From2026, |bundle| bundle.epoch);
     let of = |image: &'a Image<'a>| {
         let sets = first_of_each(&image.properties.sets, |set| set.name).filter_map(|set| {
@@ -94,7 +94,7 @@ pub fn collect<'a>(facts: &FileFacts<'a>, wanted: impl Fn(&str, Option<&str>) ->
 }
 
 /// The name of a property in the source. Those of program metadata are a kernel's name, `@` and a key.
-pub fn shown_name(name: &str, demangle: impl Fn(&str) -> String) -> String {
+pub(crate) fn shown_name(name: &str, demangle: impl Fn(&str) -> String) -> String {
     match name.rsplit_once('@') {
         Some((kernel, key)) if kernel.starts_with("_Z") => format!("{}@{key}", demangle(kernel)),
         _ => demangle(name),
@@ -103,7 +103,7 @@ pub fn shown_name(name: &str, demangle: impl Fn(&str) -> String) -> String {
 
 impl<'a> FileProps<'a> {
     /// Whether no property is shown.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.images.iter().all(|one| one.sets.is_empty())
     }
 
@@ -249,7 +249,7 @@ fn ranges(numbers: &BTreeSet<usize>, most: usize) -> String {
 }
 
 /// The properties of files, written as the files are read.
-pub struct Listing<'o>(Kind<'o>);
+pub(crate) struct Listing<'o>(Kind<'o>);
 
 enum Kind<'o> {
     Table { shape: Shape, parts: Parts, out: &'o mut dyn Sink },
@@ -262,7 +262,7 @@ impl<'o> Listing<'o> {
     ///
     /// # Errors
     /// `Io` where it cannot be written.
-    pub fn open(form: Form, shape: Shape, out: &'o mut dyn Sink) -> Result<Listing<'o>> {
+    pub(crate) fn open(form: Form, shape: Shape, out: &'o mut dyn Sink) -> Result<Listing<'o>> {
         Ok(Listing(match form {
             Form::Json => Kind::Json(json::Document::open(out.documents())?),
             Form::Jsonl => Kind::Jsonl(out.documents()),
@@ -274,7 +274,7 @@ impl<'o> Listing<'o> {
     ///
     /// # Errors
     /// `Io` where it cannot be written.
-    pub fn file(&mut self, file: &FileProps<'_>, problems: &[Problem]) -> Result<()> {
+    pub(crate) fn file(&mut self, file: &FileProps<'_>, problems: &[Problem]) -> Result<()> {
         match &mut self.0 {
             Kind::Json(document) => document.file(file, problems),
             Kind::Jsonl(out) => json::lines(out, file),
@@ -292,7 +292,7 @@ impl<'o> Listing<'o> {
     ///
     /// # Errors
     /// `Io` where it cannot be written.
-    pub fn end(self) -> Result<()> {
+    pub(crate) fn end(self) -> Result<()> {
         match self.0 {
             Kind::Json(document) => document.close().map(|_| ()),
             _ => Ok(()),
@@ -304,7 +304,7 @@ impl<'o> Listing<'o> {
 ///
 /// # Errors
 /// `Input` where a value has no such text.
-pub fn texts(file: &FileProps<'_>) -> Result<Vec<String>> {
+pub(crate) fn texts(file: &FileProps<'_>) -> Result<Vec<String>> {
     let shown = file.images.iter().filter(|one| !one.sets.is_empty());
     let text = |sets: &[_]| property_text::write(&Properties { sets: sets.to_vec() });
     shown.map(|one| text(&one.sets).map_err(|error| error.context(file.path))).collect()

@@ -29,7 +29,7 @@ impl Sum {
 
 /// Places in which the device code of one or several files takes space.
 #[derive(Debug, Default)]
-pub struct Sizes {
+pub(crate) struct Sizes {
     files: HashMap<String, Sum>,
     targets: HashMap<String, Sum>,
     families: HashMap<String, Sum>,
@@ -39,7 +39,7 @@ pub struct Sizes {
 
 impl Sizes {
     /// Adds the selected images of a file. An image of several kernels counts for each with an equal part of its bytes.
-    pub fn add(&mut self, facts: &FileFacts<'_>, view: &View) {
+    pub(crate) fn add(&mut self, facts: &FileFacts<'_>, view: &View) {
         self.bytes = self.bytes.saturating_add(facts.bytes);
         for image in &facts.images {
             let stored = image.image.stored.len() as u64;
@@ -79,7 +79,7 @@ impl Sizes {
     }
 
     /// Rankings over all files; nothing where there is but one.
-    pub fn all(mut self, view: &View, drawing: Option<Drawing>) -> Shown {
+    pub(crate) fn all(mut self, view: &View, drawing: Option<Drawing>) -> Shown {
         if self.files.len() < 2 {
             return Shown::default();
         }
@@ -114,7 +114,7 @@ fn near_the_limit(facts: &FileFacts<'_>) -> Shown {
 }
 
 /// By target and format, by family of kernels, and the largest images. Where it is drawn there are bars, as long as what is stored.
-pub fn sizes(facts: &FileFacts<'_>, view: &View, drawing: Option<Drawing>) -> Shown {
+pub(crate) fn sizes(facts: &FileFacts<'_>, view: &View, drawing: Option<Drawing>) -> Shown {
     let mut sizes = Sizes::default();
     sizes.add(facts, view);
     let mut largest: Vec<_> = facts.images.iter().collect();

@@ -10,7 +10,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
 
 /// The alignment of a column, and how it gives way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Column {
+pub(crate) enum Column {
     /// A word or a few, flush left, which stay on one line.
     Text,
     /// Numbers, flush right.
@@ -73,7 +73,7 @@ impl<'a> Drawn<'a> {
 /// Renders rows under their titles, no line longer than `width`, without trailing spaces. `bold` emphasises the titles.
 ///
 /// Where that is too narrow, the columns of the titles in `minor` are left out, in this order, and named below.
-pub fn render(columns: &[(&str, Column)], rows: &[Vec<String>], minor: &[&str], width: usize, bold: bool) -> Shown {
+pub(crate) fn render(columns: &[(&str, Column)], rows: &[Vec<String>], minor: &[&str], width: usize, bold: bool) -> Shown {
     let cell = |row: &Vec<String>, at: usize| row.get(at).map(|cell| visible(cell).into_owned()).unwrap_or_default();
     let mut drawn = Vec::new();
     for (at, (title, column)) in columns.iter().enumerate() {
@@ -143,7 +143,7 @@ const CELLS: u64 = 10;
 
 /// The letters that a terminal shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drawing {
+pub(crate) enum Drawing {
     /// Eighths of a cell, and signs.
     Unicode,
     /// Letters that every terminal has.
@@ -152,7 +152,7 @@ pub enum Drawing {
 
 impl Drawing {
     /// A bar as long as a part is of the most there is; what is more than nothing is seen.
-    pub fn bar(self, part: u64, most: u64) -> String {
+    pub(crate) fn bar(self, part: u64, most: u64) -> String {
         const EIGHTHS: [char; 8] = ['█', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
         let steps = if self == Drawing::Unicode { 8 } else { 1 };
         let whole = u128::from(CELLS).saturating_mul(steps);
@@ -171,7 +171,7 @@ impl Drawing {
     }
 
     /// The signs of what runs, of what is not known, and of what cannot run.
-    pub fn signs(self) -> [&'static str; 3] {
+    pub(crate) fn signs(self) -> [&'static str; 3] {
         match self {
             Drawing::Unicode => ["✓", "?", "✗"],
             Drawing::Ascii => ["+", "?", "x"],
@@ -179,7 +179,7 @@ impl Drawing {
     }
 
     /// The sign for native code in a matrix.
-    pub fn native(self) -> &'static str {
+    pub(crate) fn native(self) -> &'static str {
         match self {
             Drawing::Unicode => "●",
             Drawing::Ascii => "N",
@@ -187,7 +187,7 @@ impl Drawing {
     }
 
     /// Lines that lead from a column down from its title: the bend and the way.
-    pub fn lines(self) -> [&'static str; 2] {
+    pub(crate) fn lines(self) -> [&'static str; 2] {
         match self {
             Drawing::Unicode => ["┌", "│"],
             Drawing::Ascii => [",", "|"],

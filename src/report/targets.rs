@@ -238,7 +238,7 @@ enum Entry<'a> {
 }
 
 /// The JSON Schema of `targets --format json`.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     super::json::schema::<Document<'_>>()
 }
 
@@ -248,7 +248,7 @@ fn document<'a>(targets: impl Iterator<Item = Entry<'a>>, families: Option<&[&Fa
 }
 
 /// Facts about targets that are asked for.
-pub enum TargetList<'t> {
+pub(crate) enum TargetList<'t> {
     /// All targets and families.
     All(&'t TargetTable),
     /// Two targets, for what they differ in.
@@ -261,15 +261,15 @@ pub enum TargetList<'t> {
 
 /// Targets and families that spellings stand for.
 #[derive(Default)]
-pub struct NamedTargets<'t> {
+pub(crate) struct NamedTargets<'t> {
     /// Targets that are named themselves.
-    pub targets: Vec<&'t Target>,
+    pub(crate) targets: Vec<&'t Target>,
     /// Families.
-    pub families: Vec<&'t Family>,
+    pub(crate) families: Vec<&'t Family>,
     /// Targets of these families that are not named themselves.
-    pub members: Vec<&'t Target>,
+    pub(crate) members: Vec<&'t Target>,
     /// Notes about the spellings.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl<'t> NamedTargets<'t> {
@@ -277,7 +277,7 @@ impl<'t> NamedTargets<'t> {
     ///
     /// # Errors
     /// `Usage` where one means nothing.
-    pub fn find(table: &'t TargetTable, spellings: &[String]) -> Result<NamedTargets<'t>> {
+    pub(crate) fn find(table: &'t TargetTable, spellings: &[String]) -> Result<NamedTargets<'t>> {
         let mut found = NamedTargets::default();
         for spelling in spellings {
             let own = table.resolve(spelling)?;

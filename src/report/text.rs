@@ -14,18 +14,18 @@ use std::ops::Deref;
 /// answer of a driver commands a terminal, hides a line, or begins a line that a CI takes for a command. A write stands on
 /// one line, or ends it: line breaks before its end are spelled out too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shown(String);
+pub(crate) struct Shown(String);
 
 impl Shown {
     /// Spells out a text of several lines, of which line breaks are all that is kept.
-    pub fn of_lines(text: &str) -> Shown {
+    pub(crate) fn of_lines(text: &str) -> Shown {
         let mut out = Shown::default();
         text.lines().for_each(|line| writeln!(out, "{line}"));
         out
     }
 
     /// Lines of at most so many columns, as far as words allow. What is broken off stands two columns deeper.
-    pub fn folded(lines: &[String], width: usize) -> Shown {
+    pub(crate) fn folded(lines: &[String], width: usize) -> Shown {
         let mut out = Shown::default();
         for line in lines {
             let text = line.trim_start();
@@ -39,7 +39,7 @@ impl Shown {
     }
 
     /// Lines behind a label.
-    pub fn labelled(label: &'static str, style: Option<&'static str>, text: &str) -> Shown {
+    pub(crate) fn labelled(label: &'static str, style: Option<&'static str>, text: &str) -> Shown {
         let mut out = Shown::default();
         out.styled(style, label);
         text.split('\n').enumerate().for_each(|(at, line)| writeln!(out, "{}{line}", if at == 0 { " " } else { "" }));
@@ -47,7 +47,7 @@ impl Shown {
     }
 
     /// Takes `write!` and `writeln!`, which cannot fail here.
-    pub fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) {
+    pub(crate) fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) {
         let start = self.0.len();
         let opens = start == 0 || self.0.ends_with('\n');
         // Writing to a string does not fail.
@@ -66,27 +66,27 @@ impl Shown {
     }
 
     /// Adds fixed text as it is.
-    pub fn push_str(&mut self, text: &'static str) {
+    pub(crate) fn push_str(&mut self, text: &'static str) {
         self.0.push_str(text);
     }
 
     /// Adds what another text shows.
-    pub fn append(&mut self, other: &Shown) {
+    pub(crate) fn append(&mut self, other: &Shown) {
         self.0.push_str(&other.0);
     }
 
     /// An empty line.
-    pub fn gap() -> Shown {
+    pub(crate) fn gap() -> Shown {
         Shown("\n".to_owned())
     }
 
     /// Texts with an empty line between them.
-    pub fn sections(all: &[Shown]) -> Shown {
+    pub(crate) fn sections(all: &[Shown]) -> Shown {
         Shown(all.iter().map(|one| one.0.as_str()).collect::<Vec<_>>().join("\n"))
     }
 
     /// Adds words in a colour or weight of the terminal, by its number; plain ones without `color`.
-    pub fn styled(&mut self, code: Option<&'static str>, words: &str) {
+    pub(crate) fn styled(&mut self, code: Option<&'static str>, words: &str) {
         if let Some(code) = code {
             self.0.push_str("\x1b[");
             self.0.push_str(code);
@@ -114,7 +114,7 @@ impl fmt::Display for Shown {
 }
 
 /// Whether a letter shows as it is; tabs and line breaks do not.
-pub fn shows(c: char) -> bool {
+pub(crate) fn shows(c: char) -> bool {
     matches!(c, ' '..='~') || c == char::REPLACEMENT_CHARACTER || (c > '~' && c.escape_debug().len() == 1)
 }
 
@@ -123,7 +123,7 @@ const COMMANDS: [&str; 2] = ["##[", "##vso["];
 
 /// Text for a reader: what does not show, turns the direction of writing, or commands a terminal or a CI, is spelled out
 /// as `\u{202e}`.
-pub fn visible(text: &str) -> Cow<'_, str> {
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     let commands = text.contains("##") && COMMANDS.iter().any(|word| text.contains(word));
     if text.chars().all(shows) && !commands {
         return Cow::Borrowed(text);
@@ -142,20 +142,12 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Spells out what does not show, like [`visible`], and keeps line breaks.
-pub fn visible_lines(text: &str) -> Cow<'_, str> {
-    if !text.contains('\n') {
-        return visible(text);
-    }
-    Cow::Owned(text.split('\n').map(visible).collect::<Vec<_>>().join("\n"))
-}
-
 /// Columns beside a label that its text needs to stand there; with fewer it stands below.
 const BESIDE: usize = 34;
 
 /// Writes `label` and a text beside it, or below it where there is little room; further lines of the text stand under its
 /// first.
-pub fn field(out: &mut Shown, indent: usize, label: &str, column: usize, text: &str, width: usize) {
+pub(crate) fn field(out: &mut Shown, indent: usize, label: &str, column: usize, text: &str, width: usize) {
     let room = width.saturating_sub(column);
     let below = room < BESIDE.min(text.chars().count()) && column > indent.saturating_add(4);
     let column = if below { indent.saturating_add(4) } else { column };
@@ -180,7 +172,7 @@ fn breaks_behind(letter: char) -> bool {
 }
 
 /// The characters of the longest part of a text that is not broken: a word, or of a long one what stands between signs.
-pub fn longest_part(text: &str) -> usize {
+pub(crate) fn longest_part(text: &str) -> usize {
     let part = |word: &str| match word.chars().count() {
         length if length <= WORD => length,
         length => {
@@ -205,7 +197,7 @@ fn break_at(letters: &[char], width: usize) -> usize {
 
 /// Breaks a text into lines of at most `width` characters, with what does not show spelled out; one empty line for an
 /// empty text. Breaks at spaces; in a word that is longer than a line behind a sign, or else where the line ends.
-pub fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let text = &*visible(text);
     let width = width.max(1);
     let mut lines = Vec::new();
@@ -235,7 +227,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// Writes a text broken at the width of a view, its first line behind `first`, the others behind `rest`.
-pub fn lines(out: &mut Shown, first: &'static str, rest: &'static str, text: &str, view: &View) {
+pub(crate) fn lines(out: &mut Shown, first: &'static str, rest: &'static str, text: &str, view: &View) {
     for (at, line) in wrap(text, view.width.saturating_sub(rest.len().max(first.len()))).iter().enumerate() {
         writeln!(out, "{}{}", if at == 0 { first } else { rest }, line.trim_end());
     }
@@ -260,7 +252,7 @@ pub(super) fn markdown_code(text: &str) -> String {
 }
 
 /// Text of a document with what does not show as JSON spells it.
-pub fn documented(text: &str) -> String {
+pub(crate) fn documented(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         if letter == '\n' || shows(letter) {
@@ -275,7 +267,7 @@ pub fn documented(text: &str) -> String {
 }
 
 /// Bytes in binary units with three significant digits: `312 B`, `4.56 KiB`, `36.2 MiB`.
-pub fn bytes(count: u64) -> String {
+pub(crate) fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if count < 1024 {
         return format!("{count} B");
@@ -299,7 +291,7 @@ pub fn bytes(count: u64) -> String {
 }
 
 /// A count with thousands set apart: `17,716`.
-pub fn count(number: usize) -> String {
+pub(crate) fn count(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -312,12 +304,12 @@ pub fn count(number: usize) -> String {
 }
 
 /// A count with its noun: `1 image`, `2 images`.
-pub fn counted(number: usize, noun: &str) -> String {
+pub(crate) fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// A share in per cent: `83 %`, `0.4 %`.
-pub fn share(part: u64, whole: u64) -> String {
+pub(crate) fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "0 %".to_owned();
     }

@@ -35,9 +35,9 @@ pub struct Member<'m> {
 #[derive(Debug, Clone, Copy)]
 pub struct GenericIr<'m> {
     /// The module.
-    pub module: &'m [u8],
+    pub(crate) module: &'m [u8],
     /// Options with which a driver compiles it.
-    pub options: &'m str,
+    pub(crate) options: &'m str,
 }
 
 /// Returns the archive of several binaries, in their order; of members with one name the first counts.

@@ -17,7 +17,7 @@ use crate::spirv::Module;
 use std::collections::HashSet;
 
 /// Returns the full triple of a target, as LLVM's tools compare it.
-pub fn triple(target: &str) -> String {
+pub(crate) fn triple(target: &str) -> String {
     match target {
         whole if whole.contains('-') => whole.to_owned(),
         "nvptx64" => "nvptx64-nvidia-cuda".to_owned(),
@@ -77,7 +77,7 @@ pub fn offload_binary(images: &[Image<'_>], version: Version) -> Result<Vec<u8>>
 ///
 /// # Errors
 /// Those of [`offload_binary()`], and `Input` where names take more than 4 GiB.
-pub fn registered_binary(images: &[Image<'_>]) -> Result<Vec<u8>> {
+pub(crate) fn registered_binary(images: &[Image<'_>]) -> Result<Vec<u8>> {
     let spirv = |image: &Image<'_>| image.target == "spir64";
     let images: Vec<Image<'_>> = images
         .iter()

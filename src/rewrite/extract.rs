@@ -18,22 +18,22 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// Name of the table in a folder.
-pub const TABLE: &str = "images.table";
+pub(crate) const TABLE: &str = "images.table";
 
 /// File names of one image; null for a part that the image does not have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Names {
+pub(crate) struct Names {
     /// File of the payload.
-    pub code: String,
+    pub(crate) code: String,
     /// File of the property sets.
-    pub properties: Option<String>,
+    pub(crate) properties: Option<String>,
     /// File of the entries.
-    pub symbols: Option<String>,
+    pub(crate) symbols: Option<String>,
 }
 
 impl Names {
     /// Returns the names for an image of a file with this stem.
-    pub fn for_image(stem: &str, image: &Examined<'_, '_>, stored: bool) -> Names {
+    pub(crate) fn for_image(stem: &str, image: &Examined<'_, '_>, stored: bool) -> Names {
         let base = format!("{stem}_{}", image.image.index);
         let compressed = stored && image.image.compression().is_some();
         Names {
@@ -46,13 +46,13 @@ impl Names {
 
 impl Names {
     /// Returns the names for a member of an image: its own for the code, the image's for the rest.
-    pub fn for_member(stem: &str, image: &Examined<'_, '_>, member: &Member<'_>) -> Names {
+    pub(crate) fn for_member(stem: &str, image: &Examined<'_, '_>, member: &Member<'_>) -> Names {
         let code = format!("{stem}_{}.{}{}", image.image.index, member.label, member.format.extension());
         Names { code, ..Names::for_image(stem, image, false) }
     }
 
     /// Returns the names for a prepared image, by its number among those that are written.
-    pub fn for_prepared(stem: &str, number: usize, image: &Image<'_>) -> Names {
+    pub(crate) fn for_prepared(stem: &str, number: usize, image: &Image<'_>) -> Names {
         let base = format!("{stem}_{number}");
         Names {
             code: format!("{base}{}", image.format().extension()),
@@ -62,14 +62,14 @@ impl Names {
     }
 
     /// Returns all names.
-    pub fn all(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
         [Some(&self.code), self.properties.as_ref(), self.symbols.as_ref()].into_iter().flatten().map(String::as_str)
     }
 }
 
 /// Unique file stems for files found in other files, made from their paths.
 #[derive(Debug, Default)]
-pub struct Stems(HashSet<String>);
+pub(crate) struct Stems(HashSet<String>);
 
 /// Maximum length of a stem; with index and extension it stays below the 255 bytes of file systems.
 const MAX_STEM: usize = 180;
@@ -77,7 +77,7 @@ const MAX_STEM: usize = 180;
 impl Stems {
     /// Returns a unique stem for a path. It has only ASCII letters, digits, `.`, `-` and `_`, and does not begin with a
     /// dot, so it never leaves its folder.
-    pub fn unique(&mut self, path: &str) -> String {
+    pub(crate) fn unique(&mut self, path: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || ".-".contains(c) { c } else { '_' };
         let clean: String = path.trim_start_matches(['!', '/', '.']).chars().map(plain).collect();
         // The end of a path says more than its beginning. The text is ASCII, so any index is a character boundary.
@@ -99,7 +99,7 @@ impl Stems {
 ///
 /// # Errors
 /// `Input` where it does not inflate.
-pub fn code<'a>(image: &Examined<'_, 'a>, stored: bool) -> Result<Cow<'a, [u8]>> {
+pub(crate) fn code<'a>(image: &Examined<'_, 'a>, stored: bool) -> Result<Cow<'a, [u8]>> {
     if stored { Ok(Cow::Borrowed(image.image.stored)) } else { image.image.contents() }
 }
 
@@ -107,17 +107,17 @@ pub fn code<'a>(image: &Examined<'_, 'a>, stored: bool) -> Result<Cow<'a, [u8]>>
 #[derive(Debug)]
 pub struct Member<'a> {
     /// The device that it is for, where that is one, else its name in the container; unique in the image.
-    pub label: String,
+    pub(crate) label: String,
     /// The names by which it may be meant: its own, and those of its devices.
-    pub names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// The format.
-    pub format: Format,
+    pub(crate) format: Format,
     /// The code.
-    pub code: &'a [u8],
+    pub(crate) code: &'a [u8],
 }
 
 /// Returns the parts of native code in an image's inflated payload; what is inflated further is kept in the arena.
-pub fn members<'a>(contents: &'a [u8], image: &Examined<'_, '_>, arena: &'a Arena) -> Vec<Member<'a>> {
+pub(crate) fn members<'a>(contents: &'a [u8], image: &Examined<'_, '_>, arena: &'a Arena) -> Vec<Member<'a>> {
     let Some(native) = &image.native else { return Vec::new() };
     let codes = Native::with_code(contents, image.format, Place::default(), arena).1;
     let mut stems = Stems::default();
@@ -143,7 +143,7 @@ pub fn properties(image: &Examined<'_, '_>) -> Result<String> {
 }
 
 /// Returns the entries, one per line.
-pub fn symbols(image: &Examined<'_, '_>) -> String {
+pub(crate) fn symbols(image: &Examined<'_, '_>) -> String {
     entries(image).into_iter().flat_map(|entry| [entry, "\n"]).collect()
 }
 
@@ -160,7 +160,7 @@ fn entries<'b>(image: &'b Examined<'_, '_>) -> Vec<&'b str> {
 ///
 /// # Errors
 /// `Usage` where a name cannot be written in a table.
-pub fn table<'n>(all: impl IntoIterator<Item = &'n Names>) -> Result<String> {
+pub(crate) fn table<'n>(all: impl IntoIterator<Item = &'n Names>) -> Result<String> {
     let mut table = Table::for_images();
     for names in all {
         let optional = |name: &Option<String>| name.clone().unwrap_or_default();

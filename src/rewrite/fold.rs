@@ -20,13 +20,13 @@ use std::collections::HashMap;
 
 /// Image that clones were merged into.
 #[derive(Debug)]
-pub struct Folded {
+pub(crate) struct Folded {
     /// Number of the image among those that are left.
-    pub image: usize,
+    pub(crate) image: usize,
     /// Kernels, in the order of their former images.
-    pub kernels: Vec<String>,
+    pub(crate) kernels: Vec<String>,
     /// Size of all clones together, and of the merged image, in bytes.
-    pub bytes: [u64; 2],
+    pub(crate) bytes: [u64; 2],
 }
 
 /// Result of folding.
@@ -35,9 +35,9 @@ pub struct Outcome<'k> {
     /// Images that are left, renumbered; a merged image takes the place of its first clone.
     pub images: Vec<Image<'k>>,
     /// Merged images.
-    pub folded: Vec<Folded>,
+    pub(crate) folded: Vec<Folded>,
     /// Clones that could not be merged: the number of the first of them, and the reason.
-    pub refused: Vec<(usize, Error)>,
+    pub(crate) refused: Vec<(usize, Error)>,
 }
 
 /// Merges clones.

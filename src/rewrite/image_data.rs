@@ -56,7 +56,7 @@ pub enum EntryForm {
 
 /// Contiguous block of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Block {
+pub(crate) enum Block {
     /// [`ImageData::constants`].
     Constants,
     /// [`ImageData::structures`].
@@ -67,16 +67,16 @@ pub enum Block {
 
 /// Location in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Location {
+pub(crate) struct Location {
     /// Block of the location.
-    pub block: Block,
+    pub(crate) block: Block,
     /// Offset in the block, in bytes.
-    pub offset: u64,
+    pub(crate) offset: u64,
 }
 
 /// Word (8 bytes) of a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub(crate) enum Word {
     /// Number, or several small ones.
     Value(u64),
     /// Address of a location, relocated when the file is loaded.
@@ -85,43 +85,43 @@ pub enum Word {
 
 /// Payloads of one target, each aligned to [`PAYLOAD_ALIGN`] from the start of the block.
 #[derive(Debug)]
-pub struct Payloads<'a> {
+pub(crate) struct Payloads<'a> {
     /// The target string.
-    pub target: &'a str,
+    pub(crate) target: &'a str,
     /// Offsets and bytes, ascending.
-    pub parts: Vec<(u64, &'a [u8])>,
+    pub(crate) parts: Vec<(u64, &'a [u8])>,
     /// Size up to the end of the last part, in bytes.
-    pub size: u64,
+    pub(crate) size: u64,
 }
 
 /// Payload of one image, as `.tgtimg` lists it.
 #[derive(Debug, Clone, Copy)]
-pub struct ImageRange {
+pub(crate) struct ImageRange {
     /// Begin of the payload.
-    pub at: Location,
+    pub(crate) at: Location,
     /// Size in bytes.
-    pub size: u64,
+    pub(crate) size: u64,
 }
 
 /// Alignment of payloads in their section, as in DPC++'s wrappers.
-pub const PAYLOAD_ALIGN: u64 = 16;
+pub(crate) const PAYLOAD_ALIGN: u64 = 16;
 
 /// Maximum number of images of one descriptor, whose count is a u16.
-pub const MAX_IMAGES_PER_DESCRIPTOR: usize = u16::MAX as usize;
+pub(crate) const MAX_IMAGES_PER_DESCRIPTOR: usize = u16::MAX as usize;
 
 /// Images as the runtime reads them, before addresses are known.
 #[derive(Debug)]
-pub struct ImageData<'a> {
+pub(crate) struct ImageData<'a> {
     /// Strings and values, without addresses. Alignment 8.
-    pub constants: Vec<u8>,
+    pub(crate) constants: Vec<u8>,
     /// All words that may be addresses. Alignment 16.
-    pub structures: Vec<Word>,
+    pub(crate) structures: Vec<Word>,
     /// One block per target in order of first use. Alignment [`PAYLOAD_ALIGN`].
-    pub payloads: Vec<Payloads<'a>>,
+    pub(crate) payloads: Vec<Payloads<'a>>,
     /// Descriptors to register, each with up to [`MAX_IMAGES_PER_DESCRIPTOR`] images.
-    pub descriptors: Vec<Location>,
+    pub(crate) descriptors: Vec<Location>,
     /// Payloads by image.
-    pub ranges: Vec<ImageRange>,
+    pub(crate) ranges: Vec<ImageRange>,
 }
 
 impl<'a> ImageData<'a> {
@@ -130,7 +130,7 @@ impl<'a> ImageData<'a> {
     /// # Errors
     /// `Usage` or `Input` for no images at all, for a string with a NUL byte, which would end it early, and for a value
     /// that does not fit its property's kind.
-    pub fn new(images: &'a [OutImage<'a>], version: ImageVersion, entries: EntryForm) -> Result<Self> {
+    pub(crate) fn new(images: &'a [OutImage<'a>], version: ImageVersion, entries: EntryForm) -> Result<Self> {
         if images.is_empty() {
             return Err(Error::new(ErrorKind::NoDeviceCode, "there are no images to register"));
         }
@@ -183,15 +183,15 @@ impl<'a> PayloadBlocks<'a> {
 
 /// Images without an array, before addresses are known.
 #[derive(Debug)]
-pub struct Loose<'a> {
+pub(crate) struct Loose<'a> {
     /// Strings and values, read-only.
-    pub constants: Vec<u8>,
+    pub(crate) constants: Vec<u8>,
     /// Tables of entries and property sets.
-    pub structures: Vec<Word>,
+    pub(crate) structures: Vec<Word>,
     /// Payloads.
-    pub payloads: Vec<Payloads<'a>>,
+    pub(crate) payloads: Vec<Payloads<'a>>,
     /// Structure of each image.
-    pub images: Vec<Vec<Word>>,
+    pub(crate) images: Vec<Vec<Word>>,
 }
 
 impl<'a> Loose<'a> {
@@ -200,7 +200,7 @@ impl<'a> Loose<'a> {
     /// # Errors
     /// `Usage` or `Input` for a string with a NUL byte, which would end it early, and for a value that does not fit its
     /// property's kind.
-    pub fn new(images: &'a [OutImage<'a>], version: ImageVersion, entries: EntryForm) -> Result<Self> {
+    pub(crate) fn new(images: &'a [OutImage<'a>], version: ImageVersion, entries: EntryForm) -> Result<Self> {
         let mut structures = Structures::new(version, entries);
         let mut payloads = PayloadBlocks::default();
         let mut words = Vec::new();
@@ -215,12 +215,12 @@ impl<'a> Loose<'a> {
     }
 
     /// Returns the size of all payload blocks in sequence, each aligned.
-    pub fn payload_size(&self) -> u64 {
+    pub(crate) fn payload_size(&self) -> u64 {
         self.payload_starts().last().map_or(0, |(start, block)| start.saturating_add(block.size))
     }
 
     /// Returns the payload blocks with their offsets.
-    pub fn payload_starts(&self) -> impl Iterator<Item = (u64, &Payloads<'a>)> {
+    pub(crate) fn payload_starts(&self) -> impl Iterator<Item = (u64, &Payloads<'a>)> {
         self.payloads.iter().scan(0u64, |next, block| {
             let start = bytes::align_up(*next, PAYLOAD_ALIGN)?;
             *next = start.saturating_add(block.size);
@@ -231,13 +231,13 @@ impl<'a> Loose<'a> {
 
 /// Addresses of the blocks of [`Loose`].
 #[derive(Debug, Clone, Copy)]
-pub struct Bases {
+pub(crate) struct Bases {
     /// Address of the constants.
-    pub constants: u64,
+    pub(crate) constants: u64,
     /// Address of the structures.
-    pub structures: u64,
+    pub(crate) structures: u64,
     /// Address of the first payload block.
-    pub payloads: u64,
+    pub(crate) payloads: u64,
 }
 
 impl Loose<'_> {
@@ -255,7 +255,7 @@ impl Loose<'_> {
     }
 
     /// Returns words as bytes with final addresses, and the offsets of the addresses among them.
-    pub fn resolve(&self, words: &[Word], bases: &Bases) -> (Vec<u8>, Vec<u64>) {
+    pub(crate) fn resolve(&self, words: &[Word], bases: &Bases) -> (Vec<u8>, Vec<u64>) {
         let (mut bytes, mut pointers) = (Vec::with_capacity(words.len().saturating_mul(8)), Vec::new());
         for word in words {
             let value = match word {

@@ -23,7 +23,7 @@ pub struct Union<'k> {
     /// Images in the order of the bundles, renumbered.
     pub images: Vec<Image<'k>>,
     /// Number of copies that were left out, by number of the image in the union.
-    pub copies: HashMap<usize, usize>,
+    pub(crate) copies: HashMap<usize, usize>,
 }
 
 /// Joins bundles. Copies are images that are equal in payload, target, options, entries and property sets.
@@ -96,7 +96,7 @@ pub fn join<'k>(bundles: Vec<InputBundle<'k>>) -> Result<Union<'k>> {
 ///
 /// # Errors
 /// `Input` where a payload is damaged.
-pub fn copies(images: &[Image<'_>]) -> Result<Vec<bool>> {
+pub(crate) fn copies(images: &[Image<'_>]) -> Result<Vec<bool>> {
     let mut known: HashMap<Cow<'_, [u8]>, Vec<&Image<'_>>> = HashMap::new();
     let mut copies = Vec::with_capacity(images.len());
     for image in images {

@@ -31,7 +31,7 @@ pub struct Edited {
     /// Bytes of pages that left the file.
     pub cut: u64,
     /// Bytes of removed images' payloads that stay in the file.
-    pub left: u64,
+    pub(crate) left: u64,
     /// Number of images whose bytes were removed with the segment or section that an earlier run added.
     pub lifted: usize,
     /// Whether an earlier layer could not be taken off because the file was changed after it.

@@ -25,9 +25,9 @@ use crate::device::cpu::CpuArch;
 use crate::native::bitcode;
 
 /// Minimum length of a name; shorter ones may occur by chance.
-pub const SHORTEST: usize = 16;
+pub(crate) const SHORTEST: usize = 16;
 /// Number of bytes at the end of a name that must stay: mostly enough to keep its position among sorted strings.
-pub const TAIL: usize = 1;
+pub(crate) const TAIL: usize = 1;
 /// Contents of `.ocl.ver` of the drivers whose binaries were compared.
 const VERSION: [u8; 4] = 23u32.to_le_bytes();
 /// `e_type` of object files.
@@ -50,7 +50,7 @@ pub enum RenameError {
 
 impl RenameError {
     /// Returns the reason as the end of a sentence.
-    pub fn reason(self) -> &'static str {
+    pub(crate) fn reason(self) -> &'static str {
         match self {
             RenameError::Names => "the names of their kernels are short, or differ in length or in how they end",
             RenameError::Form => "the compiler's native code is not of the form that is known",
@@ -62,7 +62,7 @@ impl RenameError {
 }
 
 /// Whether a name can be replaced.
-pub fn replaceable(name: &str) -> bool {
+pub(crate) fn replaceable(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte == b'.';
     name.len() >= SHORTEST && name.bytes().all(plain)
 }
@@ -76,7 +76,7 @@ pub fn shared_name(name: &str) -> String {
 
 /// A kernel, by all that its native code tells of it and its module.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub(crate) struct Identity {
     name: String,
     /// Hash of the module, which stands in code for Intel GPUs.
     module_hash: u64,
@@ -84,7 +84,7 @@ pub struct Identity {
 
 impl Identity {
     /// The kernel of a module that has `name` at an offset, in place of a name of that length.
-    pub fn new(module: &[u8], at: usize, name: &str) -> Identity {
+    pub(crate) fn new(module: &[u8], at: usize, name: &str) -> Identity {
         let end = at.saturating_add(name.len());
         let parts = [module.get(..at), Some(name.as_bytes()), module.get(end..)];
         let whole: Vec<u8> = parts.into_iter().flatten().flatten().copied().collect();
@@ -103,7 +103,7 @@ impl Identity {
 ///
 /// # Errors
 /// The reason why the binary cannot be renamed.
-pub fn rename_kernel(binary: &[u8], from: &Identity, to: &Identity) -> Result<Vec<u8>, RenameError> {
+pub(crate) fn rename_kernel(binary: &[u8], from: &Identity, to: &Identity) -> Result<Vec<u8>, RenameError> {
     if Format::sniff(binary) != Format::Zebin {
         return rename(binary, &from.name, &to.name);
     }

@@ -95,7 +95,7 @@ fn suffix(index: usize) -> String {
 ///
 /// # Errors
 /// `Input` for a comment with a NUL byte, and for sizes beyond the format's limits.
-pub fn object_file_of_binary(binary: &[u8], options: &ObjectOptions<'_>) -> Result<Vec<u8>> {
+pub(crate) fn object_file_of_binary(binary: &[u8], options: &ObjectOptions<'_>) -> Result<Vec<u8>> {
     check(options, binary.len() as u64)?;
     let mut file = Writer::new(options);
     let section = add(&mut file.object, ".sycl_fatbin", SectionKind::ReadOnlyData);

@@ -19,7 +19,7 @@ use crate::rewrite::property_sets::{self, ImageFacts, byte_array, names};
 use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::subset;
 
-pub use super::property_sets::text;
+pub(crate) use super::property_sets::text;
 
 /// Compression of a stored payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum Payload {
 }
 
 /// Compression level of DPC++'s wrapper.
-pub const ZSTD_LEVEL: i32 = 10;
+pub(crate) const ZSTD_LEVEL: i32 = 10;
 /// Minimum size of payloads that are compressed, as in DPC++'s wrapper.
 const ZSTD_THRESHOLD: usize = 512;
 
@@ -42,7 +42,7 @@ const ZSTD_THRESHOLD: usize = 512;
 ///
 /// # Errors
 /// `Input` where the arena is full.
-pub fn copy<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infer_target: bool) -> Result<Image<'k>> {
+pub(crate) fn copy<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infer_target: bool) -> Result<Image<'k>> {
     let image = examined.image;
     if examined.format == Format::NativeCpu {
         let error = Error::new(ErrorKind::Usage, "native CPU code is part of its host program, and cannot leave it");
@@ -95,7 +95,7 @@ pub fn copy<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infer_target: boo
 ///
 /// # Errors
 /// Those of [`copy`]; `Input` where the module is damaged.
-pub fn copy_with_symbols<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infer_target: bool) -> Result<Image<'k>> {
+pub(crate) fn copy_with_symbols<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infer_target: bool) -> Result<Image<'k>> {
     let mut copy = copy(arena, examined, infer_target)?;
     if lacks_property_sets(examined.image) {
         list_linkage(arena, examined, &mut copy)?;
@@ -109,7 +109,7 @@ pub fn copy_with_symbols<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infe
 
 /// Returns the entries of an image. For a module without any these are its kernels, and for one without kernels its
 /// exports, since the runtime ignores an image without entries.
-pub fn entries<'b>(examined: &'b Examined<'_, '_>) -> Vec<&'b str> {
+pub(crate) fn entries<'b>(examined: &'b Examined<'_, '_>) -> Vec<&'b str> {
     if !lacks_property_sets(examined.image) {
         examined.image.entries.clone()
     } else if examined.kernels.is_empty() {
@@ -152,7 +152,7 @@ fn list_linkage<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, copy: &mut Im
 ///
 /// # Errors
 /// `Input` where the arena is full.
-pub fn record_requirements<'k>(arena: &'k Arena, image: &mut Image<'k>) -> Result<()> {
+pub(crate) fn record_requirements<'k>(arena: &'k Arena, image: &mut Image<'k>) -> Result<()> {
     let recorded = image.origin.is_some() || !image.properties.set(set::REQUIREMENTS).is_empty();
     if recorded || image.format() != Format::SpirV {
         return Ok(());
@@ -184,7 +184,7 @@ pub fn record_requirements<'k>(arena: &'k Arena, image: &mut Image<'k>) -> Resul
 
 /// Returns the target of an image whose container names none, as for tables and bare files. It follows from the compile
 /// target, or from the payload.
-pub fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
+pub(crate) fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
     let image = examined.image;
     // A module without a target is read as one for every device; a blob in a table may name more.
     if !matches!(image.target, "" | "spir64") {
@@ -222,7 +222,7 @@ fn is_compile_target(arch: &str) -> bool {
 ///
 /// # Errors
 /// `Input` where the arena is full.
-pub fn retarget<'k>(arena: &'k Arena, image: &mut Image<'k>, target: &'k str) -> Result<()> {
+pub(crate) fn retarget<'k>(arena: &'k Arena, image: &mut Image<'k>, target: &'k str) -> Result<()> {
     let (spec, family) = target_spec(target).unwrap_or(("", false));
     image.target = if family { spec } else { target };
     image.arch = "";

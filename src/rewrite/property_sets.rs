@@ -13,45 +13,45 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Facts of one kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KernelFacts {
+pub(crate) struct KernelFacts {
     /// Mangled name.
     pub name: String,
     /// Required work-group size, in OpenCL's order, x first, filled up with ones as in execution modes.
-    pub work_group: Option<[u32; 3]>,
+    pub(crate) work_group: Option<[u32; 3]>,
     /// Number of dimensions of the sizes in the source, where it is fewer than three and known.
-    pub dimensions: Option<u32>,
+    pub(crate) dimensions: Option<u32>,
     /// Required sub-group size; none for the named sizes.
-    pub sub_group: Option<u32>,
+    pub(crate) sub_group: Option<u32>,
     /// Maximum work-group size, x first.
-    pub max_work_group: Option<[u32; 3]>,
+    pub(crate) max_work_group: Option<[u32; 3]>,
 }
 
 /// Facts of an image's code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ImageFacts {
+pub(crate) struct ImageFacts {
     /// Aspects that a device must have, by SYCL name or as `aspect#N`.
-    pub aspects: BTreeSet<String>,
+    pub(crate) aspects: BTreeSet<String>,
     /// Targets that the image is fixed to, by number and name; none where it is not fixed.
-    pub fixed_targets: Option<BTreeMap<u32, String>>,
+    pub(crate) fixed_targets: Option<BTreeMap<u32, String>>,
     /// Required work-group size, in OpenCL's order, x first, filled up with ones.
-    pub work_group: Option<[u32; 3]>,
+    pub(crate) work_group: Option<[u32; 3]>,
     /// Number of dimensions of required and maximum work-group sizes in the source.
-    pub dimensions: Option<u32>,
+    pub(crate) dimensions: Option<u32>,
     /// Required sub-group sizes. Valid images have at most one.
-    pub sub_groups: BTreeSet<u32>,
+    pub(crate) sub_groups: BTreeSet<u32>,
     /// Kernels, in module order.
-    pub kernels: Vec<KernelFacts>,
+    pub(crate) kernels: Vec<KernelFacts>,
     /// Functions that other images may import, in module order.
-    pub exported: Vec<String>,
+    pub(crate) exported: Vec<String>,
     /// Functions that other images must define, in module order.
-    pub imported: Vec<String>,
+    pub(crate) imported: Vec<String>,
 }
 
 /// Returns a byte array as it is stored, with its length in bits in front.
 ///
 /// # Errors
 /// `Input` where the arena is full.
-pub fn byte_array<'k>(arena: &'k Arena, bytes: &[u8]) -> Result<Value<'k>> {
+pub(crate) fn byte_array<'k>(arena: &'k Arena, bytes: &[u8]) -> Result<Value<'k>> {
     Ok(Value::Bytes(arena.keep(property::byte_array(bytes))?))
 }
 
@@ -59,7 +59,7 @@ pub fn byte_array<'k>(arena: &'k Arena, bytes: &[u8]) -> Result<Value<'k>> {
 ///
 /// # Errors
 /// `Input` where the arena is full.
-pub fn text<'k>(arena: &'k Arena, text: &str) -> Result<&'k str> {
+pub(crate) fn text<'k>(arena: &'k Arena, text: &str) -> Result<&'k str> {
     // The bytes come from a `str`, so they are valid UTF-8.
     Ok(if text.is_empty() { "" } else { std::str::from_utf8(arena.keep(text.into())?).unwrap_or_default() })
 }
@@ -73,7 +73,7 @@ fn numbers<'k>(arena: &'k Arena, words: impl IntoIterator<Item = u32>) -> Result
 ///
 /// # Errors
 /// `Usage` where an aspect has no number in this epoch, so that its runtimes do not know it.
-pub fn requirements<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> Result<PropertySet<'k>> {
+pub(crate) fn requirements<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> Result<PropertySet<'k>> {
     let mut aspects = BTreeSet::new();
     for name in &facts.aspects {
         aspects.insert(aspect::number(epoch, name).ok_or_else(|| {
@@ -112,7 +112,7 @@ pub fn requirements<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> R
 ///
 /// # Errors
 /// `Input` where the arena is full.
-pub fn names<'k>(arena: &'k Arena, set: &'static str, names: &[&str]) -> Result<Option<PropertySet<'k>>> {
+pub(crate) fn names<'k>(arena: &'k Arena, set: &'static str, names: &[&str]) -> Result<Option<PropertySet<'k>>> {
     let property = |name: &&str| Ok(Property { name: text(arena, name)?, value: Value::U32(1) });
     let properties = names.iter().map(property).collect::<Result<Vec<_>>>()?;
     Ok(Some(PropertySet { name: set, properties }).filter(|set| !set.properties.is_empty()))
@@ -122,7 +122,7 @@ pub fn names<'k>(arena: &'k Arena, set: &'static str, names: &[&str]) -> Result<
 ///
 /// # Errors
 /// `Input` where the arena is full.
-pub fn program_metadata<'k>(arena: &'k Arena, kernels: &[KernelFacts]) -> Result<Option<PropertySet<'k>>> {
+pub(crate) fn program_metadata<'k>(arena: &'k Arena, kernels: &[KernelFacts]) -> Result<Option<PropertySet<'k>>> {
     let mut properties = Vec::new();
     for kernel in kernels {
         let mut put = |key: &str, value| -> Result<()> {
@@ -149,7 +149,7 @@ pub fn program_metadata<'k>(arena: &'k Arena, kernels: &[KernelFacts]) -> Result
 ///
 /// # Errors
 /// Those of [`requirements`].
-pub fn implied_by_code<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> Result<Properties<'k>> {
+pub(crate) fn implied_by_code<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> Result<Properties<'k>> {
     let list = |set, all: &[String]| names(arena, set, &all.iter().map(String::as_str).collect::<Vec<_>>());
     let kernels: Vec<&str> = facts.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
     let mut sets = Vec::new();

@@ -40,7 +40,7 @@ pub struct Specialized {
     /// Values of all named constants in order, where one differs from its default.
     pub values: Option<Vec<u8>>,
     /// Whether the constants have names, so that property sets can record them.
-    pub named: bool,
+    pub(crate) named: bool,
 }
 
 impl Specialized {
@@ -173,13 +173,13 @@ fn refers_to(which: &ConstantName, constant: &Constant<'_>) -> bool {
 }
 
 /// Returns a constant's name as in the source.
-pub fn display_name(symbol: &str) -> String {
+pub(crate) fn display_name(symbol: &str) -> String {
     let mangled = symbol.strip_prefix(UNIQUE).and_then(|rest| rest.split_once("___")).map_or(symbol, |(_, name)| name);
     demangle(mangled).into_owned()
 }
 
 /// Returns the error for a setting that matches no constant of any image; `known` are the existing names.
-pub fn unknown_constant(setting: &Setting, known: &BTreeSet<String>) -> Error {
+pub(crate) fn unknown_constant(setting: &Setting, known: &BTreeSet<String>) -> Error {
     let which = setting.which.text();
     let error = Error::new(ErrorKind::Usage, format!("no selected image has the specialization constant `{which}`"));
     let list = || match known.is_empty() {
@@ -203,7 +203,7 @@ pub enum RecordedValues<'a> {
 
 impl<'a> RecordedValues<'a> {
     /// Reads the record from the property sets of an image.
-    pub fn read(all: &Properties<'a>) -> RecordedValues<'a> {
+    pub(crate) fn read(all: &Properties<'a>) -> RecordedValues<'a> {
         match all.get(set::SPEC_VALUES, "all").and_then(|value| value.payload()) {
             Some(values) => RecordedValues::Values(values),
             None if all.get(set::MISC, key::SPEC_REPLACED).and_then(|value| value.number()) == Some(1) => {
@@ -214,7 +214,7 @@ impl<'a> RecordedValues<'a> {
     }
 
     /// Returns the set and the property of the record, with the value as stored.
-    pub fn property(self) -> Option<(&'static str, &'static str, StoredValue)> {
+    pub(crate) fn property(self) -> Option<(&'static str, &'static str, StoredValue)> {
         match self {
             RecordedValues::Nothing => None,
             RecordedValues::Defaults => Some((set::MISC, key::SPEC_REPLACED, StoredValue::Flag)),
@@ -225,7 +225,7 @@ impl<'a> RecordedValues<'a> {
 
 /// Value of a property as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StoredValue {
+pub(crate) enum StoredValue {
     /// Number 1.
     Flag,
     /// Bytes, stored behind their length.

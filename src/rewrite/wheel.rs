@@ -16,7 +16,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 /// Opens the new contents of a member, which is known by its name as [`shown_name`] shows it; none where it stays as it is.
-pub type NewContents<'c> = dyn Fn(&str) -> Option<Result<Box<dyn Read>>> + 'c;
+pub(crate) type NewContents<'c> = dyn Fn(&str) -> Option<Result<Box<dyn Read>>> + 'c;
 
 /// Wheel that was written.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -24,9 +24,9 @@ pub struct Repacked {
     /// Number of members with new contents.
     pub changed: usize,
     /// Signatures of `RECORD` that were left out, by path.
-    pub unsigned: Vec<String>,
+    pub(crate) unsigned: Vec<String>,
     /// Changed members whose old contents were not what `RECORD` says of them, or of which it says nothing.
-    pub unrecorded: Vec<String>,
+    pub(crate) unrecorded: Vec<String>,
 }
 
 /// Size in bytes and SHA-256 of a member's new contents, as `RECORD` has them.

@@ -82,12 +82,12 @@ impl Predicate {
     }
 
     /// Returns the condition as it was written.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// Whether the condition is true for an image.
-    pub fn holds(&self, image: &Examined<'_, '_>) -> bool {
+    pub(crate) fn holds(&self, image: &Examined<'_, '_>) -> bool {
         self.test.holds(image)
     }
 }
@@ -295,7 +295,7 @@ impl Reader<'_> {
 
 /// Fact that a predicate names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
+pub(crate) enum Field {
     /// Number or size in bytes.
     Number(Number),
     /// Texts, any of which may match. Compared with a number, it is the number of texts.
@@ -304,7 +304,7 @@ pub enum Field {
 
 /// Numeric facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Number {
+pub(crate) enum Number {
     /// Index of the image.
     Index,
     /// Size of the inflated payload in bytes.
@@ -321,7 +321,7 @@ pub enum Number {
 
 /// Textual facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Text {
+pub(crate) enum Text {
     /// State: input, object, executable.
     State,
     /// Format of the payload.
@@ -359,7 +359,7 @@ pub enum Text {
 }
 
 /// All fields by name.
-pub const FIELDS: [(&str, Field); 23] = [
+pub(crate) const FIELDS: [(&str, Field); 23] = [
     ("aspects", Field::Text(Text::Aspects)),
     ("blake3", Field::Text(Text::Blake3)),
     ("capabilities", Field::Text(Text::Capabilities)),

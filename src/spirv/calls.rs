@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Kind of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EdgeKind {
+pub(crate) enum EdgeKind {
     /// `OpFunctionCall`.
     Call,
     /// Use of a function, or of its holder, as an operand: its address is taken or it is enqueued as a block.
@@ -30,31 +30,31 @@ pub enum EdgeKind {
 
 /// Edge from one node to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Edge {
+pub(crate) struct Edge {
     /// Node it starts from: a function, or a constant or variable that holds functions.
-    pub from: u32,
+    pub(crate) from: u32,
     /// Node it leads to.
-    pub to: u32,
+    pub(crate) to: u32,
     /// Number of the instruction.
-    pub at: usize,
+    pub(crate) at: usize,
     /// Kind of the edge.
-    pub kind: EdgeKind,
+    pub(crate) kind: EdgeKind,
 }
 
 /// Constants and variables that hold functions, and functions that indirect calls may reach. The edges of function
 /// bodies are found with them.
 #[derive(Debug, Default)]
-pub struct FunctionPointers {
+pub(crate) struct FunctionPointers {
     holders: HashSet<u32>,
     /// Ids of function types by signature (result type, then parameter types).
     signatures: HashMap<Vec<u32>, u32>,
     /// Edges between holders, from holders to functions, and from function types to functions.
-    pub edges: Vec<Edge>,
+    pub(crate) edges: Vec<Edge>,
 }
 
 impl FunctionPointers {
     /// Collects the constants and variables of a module that hold functions.
-    pub fn find(index: &Index<'_>) -> FunctionPointers {
+    pub(crate) fn find(index: &Index<'_>) -> FunctionPointers {
         const FUNCTION_POINTERS: [u32; 2] = [5603, 5604];
         let mut pointers = FunctionPointers::default();
         let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
@@ -125,7 +125,7 @@ impl FunctionPointers {
 
     /// Adds the edges of an instruction in a function.
     #[inline]
-    pub fn edges_of(
+    pub(crate) fn edges_of(
         &self,
         index: &Index<'_>,
         function: u32,
@@ -185,13 +185,13 @@ pub struct Reach {
     pub globals: Vec<u32>,
     /// Whether the walk is complete. Otherwise the kernel may reach more: an instruction is in no grammar, or the limit
     /// on instructions was reached.
-    pub complete: bool,
+    pub(crate) complete: bool,
 }
 
 /// State shared by the walks over one module: the definitions that the current walk has met, and how many more
 /// instructions may be looked at, since each of many kernels may reach all of a large module.
 #[derive(Debug)]
-pub struct Walks {
+pub(crate) struct Walks {
     /// Last walk that met each definition, by the number of the defining instruction.
     met: Vec<u32>,
     walk: u32,
@@ -200,7 +200,7 @@ pub struct Walks {
 
 impl Walks {
     /// Creates the state for a module.
-    pub fn new(index: &Index<'_>) -> Walks {
+    pub(crate) fn new(index: &Index<'_>) -> Walks {
         Walks { met: vec![0; index.len()], walk: 0, budget: limits::MAX_REACHED }
     }
 
@@ -214,7 +214,7 @@ impl Walks {
 
 impl Reach {
     /// Walks from a function.
-    pub fn walk(index: &Index<'_>, function: u32, walks: &mut Walks) -> Reach {
+    pub(crate) fn walk(index: &Index<'_>, function: u32, walks: &mut Walks) -> Reach {
         let mut reach = Reach { complete: true, ..Reach::default() };
         walks.walk = walks.walk.saturating_add(1);
         let mut queue = vec![function];

@@ -14,7 +14,7 @@ pub struct EntryPoint {
     /// Id of the function.
     pub function: u32,
     /// The execution model; 6 is Kernel.
-    pub model: u32,
+    pub(crate) model: u32,
 }
 
 /// The facts of one module.
@@ -23,11 +23,11 @@ pub struct Module {
     /// Major and minor version.
     pub version: (u8, u8),
     /// The generator word.
-    pub generator: u32,
+    pub(crate) generator: u32,
     /// Declared capabilities, in module order.
     pub capabilities: Vec<u32>,
     /// Declared extensions, in module order.
-    pub extensions: Vec<String>,
+    pub(crate) extensions: Vec<String>,
     /// Kernels.
     pub entry_points: Vec<EntryPoint>,
     /// Functions and variables that another module must define, by linkage name, in module order.
@@ -39,11 +39,11 @@ pub struct Module {
     /// Aspects that the module's types and instructions use: `fp16`, `fp64`, `atomic64`, `ext_intel_esimd`.
     pub used_aspects: BTreeSet<&'static str>,
     /// The work-group sizes that its kernels require, each once, x first.
-    pub work_group_sizes: Vec<[u32; 3]>,
+    pub(crate) work_group_sizes: Vec<[u32; 3]>,
     /// The sub-group sizes that its kernels require, each once; named sizes are not among them.
-    pub sub_group_sizes: Vec<u32>,
+    pub(crate) sub_group_sizes: Vec<u32>,
     /// The source language (`OpSource`), where the module names one.
-    pub source_language: Option<u32>,
+    pub(crate) source_language: Option<u32>,
     /// Whether the module has types or instructions that may be uses of further aspects, which only a look at its code
     /// tells.
     pub may_use_others: bool,

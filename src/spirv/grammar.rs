@@ -56,12 +56,12 @@ pub(super) enum Slot {
 #[derive(Debug)]
 pub(super) struct Layout {
     /// Name without `Op`.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Operand words of the result type and of the result.
-    pub result_type: Option<u8>,
-    pub result: Option<u8>,
+    pub(crate) result_type: Option<u8>,
+    pub(crate) result: Option<u8>,
     /// Operands in order.
-    pub slots: Vec<Slot>,
+    pub(crate) slots: Vec<Slot>,
 }
 
 impl Layout {
@@ -122,7 +122,7 @@ pub(super) fn results() -> &'static [u8] {
 }
 
 /// Returns the name of an opcode as the specification writes it, or its number where no grammar has it.
-pub fn name(opcode: u16) -> String {
+pub(crate) fn name(opcode: u16) -> String {
     layout(opcode).map_or_else(|| format!("OpUnknown({opcode})"), |layout| format!("Op{}", layout.name))
 }
 
@@ -198,7 +198,7 @@ pub(super) fn extended(set: Set, number: u32) -> Option<&'static [Slot]> {
 
 /// Extended instruction sets that differ in their operands or meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Set {
+pub(crate) enum Set {
     /// `OpenCL.std`: built-in functions.
     OpenClStd,
     /// `OpenCL.DebugInfo.100` and its predecessor `DebugInfo` and sibling `SPIRV.debug`: literals among the ids.
@@ -211,7 +211,7 @@ pub enum Set {
 
 impl Set {
     /// Returns the set that a name in `OpExtInstImport` stands for.
-    pub fn from_name(name: &str) -> Set {
+    pub(crate) fn from_name(name: &str) -> Set {
         match name {
             "OpenCL.std" => Set::OpenClStd,
             "OpenCL.DebugInfo.100" | "SPIRV.debug" | "DebugInfo" => Set::OpenClDebug,
@@ -277,7 +277,7 @@ pub enum Role {
 }
 
 /// Facts outside of an instruction on which the positions of its ids depend. [`super::index::Index`] provides them.
-pub trait OperandContext {
+pub(crate) trait OperandContext {
     /// Returns how many words a literal of `OpSwitch` takes, given the id of its selector: 2 for 64-bit integers.
     fn literal_words(&self, selector: u32) -> usize;
     /// Returns the extended instruction set that an id of `OpExtInstImport` stands for.
@@ -287,7 +287,7 @@ pub trait OperandContext {
 /// Calls `found` with the position (among the operand words, from 0) and role of every id of an instruction, in order.
 /// Returns false where no grammar has the opcode (nothing is reported then), or where there are more operands than the
 /// grammar describes.
-pub fn for_each_id(
+pub(crate) fn for_each_id(
     instruction: &Instruction<'_>,
     surroundings: &impl OperandContext,
     mut found: impl FnMut(usize, Role),
@@ -439,7 +439,7 @@ pub(super) fn declares_type(opcode: u16) -> bool {
 const CAPABILITIES: u32 = 1 << 13;
 
 /// Returns the name of a capability, or its number where the grammar does not have it.
-pub fn capability_name(number: u32) -> Cow<'static, str> {
+pub(crate) fn capability_name(number: u32) -> Cow<'static, str> {
     // Formatting a name is slower than looking it up, and a library has tens of thousands of capabilities.
     static NAMES: OnceLock<Vec<(u32, String)>> = OnceLock::new();
     let names = NAMES.get_or_init(|| {
@@ -455,7 +455,7 @@ pub fn capability_name(number: u32) -> Cow<'static, str> {
 
 /// Returns the tool that wrote a module, from the generator word (SPIR-V registry, `spir-v.xml`): the tool in the high
 /// half, its version in the low half.
-pub fn generator_name(word: u32) -> String {
+pub(crate) fn generator_name(word: u32) -> String {
     let tool = match word >> 16 {
         0 => "unknown",
         6 => "Khronos LLVM/SPIR-V Translator",

@@ -19,13 +19,13 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryPoint<'a> {
     /// Execution model; 6 is Kernel.
-    pub model: u32,
+    pub(crate) model: u32,
     /// Id of the function.
     pub function: u32,
     /// Mangled kernel name.
     pub name: Cow<'a, str>,
     /// Number of the instruction; its operands after the name are the interface.
-    pub at: usize,
+    pub(crate) at: usize,
 }
 
 /// Index over a module. Instructions are numbered from 0 in module order.
@@ -38,9 +38,9 @@ pub struct Index<'a> {
     annotations: Annotations,
     sets: HashMap<u32, Set>,
     /// Major and minor version.
-    pub version: (u8, u8),
+    pub(crate) version: (u8, u8),
     /// The generator word.
-    pub generator: u32,
+    pub(crate) generator: u32,
     /// Id bound of the header; nothing is allocated by it.
     pub bound: u32,
     /// Addressing model of `OpMemoryModel`: 0 logical, 1 32 bits, 2 64 bits, 5348 physical storage buffers.
@@ -48,7 +48,7 @@ pub struct Index<'a> {
     /// Declared capabilities in module order.
     pub capabilities: Vec<u32>,
     /// Declared extensions in module order.
-    pub extensions: Vec<String>,
+    pub(crate) extensions: Vec<String>,
     /// Entry points in module order.
     pub entry_points: Vec<EntryPoint<'a>>,
     /// Functions in module order.
@@ -206,7 +206,7 @@ impl<'a> Index<'a> {
 
     /// The number of the instruction that defines an id.
     #[inline]
-    pub fn definition(&self, id: u32) -> Option<usize> {
+    pub(crate) fn definition(&self, id: u32) -> Option<usize> {
         self.defined.get(id)
     }
 
@@ -217,12 +217,12 @@ impl<'a> Index<'a> {
     }
 
     /// The id that an instruction defines.
-    pub fn result(&self, instruction: &Instruction<'_>) -> Option<u32> {
+    pub(crate) fn result(&self, instruction: &Instruction<'_>) -> Option<u32> {
         grammar::layout(instruction.opcode)?.result.map(|at| instruction.word(usize::from(at)))
     }
 
     /// The id of the type of what an instruction defines; none where it defines no value.
-    pub fn result_type(&self, instruction: &Instruction<'_>) -> Option<u32> {
+    pub(crate) fn result_type(&self, instruction: &Instruction<'_>) -> Option<u32> {
         grammar::layout(instruction.opcode)?.result_type.map(|at| instruction.word(usize::from(at)))
     }
 
@@ -244,7 +244,7 @@ impl<'a> Index<'a> {
     }
 
     /// Returns the function that contains an instruction.
-    pub fn function_at(&self, number: usize) -> Option<&Function> {
+    pub(crate) fn function_at(&self, number: usize) -> Option<&Function> {
         // Nearly every instruction outside of functions comes before the first function.
         if self.functions.first()?.instructions.start > number {
             return None;
@@ -261,13 +261,13 @@ impl<'a> Index<'a> {
     }
 
     /// The text of an `OpString`.
-    pub fn string(&self, id: u32) -> Option<String> {
+    pub(crate) fn string(&self, id: u32) -> Option<String> {
         let instruction = self.defining(id).filter(|instruction| instruction.opcode == op::STRING)?;
         Some(instruction.string(1).0)
     }
 
     /// Returns the words of the module in the module's byte order, for code that rewrites it.
-    pub fn words(&self) -> Words<'a> {
+    pub(crate) fn words(&self) -> Words<'a> {
         self.words
     }
 }
@@ -288,13 +288,13 @@ impl OperandContext for Index<'_> {
 
 /// A decoration of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Decoration {
+pub(crate) struct Decoration {
     /// Number of the decoration.
-    pub decoration: u32,
+    pub(crate) decoration: u32,
     /// Number of the instruction.
-    pub at: usize,
+    pub(crate) at: usize,
     /// Operand word of that instruction at which the decoration's own operands begin.
-    pub operands: usize,
+    pub(crate) operands: usize,
 }
 
 /// Linkage of a symbol (decoration `LinkageAttributes`).
@@ -303,12 +303,12 @@ pub struct Linkage {
     /// Name of the symbol.
     pub name: String,
     /// Direction of the linkage.
-    pub kind: LinkageKind,
+    pub(crate) kind: LinkageKind,
 }
 
 /// Linkage type of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkageKind {
+pub(crate) enum LinkageKind {
     /// Visible to other modules.
     Export,
     /// Defined by another module. Built-in variables are decorated so too.
@@ -321,7 +321,7 @@ pub enum LinkageKind {
 
 impl LinkageKind {
     /// Returns the linkage type of a number.
-    pub fn from_number(number: u32) -> LinkageKind {
+    pub(crate) fn from_number(number: u32) -> LinkageKind {
         match number {
             0 => LinkageKind::Export,
             1 => LinkageKind::Import,
@@ -365,13 +365,13 @@ fn entries_of(list: &[(u32, u32)], id: u32) -> &[(u32, u32)] {
 
 impl Index<'_> {
     /// Returns the name that `OpName` gives to an id. Kernel names are in [`Index::entry_points`] only.
-    pub fn name(&self, id: u32) -> Option<String> {
+    pub(crate) fn name(&self, id: u32) -> Option<String> {
         let (_, at) = entries_of(&self.annotations.names, id).first()?;
         Some(self.instruction(*at as usize)?.string(1).0)
     }
 
     /// Returns the decorations of an id, its own before those of its groups.
-    pub fn decorations(&self, id: u32) -> impl Iterator<Item = Decoration> + '_ {
+    pub(crate) fn decorations(&self, id: u32) -> impl Iterator<Item = Decoration> + '_ {
         let own = entries_of(&self.annotations.decorations, id);
         let groups = entries_of(&self.annotations.groups, id);
         let of_groups = groups.iter().flat_map(|(_, group)| entries_of(&self.annotations.decorations, *group));
@@ -382,7 +382,7 @@ impl Index<'_> {
     }
 
     /// Returns operand `nth` of a decoration, or none past its last operand.
-    pub fn decoration_operand(&self, decoration: &Decoration, nth: usize) -> Option<u32> {
+    pub(crate) fn decoration_operand(&self, decoration: &Decoration, nth: usize) -> Option<u32> {
         let instruction = self.instruction(decoration.at)?;
         let at = decoration.operands.checked_add(nth)?;
         (at < instruction.len()).then(|| instruction.word(at))
@@ -422,28 +422,28 @@ pub struct Function {
     /// Id of the function.
     pub id: u32,
     /// Id of the result's type.
-    pub result_type: u32,
+    pub(crate) result_type: u32,
     /// Id of the `OpTypeFunction`.
-    pub function_type: u32,
+    pub(crate) function_type: u32,
     /// Function control mask.
-    pub control: u32,
+    pub(crate) control: u32,
     /// Ids of the parameters; their types are the result types of the defining instructions.
-    pub parameters: Vec<u32>,
+    pub(crate) parameters: Vec<u32>,
     /// Numbers of the instructions, from `OpFunction` to `OpFunctionEnd`.
     pub instructions: Range<usize>,
     /// Whether it has a body; a function without one is defined in another module or by the device.
-    pub defined: bool,
+    pub(crate) defined: bool,
 }
 
 /// Execution mode of a function (`OpExecutionMode` or `OpExecutionModeId`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mode {
     /// Id of the entry point's function.
-    pub function: u32,
+    pub(crate) function: u32,
     /// Number of the execution mode.
     pub mode: u32,
     /// Whether the operands are ids of constants.
-    pub ids: bool,
+    pub(crate) ids: bool,
     /// Number of the instruction; the mode's operands begin at its operand word 2.
     pub at: usize,
 }

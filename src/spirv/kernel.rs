@@ -43,7 +43,7 @@ pub struct Kernel {
     /// Symbols that it reaches and that another module must define.
     pub imports: Vec<String>,
     /// Functions and variables that it reaches and that other modules may use too.
-    pub exports: Vec<String>,
+    pub(crate) exports: Vec<String>,
     /// Whether it is compiled as explicit SIMD.
     pub esimd: bool,
     /// Whether it can fail an assertion.
@@ -173,20 +173,20 @@ fn size(index: &Index<'_>, layouts: &Layouts, variable: &super::words::Instructi
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecConstant {
     /// `SpecId` of the constant.
-    pub id: u32,
+    pub(crate) id: u32,
     /// Type as in OpenCL C.
-    pub type_name: String,
+    pub(crate) type_name: String,
     /// Size in bytes.
-    pub size: Option<u64>,
+    pub(crate) size: Option<u64>,
     /// Default value.
-    pub default: Value,
+    pub(crate) default: Value,
 }
 
 /// Value of a constant, by the kind of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "ConstantValue")]
-pub enum Value {
+pub(crate) enum Value {
     /// True or false.
     Bool(bool),
     /// Integer, read as signed.
@@ -254,31 +254,31 @@ pub struct Attributes {
     /// `reqd_work_group_size`.
     pub work_group_size: Option<[u32; 3]>,
     /// `work_group_size_hint`.
-    pub work_group_size_hint: Option<[u32; 3]>,
+    pub(crate) work_group_size_hint: Option<[u32; 3]>,
     /// `vec_type_hint`, as a type of OpenCL C.
-    pub vec_type_hint: Option<String>,
+    pub(crate) vec_type_hint: Option<String>,
     /// `intel_reqd_sub_group_size`.
-    pub sub_group_size: Option<SubGroup>,
+    pub(crate) sub_group_size: Option<SubGroup>,
     /// Required number of sub-groups of a work-group.
-    pub sub_groups_per_work_group: Option<u32>,
+    pub(crate) sub_groups_per_work_group: Option<u32>,
     /// `max_work_group_size` of Intel's compilers.
-    pub max_work_group_size: Option<[u32; 3]>,
+    pub(crate) max_work_group_size: Option<[u32; 3]>,
     /// `max_global_work_dim`.
-    pub max_work_dim: Option<u32>,
+    pub(crate) max_work_dim: Option<u32>,
     /// `num_simd_work_items`.
-    pub simd_work_items: Option<u32>,
+    pub(crate) simd_work_items: Option<u32>,
     /// Whether the kernel is launched without a global offset.
-    pub no_global_offset: bool,
+    pub(crate) no_global_offset: bool,
     /// Bytes of local memory that an explicit SIMD kernel sets aside.
-    pub slm_size: Option<u32>,
+    pub(crate) slm_size: Option<u32>,
     /// Number of named barriers.
-    pub named_barriers: Option<u32>,
+    pub(crate) named_barriers: Option<u32>,
     /// Maximum number of registers of a thread.
-    pub maximum_registers: Option<u32>,
+    pub(crate) maximum_registers: Option<u32>,
     /// Whether multiplications and additions may not be fused (`FP_CONTRACT OFF`).
-    pub contraction_off: bool,
+    pub(crate) contraction_off: bool,
     /// Numbers of all other modes.
-    pub other: Vec<u32>,
+    pub(crate) other: Vec<u32>,
 }
 
 /// Required sub-group size.
@@ -342,7 +342,7 @@ impl Attributes {
     }
 
     /// Returns the attributes as OpenCL C writes them and `CL_KERNEL_ATTRIBUTES` returns them, separated by spaces.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let three = |name: &str, size: Option<[u32; 3]>| size.map(|[x, y, z]| format!("{name}({x},{y},{z})"));
         let one = |name: &str, number: Option<u32>| number.map(|number| format!("{name}({number})"));
         let sub_group = self.sub_group_size.map(|size| match size {

@@ -37,7 +37,7 @@ struct Line {
 
 /// Tracks the source location through the instructions of a function.
 #[derive(Debug)]
-pub struct LineTracker<'i, 'a> {
+pub(crate) struct LineTracker<'i, 'a> {
     index: &'i Index<'a>,
     line: Option<Line>,
     /// Ids of the scope and of its `DebugInlinedAt` (0 for none).
@@ -46,13 +46,13 @@ pub struct LineTracker<'i, 'a> {
 
 impl<'i, 'a> LineTracker<'i, 'a> {
     /// Creates a tracker for the begin of a function, where no location is known.
-    pub fn new(index: &'i Index<'a>) -> LineTracker<'i, 'a> {
+    pub(crate) fn new(index: &'i Index<'a>) -> LineTracker<'i, 'a> {
         LineTracker { index, line: None, scope: None }
     }
 
     /// Advances past an instruction.
     #[inline]
-    pub fn advance(&mut self, instruction: &Instruction<'_>) {
+    pub(crate) fn advance(&mut self, instruction: &Instruction<'_>) {
         match instruction.opcode {
             // A line holds to the end of its block.
             op::LABEL | op::FUNCTION => (self.line, self.scope) = (None, None),
@@ -84,13 +84,13 @@ impl<'i, 'a> LineTracker<'i, 'a> {
     }
 
     /// Returns the location of the next instruction.
-    pub fn location(&self) -> Option<SourceLocation> {
+    pub(crate) fn location(&self) -> Option<SourceLocation> {
         let line = self.line?;
         Some(SourceLocation { file: file(self.index, line.source)?, line: line.line, column: line.column })
     }
 
     /// Returns the functions that the next instruction was inlined from, outermost first.
-    pub fn inlined(&self) -> Vec<Inlined> {
+    pub(crate) fn inlined(&self) -> Vec<Inlined> {
         let mut frames = Vec::new();
         let Some((mut scope, mut at)) = self.scope else { return frames };
         while at != 0 && frames.len() < MAX_INLINED {

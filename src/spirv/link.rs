@@ -174,7 +174,7 @@ const DEPTH: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declaration {
     /// Type as text, with how parameters are passed. Equal texts may be of types that differ in names or decorations.
-    pub text: String,
+    pub(crate) text: String,
     /// Whether it is imported.
     pub is_import: bool,
     /// Key that is equal where [`link`](link()) takes types for equal.

@@ -6,24 +6,24 @@
 use rspirv::spirv::{Capability, Op};
 
 /// Name of the kernel.
-pub const KERNEL: &str = "probe";
+pub(crate) const KERNEL: &str = "probe";
 
 /// Features that the module of a probe uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProbeFeatures<'n> {
+pub(crate) struct ProbeFeatures<'n> {
     /// Major and minor version.
-    pub version: (u8, u8),
+    pub(crate) version: (u8, u8),
     /// Capabilities by number, beyond `Addresses` and `Kernel`.
-    pub capabilities: Vec<u32>,
+    pub(crate) capabilities: Vec<u32>,
     /// Extensions.
-    pub extensions: Vec<&'n str>,
+    pub(crate) extensions: Vec<&'n str>,
     /// Operation of the kernel.
-    pub operation: ProbeOperation,
+    pub(crate) operation: ProbeOperation,
 }
 
 /// Operation of the kernel on the memory that it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProbeOperation {
+pub(crate) enum ProbeOperation {
     /// Nothing.
     Nothing,
     /// Multiplies a floating-point number of this many bits by itself.
@@ -90,7 +90,7 @@ fn string(text: &str) -> Vec<u32> {
 }
 
 /// Returns the module of a probe, in little-endian words.
-pub fn module(need: &ProbeFeatures<'_>) -> Vec<u8> {
+pub(crate) fn module(need: &ProbeFeatures<'_>) -> Vec<u8> {
     /// Operands of `OpMemoryModel`: Physical64, OpenCL.
     const MEMORY_MODEL: [u32; 2] = [2, 2];
     const KERNEL_MODEL: u32 = 6;

@@ -105,4 +105,4 @@ opcodes! {
 }
 
 /// `SubgroupScaledMatrixMultiplyAccumulateINTEL`, which Intel has not published.
-pub const SUBGROUP_SCALED_MATRIX_MULTIPLY_ACCUMULATE: u16 = 6264;
+pub(crate) const SUBGROUP_SCALED_MATRIX_MULTIPLY_ACCUMULATE: u16 = 6264;

@@ -15,7 +15,7 @@ const SPEC_ID: u32 = Decoration::SpecId as u32;
 
 /// The type of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scalar {
+pub(crate) enum Scalar {
     /// True or false.
     Bool,
     /// Integer of this many bits.
@@ -28,7 +28,7 @@ pub enum Scalar {
 
 impl Scalar {
     /// Returns the width in bits; a Boolean has one.
-    pub fn width(self) -> u32 {
+    pub(crate) fn width(self) -> u32 {
         match self {
             Scalar::Bool => 1,
             Scalar::Int(width) | Scalar::Float(width) | Scalar::Bits(width) => width,
@@ -38,17 +38,17 @@ impl Scalar {
 
 /// Specialization constant that can be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SettableConstant {
+pub(crate) struct SettableConstant {
     /// `SpecId` of the constant.
-    pub id: u32,
+    pub(crate) id: u32,
     /// Type of the constant.
-    pub scalar: Scalar,
+    pub(crate) scalar: Scalar,
     /// Bits of the default.
-    pub default: u64,
+    pub(crate) default: u64,
 }
 
 /// Returns every constant of a module that can be set, in order of the ids.
-pub fn settable_constants(index: &Index<'_>) -> Vec<SettableConstant> {
+pub(crate) fn settable_constants(index: &Index<'_>) -> Vec<SettableConstant> {
     let mut all: Vec<SettableConstant> = (0..index.len())
         .filter_map(|number| {
             let instruction = index.instruction(number)?;
@@ -76,7 +76,7 @@ pub fn settable_constants(index: &Index<'_>) -> Vec<SettableConstant> {
 ///
 /// # Errors
 /// `Input` where a decoration group gives one `SpecId` to several ids.
-pub fn specialize(index: &Index<'_>, values: &BTreeMap<u32, u64>) -> Result<Vec<u8>> {
+pub(crate) fn specialize(index: &Index<'_>, values: &BTreeMap<u32, u64>) -> Result<Vec<u8>> {
     let words = index.words();
     let set = |id: u32| index.decoration(id, SPEC_ID).and_then(|spec_id| values.get(&spec_id).copied());
     let groups = groups(index, values)?;

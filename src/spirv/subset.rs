@@ -90,11 +90,6 @@ impl<'i, 'a> Cutter<'i, 'a> {
         Ok(Cutter { index, annotations, indirect, kernels, places, base: 0, next: 1, spare: walk::Spare::default() })
     }
 
-    /// Returns the index of the module.
-    pub fn index(&self) -> &'i Index<'a> {
-        self.index
-    }
-
     /// Returns the new id of an instruction's result if the current walk has met the instruction; 0 where it has no
     /// result.
     fn met(&self, number: usize) -> Option<u32> {

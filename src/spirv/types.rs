@@ -123,21 +123,21 @@ pub enum Type {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Image {
     /// Type that sampling returns; void in OpenCL.
-    pub sampled_type: u32,
+    pub(crate) sampled_type: u32,
     /// Dimension: 0 one, 1 two, 2 three, 3 cube, 5 buffer.
-    pub dimension: u32,
+    pub(crate) dimension: u32,
     /// 1 for a depth image.
-    pub depth: u32,
+    pub(crate) depth: u32,
     /// Whether it is an array of images.
-    pub arrayed: bool,
+    pub(crate) arrayed: bool,
     /// Whether it has several samples per pixel.
-    pub multisampled: bool,
+    pub(crate) multisampled: bool,
     /// 0 where it is known only at run time whether the image is sampled.
-    pub sampled: u32,
+    pub(crate) sampled: u32,
     /// Image format; 0 unknown.
-    pub format: u32,
+    pub(crate) format: u32,
     /// Access qualifier: 0 read, 1 write, 2 both; none where the type has none.
-    pub access: Option<u32>,
+    pub(crate) access: Option<u32>,
 }
 
 /// Returns the type that an id stands for, or none where the id is no type.
@@ -201,7 +201,7 @@ fn members(index: &Index<'_>, id: u32) -> Vec<u32> {
 }
 
 /// Returns a type's name in the style of a disassembler: `double`, `v4float`, `ptr` and so on.
-pub fn brief(index: &Index<'_>, id: u32) -> String {
+pub(crate) fn brief(index: &Index<'_>, id: u32) -> String {
     // Returns early: `resolve` would list a structure's members, which the name does not need.
     if index.defining(id).is_some_and(|kind| kind.opcode == op::TYPE_STRUCT) {
         return index.name(id).unwrap_or_else(|| "struct".to_owned());
@@ -233,7 +233,7 @@ pub fn brief(index: &Index<'_>, id: u32) -> String {
 
 /// Returns a linked function's or variable's type as text that two modules can be compared by. Pointers count by their
 /// storage alone: LLVM's are opaque, and each module guesses what they point to.
-pub fn signature(index: &Index<'_>, id: u32) -> String {
+pub(crate) fn signature(index: &Index<'_>, id: u32) -> String {
     let mut out = String::new();
     sign(index, id, 0, &mut out);
     out
@@ -296,7 +296,7 @@ fn literal(instruction: &Instruction<'_>) -> u64 {
 
 /// Returns the ids of the parts of a composite constant, including those of continued instructions; none where the id
 /// is no composite.
-pub fn constant_parts(index: &Index<'_>, id: u32) -> Option<Vec<u32>> {
+pub(crate) fn constant_parts(index: &Index<'_>, id: u32) -> Option<Vec<u32>> {
     let first = index.definition(id)?;
     let mut parts = Vec::new();
     for (number, instruction) in index.instructions(first..index.len()) {
@@ -313,11 +313,11 @@ pub fn constant_parts(index: &Index<'_>, id: u32) -> Option<Vec<u32>> {
 
 /// Size and alignment in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// Size in bytes.
-    pub size: u64,
+    pub(crate) size: u64,
     /// Alignment in bytes.
-    pub align: u64,
+    pub(crate) align: u64,
 }
 
 /// Layouts of all types of a module.
@@ -349,7 +349,7 @@ impl Layouts {
 
     /// Returns the layout of a type, or none where it has no size (void, functions, opaque structures, arrays without a
     /// length).
-    pub fn get(&self, id: u32) -> Option<Layout> {
+    pub(crate) fn get(&self, id: u32) -> Option<Layout> {
         self.known.get(&id).copied()
     }
 

@@ -22,7 +22,7 @@ pub struct Instruction<'a> {
     /// The opcode.
     pub opcode: u16,
     /// Byte offset in the module.
-    pub offset: u64,
+    pub(crate) offset: u64,
     operands: &'a [[u8; 4]],
     swapped: bool,
 }
@@ -36,7 +36,7 @@ impl<'a> Words<'a> {
     ///
     /// # Errors
     /// `Input` where this is no SPIR-V module or is cut within its header.
-    pub fn new(bytes: &'a [u8]) -> Result<Self> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self> {
         let (words, _) = bytes.as_chunks::<4>();
         let swapped = match words.first() {
             Some(first) if u32::from_le_bytes(*first) == MAGIC => false,
@@ -50,23 +50,18 @@ impl<'a> Words<'a> {
     }
 
     /// Returns word `at` of the header: 1 version, 2 generator, 3 id bound.
-    pub fn header(&self, at: usize) -> u32 {
+    pub(crate) fn header(&self, at: usize) -> u32 {
         self.words.get(at).map_or(0, |bytes| word(*bytes, self.swapped))
     }
 
     /// The number of words, header included.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.words.len()
-    }
-
-    /// Whether there are no words: always false, since [`Words::new`] requires a header.
-    pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
     }
 
     /// Returns the instruction that begins at word `at` of the module, or none where no whole instruction begins there.
     #[inline]
-    pub fn instruction_at(&self, at: usize) -> Option<Instruction<'a>> {
+    pub(crate) fn instruction_at(&self, at: usize) -> Option<Instruction<'a>> {
         let first = word(*self.words.get(at)?, self.swapped);
         let operands = self.words.get(at.checked_add(1)?..at.checked_add((first >> 16) as usize)?)?;
         Some(Instruction {
@@ -78,14 +73,14 @@ impl<'a> Words<'a> {
     }
 
     /// The instructions; the last item is an error where the stream is broken.
-    pub fn instructions(&self) -> Instructions<'a> {
+    pub(crate) fn instructions(&self) -> Instructions<'a> {
         Instructions { rest: self.words.get(5..).unwrap_or_default(), total: self.words.len(), swapped: self.swapped }
     }
 }
 
 /// Iterates over instructions.
 #[derive(Debug)]
-pub struct Instructions<'a> {
+pub(crate) struct Instructions<'a> {
     rest: &'a [[u8; 4]],
     total: usize,
     swapped: bool,
@@ -131,7 +126,7 @@ impl<'a> Instruction<'a> {
     }
 
     /// Returns the number of the operand after the string that begins at operand `at`.
-    pub fn after_string(&self, at: usize) -> usize {
+    pub(crate) fn after_string(&self, at: usize) -> usize {
         let words = self.operands.get(at..).unwrap_or_default();
         // The string ends with the first word that holds a NUL byte, in whichever byte it is.
         let last = words.iter().position(|four| four.contains(&0));
@@ -140,14 +135,14 @@ impl<'a> Instruction<'a> {
 
     /// Returns the string that begins at operand `at` and the number of the operand after it. Invalid UTF-8 is
     /// replaced.
-    pub fn string(&self, at: usize) -> (String, usize) {
+    pub(crate) fn string(&self, at: usize) -> (String, usize) {
         let (text, end) = self.text(at);
         (text.into_owned(), end)
     }
 
     /// Like [`Instruction::string`], but borrowed from the module where its bytes are valid UTF-8 in little-endian
     /// order.
-    pub fn text(&self, at: usize) -> (Cow<'a, str>, usize) {
+    pub(crate) fn text(&self, at: usize) -> (Cow<'a, str>, usize) {
         let end = self.after_string(at);
         let words = self.operands.get(at..end).unwrap_or_default();
         let first = |bytes: &[u8]| bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());

@@ -11,33 +11,33 @@ const STALE: Duration = Duration::from_secs(3600);
 
 /// Size of a cache.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stats {
+pub(crate) struct Stats {
     /// Compiled modules.
-    pub entries: u64,
+    pub(crate) entries: u64,
     /// Bytes of all entries on disk.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Seconds since the least recently wanted entry was wanted; none where there is no entry.
-    pub oldest_seconds: Option<u64>,
+    pub(crate) oldest_seconds: Option<u64>,
 }
 
 /// Files that a clean-up removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Removed {
+pub(crate) struct Removed {
     /// Number of files.
-    pub entries: u64,
+    pub(crate) entries: u64,
     /// Bytes of these files.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Size of the cache afterwards.
-    pub left: Stats,
+    pub(crate) left: Stats,
 }
 
 /// Result of verifying every entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verified {
+pub(crate) struct Verified {
     /// Whole entries.
-    pub sound: u64,
+    pub(crate) sound: u64,
     /// Entries that were not, and have been removed.
-    pub damaged: Vec<PathBuf>,
+    pub(crate) damaged: Vec<PathBuf>,
 }
 
 /// A file in the cache.
@@ -55,7 +55,7 @@ impl Cache {
     ///
     /// # Errors
     /// `Environment` where the folder cannot be read.
-    pub fn stats(&self) -> Result<Stats> {
+    pub(crate) fn stats(&self) -> Result<Stats> {
         Ok(stats(&self.found()?))
     }
 
@@ -64,7 +64,7 @@ impl Cache {
     ///
     /// # Errors
     /// `Environment` where the folder cannot be read or an entry not be removed.
-    pub fn collect(&self, limit: u64) -> Result<Removed> {
+    pub(crate) fn collect(&self, limit: u64) -> Result<Removed> {
         let mut found = self.found()?;
         found.sort_by(|a, b| b.wanted.cmp(&a.wanted).then_with(|| a.path.cmp(&b.path)));
         let (mut left, mut total, mut removed) = (Vec::new(), 0u64, Removed::default());
@@ -93,7 +93,7 @@ impl Cache {
     ///
     /// # Errors
     /// As [`Cache::collect`].
-    pub fn clear(&self) -> Result<Removed> {
+    pub(crate) fn clear(&self) -> Result<Removed> {
         let mut removed = Removed::default();
         for file in self.found()? {
             remove(&file.path)?;
@@ -107,7 +107,7 @@ impl Cache {
     ///
     /// # Errors
     /// As [`Cache::collect`].
-    pub fn verify(&self) -> Result<Verified> {
+    pub(crate) fn verify(&self) -> Result<Verified> {
         let mut verified = Verified::default();
         for file in self.found()? {
             if file.false_entry {

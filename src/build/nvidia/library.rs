@@ -31,7 +31,7 @@ const REWRITERS: [&str; 5] = [
 ];
 
 /// Returns a digest of the source of the built-ins and of what rewrites modules.
-pub fn digest() -> String {
+pub(crate) fn digest() -> String {
     let mut hasher = blake3::Hasher::new();
     REWRITERS.iter().for_each(|text| {
         hasher.update(text.as_bytes());
@@ -44,7 +44,7 @@ pub fn digest() -> String {
 ///
 /// # Errors
 /// `Environment` where it cannot be made.
-pub fn prepare(tools: &Tools, surroundings: &Surroundings, scratch: &Path, keep: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn prepare(tools: &Tools, surroundings: &Surroundings, scratch: &Path, keep: Option<&Path>) -> Result<PathBuf> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(digest().as_bytes());
     for text in [fingerprint(&tools.libclc)?, fingerprint(&tools.libdevice)?, tools.versions.join(" ")] {

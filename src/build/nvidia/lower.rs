@@ -18,7 +18,7 @@ use rspirv::spirv::{Capability, Decoration, ExecutionMode, FunctionParameterAttr
 use std::collections::{HashMap, HashSet};
 
 /// Added to a kernel's name for the function that has its code.
-pub const BODY: &str = ".body";
+pub(crate) const BODY: &str = ".body";
 /// Storage classes of `SPV_INTEL_usm_storage_classes`.
 const DEVICE_ONLY: u32 = StorageClass::DeviceOnlyINTEL as u32;
 const HOST_ONLY: u32 = StorageClass::HostOnlyINTEL as u32;
@@ -45,7 +45,7 @@ pub struct Kernel {
     /// Required work-group size, x first.
     pub work_group: Option<[u32; 3]>,
     /// Maximum work-group size, x first.
-    pub max_work_group: Option<[u32; 3]>,
+    pub(crate) max_work_group: Option<[u32; 3]>,
 }
 
 /// Parameter of a kernel.
@@ -68,7 +68,7 @@ pub enum Parameter {
 #[derive(Debug)]
 pub struct Lowered {
     /// SPIR-V, little-endian.
-    pub module: Vec<u8>,
+    pub(crate) module: Vec<u8>,
     /// Kernels in module order.
     pub kernels: Vec<Kernel>,
 }
@@ -172,7 +172,7 @@ pub(super) struct Writer(Vec<u8>);
 
 impl Writer {
     /// Begins with the header of a module.
-    pub fn new(index: &Index<'_>) -> Writer {
+    pub(crate) fn new(index: &Index<'_>) -> Writer {
         let words = index.words();
         let mut out = Vec::with_capacity(words.len().saturating_mul(5));
         out.extend_from_slice(&MAGIC.to_le_bytes());
@@ -181,14 +181,14 @@ impl Writer {
     }
 
     /// Writes an instruction.
-    pub fn put(&mut self, opcode: u16, operands: &[u32]) {
+    pub(crate) fn put(&mut self, opcode: u16, operands: &[u32]) {
         let length = u32::try_from(operands.len()).unwrap_or(u32::MAX).saturating_add(1);
         self.0.extend_from_slice(&(length << 16 | u32::from(opcode)).to_le_bytes());
         operands.iter().for_each(|word| self.0.extend_from_slice(&word.to_le_bytes()));
     }
 
     /// Returns the module, whose ids are below a bound.
-    pub fn finish(mut self, bound: u32) -> Vec<u8> {
+    pub(crate) fn finish(mut self, bound: u32) -> Vec<u8> {
         if let Some(word) = self.0.get_mut(12..16) {
             word.copy_from_slice(&bound.to_le_bytes());
         }

@@ -43,7 +43,7 @@ use tools::{Refusal, Tools};
 const OF_THE_DRIVER: [&str; 5] = ["vprintf", "malloc", "free", "__assertfail", shim::SHARED];
 
 /// The compiler, found.
-pub struct Toolchain {
+pub(crate) struct Toolchain {
     tools: Tools,
     surroundings: Surroundings,
     library: PathBuf,
@@ -56,7 +56,7 @@ impl Toolchain {
     ///
     /// # Errors
     /// `Environment` where something is missing, or the library cannot be made.
-    pub fn find(places: &Places, surroundings: &Surroundings) -> Result<Toolchain> {
+    pub(crate) fn find(places: &Places, surroundings: &Surroundings) -> Result<Toolchain> {
         let tools = Tools::find(places, surroundings)?;
         let scratch = Scratch::new(&surroundings.scratch, "nvidia")?;
         let library = library::prepare(&tools, surroundings, scratch.path(), places.keep.as_deref())?;
@@ -64,7 +64,7 @@ impl Toolchain {
     }
 
     /// Returns what it is like, and which of these architectures ptxas does not know.
-    pub fn describe(&self, architectures: &[Cow<'_, str>]) -> Offline {
+    pub(crate) fn describe(&self, architectures: &[Cow<'_, str>]) -> Offline {
         let known = tools::said(&self.tools.ptxas, "--help").unwrap_or_default();
         let is_known = |name: &str| name == PTX || known.contains(&format!("'{name}'"));
         let lists = |list: &str| list.split(',').all(is_known);
@@ -76,7 +76,7 @@ impl Toolchain {
 
     /// Compiles a module for architectures, which are separated by commas, with options as
     /// [`for_nvidia`](super::options::for_nvidia) leaves them.
-    pub fn compile(&self, il: &[u8], architectures: &str, options: &str) -> Compiled {
+    pub(crate) fn compile(&self, il: &[u8], architectures: &str, options: &str) -> Compiled {
         let lowered = match lowered(il) {
             Ok(lowered) => lowered,
             Err(error) => return refused("the module cannot be lowered", error.to_string()),
@@ -172,19 +172,19 @@ fn lowered(il: &[u8]) -> Result<Lowered> {
 
 /// Arithmetic and registers that options ask for. Whether multiplications and additions are fused follows from the code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Modes {
+pub(crate) struct Modes {
     /// Division and square roots of `float` may be approximate.
-    pub approximate: bool,
+    pub(crate) approximate: bool,
     /// Denormal numbers of `float` are taken for zeros.
-    pub flush_denormals: bool,
+    pub(crate) flush_denormals: bool,
     /// Kernels may use twice the registers, in smaller work-groups.
-    pub large_registers: bool,
+    pub(crate) large_registers: bool,
 }
 
 impl Modes {
     /// Reads options as [`for_nvidia`](super::options::for_nvidia) leaves them. What the words mean for CUDA's compiler is what DPC++ makes of
     /// `-ffast-math` there (`-use_fast_math` of nvcc: both of the first).
-    pub fn read(options: &str) -> Modes {
+    pub(crate) fn read(options: &str) -> Modes {
         let mut modes = Modes::default();
         for word in options.split_whitespace() {
             match word {

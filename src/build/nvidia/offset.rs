@@ -17,7 +17,7 @@ use rspirv::spirv::{BuiltIn, Decoration, FunctionParameterAttribute, Op, Storage
 use std::collections::{HashMap, HashSet};
 
 /// Added to a kernel's name for the kernel that takes an offset.
-pub const SUFFIX: &str = "_with_offset";
+pub(crate) const SUFFIX: &str = "_with_offset";
 
 const CALL: u16 = Op::FunctionCall as u16;
 const LABEL: u16 = Op::Label as u16;

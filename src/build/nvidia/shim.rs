@@ -11,12 +11,12 @@ use super::lower::{BODY, Kernel, Parameter};
 use std::fmt::Write as _;
 
 /// Shared memory whose size the launch sets; all arguments in local memory are in it.
-pub const SHARED: &str = "__sycl_bundle_shared";
+pub(crate) const SHARED: &str = "__sycl_bundle_shared";
 /// Target that the modules get.
-pub const TRIPLE: &str = "nvptx64-nvidia-cuda";
+pub(crate) const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
 /// Returns LLVM's data layout of NVPTX as of a version of LLVM.
-pub fn data_layout(major: u32) -> &'static str {
+pub(crate) fn data_layout(major: u32) -> &'static str {
     match major {
         0..=16 => "e-i64:64-i128:128-v16:16-v32:32-n16:32:64",
         17..=20 => "e-i64:64-i128:128-v16:16-v32:32-n16:32:64",
@@ -32,7 +32,7 @@ const WORK_ITEMS: u32 = 1024;
 const WORK_ITEMS_OF_LARGE: u32 = 512;
 
 /// Returns the module of kernels, for a version of LLVM.
-pub fn module(kernels: &[Kernel], major: u32, modes: Modes) -> String {
+pub(crate) fn module(kernels: &[Kernel], major: u32, modes: Modes) -> String {
     let mut out = format!("target datalayout = \"{}\"\ntarget triple = \"{TRIPLE}\"\n\n", data_layout(major));
     if kernels.iter().any(|kernel| kernel.parameters.contains(&Parameter::Local)) {
         let _ = writeln!(out, "@{SHARED} = external addrspace(3) global [0 x i8], align 32\n");
@@ -115,7 +115,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// Returns whether a kernel's name can be that of a PTX symbol: others would be renamed by LLVM.
-pub fn is_symbol(name: &str) -> bool {
+pub(crate) fn is_symbol(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_$".contains(&byte))
 }
 

@@ -13,29 +13,29 @@ use std::process::{Command, Stdio};
 
 /// Programs and libraries, found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tools {
+pub(crate) struct Tools {
     /// Major version of LLVM.
-    pub major: u32,
+    pub(crate) major: u32,
     /// `opt`.
-    pub opt: PathBuf,
+    pub(crate) opt: PathBuf,
     /// `llvm-link`.
-    pub llvm_link: PathBuf,
+    pub(crate) llvm_link: PathBuf,
     /// `llc`.
-    pub llc: PathBuf,
+    pub(crate) llc: PathBuf,
     /// `llvm-nm`.
-    pub llvm_nm: PathBuf,
+    pub(crate) llvm_nm: PathBuf,
     /// `clang`, which compiles the built-ins.
-    pub clang: PathBuf,
+    pub(crate) clang: PathBuf,
     /// `llvm-spirv`.
-    pub llvm_spirv: PathBuf,
+    pub(crate) llvm_spirv: PathBuf,
     /// libclc for NVPTX.
-    pub libclc: PathBuf,
+    pub(crate) libclc: PathBuf,
     /// `ptxas`.
-    pub ptxas: PathBuf,
+    pub(crate) ptxas: PathBuf,
     /// libdevice.
-    pub libdevice: PathBuf,
+    pub(crate) libdevice: PathBuf,
     /// Version of each, for the user: `LLVM 22.1.8`, `llvm-spirv 22.1.8`, `ptxas 12.9`.
-    pub versions: Vec<String>,
+    pub(crate) versions: Vec<String>,
 }
 
 /// Versions of LLVM that are tried, the newest first. Before 15 pointers have types, which is another IR.
@@ -55,7 +55,7 @@ impl Tools {
     ///
     /// # Errors
     /// `Environment` that names all that is missing, and the packages that have it.
-    pub fn find(places: &Places, surroundings: &Surroundings) -> Result<Tools> {
+    pub(crate) fn find(places: &Places, surroundings: &Surroundings) -> Result<Tools> {
         let (mut missing, mut remedies) = (Vec::new(), Vec::new());
         let mut lack = |what: String, remedy: String| {
             missing.push(what);
@@ -120,7 +120,7 @@ impl Tools {
     }
 
     /// Returns the files that decide what is made.
-    pub fn files(&self) -> Vec<PathBuf> {
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
         [&self.opt, &self.llc, &self.llvm_spirv, &self.libclc, &self.ptxas, &self.libdevice].map(PathBuf::clone).into()
     }
 }
@@ -220,18 +220,18 @@ fn cuda(places: &Places, surroundings: &Surroundings) -> Option<(PathBuf, PathBu
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The step, as messages name it: the program's name.
-    pub step: String,
+    pub(crate) step: String,
     /// Exit status; none where a signal ended it.
-    pub status: Option<i32>,
+    pub(crate) status: Option<i32>,
     /// Text that the program wrote to standard error.
-    pub said: String,
+    pub(crate) said: String,
 }
 
 /// Returns what a program prints when asked so.
 ///
 /// # Errors
 /// `Environment` where it does not start.
-pub fn said(program: &Path, argument: &str) -> Result<String> {
+pub(crate) fn said(program: &Path, argument: &str) -> Result<String> {
     let failed = |error| {
         Error::new(ErrorKind::Environment, format!("the program `{}` does not start: {error}", program.display()))
     };

@@ -32,9 +32,9 @@ pub(super) type Free = unsafe extern "C" fn(*mut u32, *mut *mut *mut u8, *mut *m
 /// Result of a command.
 pub(super) struct Invoked {
     /// Status that the function returned.
-    pub status: i32,
+    pub(crate) status: i32,
     /// Names and contents.
-    pub outputs: Vec<(String, Vec<u8>)>,
+    pub(crate) outputs: Vec<(String, Vec<u8>)>,
 }
 
 /// Runs a command in memory; the reason where it cannot be called.

@@ -25,29 +25,26 @@ pub enum Value {
 
 /// A `sycl::exception`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct SyclError {
+pub(crate) struct SyclError {
     /// The name in `sycl::errc`.
-    pub errc: &'static str,
+    pub(crate) errc: &'static str,
     /// The reason.
-    pub message: String,
+    pub(crate) message: String,
 }
 
 /// The answer to one query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The descriptor's name.
-    pub query: &'static str,
+    pub(crate) query: &'static str,
     /// Value that `get_info` returns, or error that it throws.
-    pub value: Result<Value, SyclError>,
+    pub(crate) value: Result<Value, SyclError>,
 }
-
-/// Whether a query is one of those of `sycl::info::kernel`, which do not depend on the device.
-pub const OF_KERNEL: [&str; 2] = ["num_args", "attributes"];
 
 const INVALID_OPERATION: i32 = -59;
 
 /// All answers about one kernel on one device. `built_in` says that it is a built-in kernel of that device.
-pub fn answers(kernel: &KernelAnswers, device: &Device, built_in: bool) -> Vec<Answer> {
+pub(crate) fn answers(kernel: &KernelAnswers, device: &Device, built_in: bool) -> Vec<Answer> {
     let custom = device.kind == "custom";
     let asked = |query, number, shape: Shape| Answer { query, value: value(kernel, number, shape) };
     let denied =
@@ -88,15 +85,9 @@ pub fn answers(kernel: &KernelAnswers, device: &Device, built_in: bool) -> Vec<A
     ]
 }
 
-/// Error of every query where the kernel is not compatible with the device: the specification has all that depend on the
-/// device throw.
-pub fn incompatible(reason: &str) -> SyclError {
-    SyclError { errc: "invalid", message: format!("the kernel is not compatible with the device: {reason}") }
-}
-
 /// Facts that OpenCL tells beyond SYCL's queries: number of arguments, local memory, and on GPUs registers and spill.
 /// A query that the driver does not know is absent.
-pub fn beyond(kernel: &KernelAnswers) -> Vec<(&'static str, u64)> {
+pub(crate) fn beyond(kernel: &KernelAnswers) -> Vec<(&'static str, u64)> {
     let queries = [
         ("num_args", cl::NUM_ARGS, Shape::Half),
         ("local_mem_size", cl::LOCAL_MEM_SIZE, Shape::Whole),
@@ -147,7 +138,7 @@ fn value(kernel: &KernelAnswers, number: u32, shape: Shape) -> Result<Value, Syc
 
 /// Returns the reason why a kernel with these requirements is not compatible with a device, if it is not. An explicit SIMD image
 /// states a sub-group size of 1 that does not count.
-pub fn incompatibility(requirements: &Requirements, esimd: bool, device: &Device) -> Option<String> {
+pub(crate) fn incompatibility(requirements: &Requirements, esimd: bool, device: &Device) -> Option<String> {
     let missing = requirements.aspects.iter().find(|aspect| !device.aspects.contains(aspect));
     if let Some(aspect) = missing {
         return Some(format!("required aspect {aspect} is not supported on the device"));

@@ -14,41 +14,41 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use sycl_bundle::build::archive::{self, Archives, Modules};
-use sycl_bundle::build::commands::{Draft, Edge};
-use sycl_bundle::build::compile::{self, Binary, CompileOptions, CompileResults, Shard};
-use sycl_bundle::build::plan::Goal;
-use sycl_bundle::build::plans::{self, Numbers, plans};
-use sycl_bundle::build::record::Harvest;
-use sycl_bundle::build::target::{Backend, Target};
-use sycl_bundle::build::wanted::{self, Asked, Wanted};
-use sycl_bundle::build::{Engine, Job, Open, RETRIES, Settings, Unit};
-use sycl_bundle::bundle::Bundle;
-use sycl_bundle::compat::examine::{Examined, examine};
-use sycl_bundle::container::Arena;
-use sycl_bundle::container::{Host, Kind};
-use sycl_bundle::device::cpu::CpuArch;
-use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Problem, Result};
-use sycl_bundle::files::compiled::{self, Compiled};
-use sycl_bundle::files::emit::{self, Emit};
-use sycl_bundle::files::package::Package;
-use sycl_bundle::files::sources::{Source, spare_others};
-use sycl_bundle::files::write::{mode_of, touch, write_atomically};
-use sycl_bundle::report::batch::{Batch, Work};
-use sycl_bundle::report::built::{self, Alone, Built};
-use sycl_bundle::report::costs::Watch;
-use sycl_bundle::report::document::Form;
-use sycl_bundle::report::json::{ImageProblem, SchemaVersion};
-use sycl_bundle::report::profile::Profile;
-use sycl_bundle::report::text::counted;
-use sycl_bundle::rewrite::embed::{Addition, possible};
-use sycl_bundle::rewrite::pe;
+use crate::build::archive::{self, Archives, Modules};
+use crate::build::commands::{Draft, Edge};
+use crate::build::compile::{self, Binary, CompileOptions, CompileResults, Shard};
+use crate::build::plan::Goal;
+use crate::build::plans::{self, Numbers, plans};
+use crate::build::record::Harvest;
+use crate::build::target::{Backend, Target};
+use crate::build::wanted::{self, Asked, Wanted};
+use crate::build::{Engine, Job, Open, RETRIES, Settings, Unit};
+use crate::bundle::Bundle;
+use crate::compat::examine::{Examined, examine};
+use crate::container::Arena;
+use crate::container::{Host, Kind};
+use crate::device::cpu::CpuArch;
+use crate::error::{Context as _, Error, ErrorKind, Exit, Problem, Result};
+use crate::files::compiled::{self, Compiled};
+use crate::files::emit::{self, Emit};
+use crate::files::package::Package;
+use crate::files::sources::{Source, spare_others};
+use crate::files::write::{mode_of, touch, write_atomically};
+use crate::report::batch::{Batch, Work};
+use crate::report::built::{self, Alone, Built};
+use crate::report::costs::Watch;
+use crate::report::document::Form;
+use crate::report::json::{ImageProblem, SchemaVersion};
+use crate::report::profile::Profile;
+use crate::report::text::counted;
+use crate::rewrite::embed::{Addition, possible};
+use crate::rewrite::pe;
 
 impl Args {
     /// Runs the verb.
-    pub fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.recipe.example_policy {
-            return out.schema(sycl_bundle::policy::rules::EXAMPLE);
+            return out.schema(crate::policy::rules::EXAMPLE);
         }
         if self.schema {
             return out.schema(&built::schema());
@@ -530,7 +530,7 @@ impl Args {
     ///
     /// # Errors
     /// `Usage` for what the plan does itself.
-    pub fn plan(&mut self, draft: Draft, to: Option<PathBuf>) -> Result<()> {
+    pub(crate) fn plan(&mut self, draft: Draft, to: Option<PathBuf>) -> Result<()> {
         if self.dry_run
             || self.shard().is_some()
             || self.stamp.is_some()
@@ -569,7 +569,7 @@ impl Args {
 }
 
 /// The settings of workers that compile, as many as there are cores; from now on a signal ends the work in order.
-pub fn settings(jobs: Option<NonZeroUsize>) -> Settings {
+pub(crate) fn settings(jobs: Option<NonZeroUsize>) -> Settings {
     let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     Settings {
         tokens: Jobserver::from_environment(),
@@ -582,7 +582,7 @@ pub fn settings(jobs: Option<NonZeroUsize>) -> Settings {
 ///
 /// # Errors
 /// `Io` where this program's own file cannot be found.
-pub fn engine(target: &Target, offline: &OfflineArgs) -> Result<Engine> {
+pub(crate) fn engine(target: &Target, offline: &OfflineArgs) -> Result<Engine> {
     Ok(match &target.backend {
         Backend::Cpu(march) => Engine { launch: worker::launch(Some(*march))?, open: Open::Cpu },
         Backend::Ocloc { .. } => worker::offline(Open::Ocloc(offline.ocloc.clone()))?,

@@ -37,11 +37,11 @@ pub struct Code {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Indirect {
     /// The place in [`Code::nodes`] of the function that calls.
-    pub from: usize,
+    pub(crate) from: usize,
     /// Place in the source.
-    pub place: Option<SourceLocation>,
+    pub(crate) place: Option<SourceLocation>,
     /// Functions that the call was inlined from, outermost first.
-    pub inlined: Vec<Inlined>,
+    pub(crate) inlined: Vec<Inlined>,
 }
 
 /// A kernel.
@@ -57,7 +57,7 @@ pub struct Kernel {
 
 /// Kind of a node of the call graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A function with a body.
     Defined,
     /// A function that another module or the device defines.
@@ -72,47 +72,47 @@ pub enum Kind {
 #[derive(Debug, Clone)]
 pub struct Node {
     /// Id in the module.
-    pub id: u32,
+    pub(crate) id: u32,
     /// Kind of the node.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// The mangled name: of the entry point, of the linkage, of `OpName`, or else the id.
     pub name: String,
     /// The symbol by which it is imported (where it is declared) or exported (where it is defined).
-    pub symbol: Option<String>,
+    pub(crate) symbol: Option<String>,
     /// The first use of each aspect in the function itself, in the order of aspects.
-    pub uses: Vec<Use>,
+    pub(crate) uses: Vec<Use>,
     /// Calls and references from the node.
-    pub calls: Vec<Call>,
+    pub(crate) calls: Vec<Call>,
 }
 
 /// A use of an aspect.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Use {
+pub(crate) struct Use {
     /// The aspect.
-    pub aspect: Aspect,
+    pub(crate) aspect: Aspect,
     /// The instruction and the type that shows the use: `OpFMul %double`.
-    pub instruction: String,
+    pub(crate) instruction: String,
     /// The byte offset of the instruction in the module.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Place in the source.
-    pub place: Option<SourceLocation>,
+    pub(crate) place: Option<SourceLocation>,
     /// Functions that the instruction was inlined from, outermost first.
-    pub inlined: Vec<Inlined>,
+    pub(crate) inlined: Vec<Inlined>,
 }
 
 /// A call or reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub(crate) struct Call {
     /// The place in [`Code::nodes`] of what is called.
-    pub to: usize,
+    pub(crate) to: usize,
     /// Kind of the call.
-    pub via: EdgeKind,
+    pub(crate) via: EdgeKind,
     /// The byte offset of the instruction in the module.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Place in the source.
-    pub place: Option<SourceLocation>,
+    pub(crate) place: Option<SourceLocation>,
     /// Functions that the call was inlined from, outermost first.
-    pub inlined: Vec<Inlined>,
+    pub(crate) inlined: Vec<Inlined>,
 }
 
 impl Code {
@@ -216,7 +216,7 @@ impl Code {
 
     /// The code with what its image tells of it.
     #[must_use]
-    pub fn of_image(self, image: &Image<'_>) -> Code {
+    pub(crate) fn of_image(self, image: &Image<'_>) -> Code {
         Code { sets: Sets::read(image), image: Some(image.index), ..self }
     }
 

@@ -41,13 +41,13 @@ pub struct Graph<'m> {
 
 /// A function that other modules may call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exported<'m> {
+pub(crate) struct Exported<'m> {
     /// The module's position.
-    pub module: usize,
+    pub(crate) module: usize,
     /// Place in the module's nodes.
-    pub node: usize,
+    pub(crate) node: usize,
     /// Mangled name.
-    pub name: &'m str,
+    pub(crate) name: &'m str,
 }
 
 /// Every node's next step towards a use of one aspect.
@@ -91,18 +91,18 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
     /// The aspect.
-    pub aspect: Aspect,
+    pub(crate) aspect: Aspect,
     /// The functions from the one asked about to the one that uses the aspect, with functions that were inlined, where
     /// debug information tells.
     pub chain: Vec<Step>,
     /// The instruction and the type that shows the use: `OpFMul %double`.
     pub instruction: String,
     /// The instruction's byte offset in its module, which is that of the last step.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Place of the use in the source.
     pub place: Option<SourceLocation>,
     /// The number of the image that the instruction is in, where it is not that of the chain's first function.
-    pub elsewhere: Option<usize>,
+    pub(crate) elsewhere: Option<usize>,
 }
 
 impl<'m> Graph<'m> {
@@ -269,12 +269,12 @@ impl<'m> Graph<'m> {
     }
 
     /// Whether a node may call a function that no module defines, so that what it needs is not wholly known.
-    pub fn is_open(&self, module: usize, node: usize) -> bool {
+    pub(crate) fn is_open(&self, module: usize, node: usize) -> bool {
         self.number(module, node).and_then(|number| self.open.get(number).copied()).unwrap_or(true)
     }
 
     /// The functions with a body that some nodes may call, and these nodes themselves; each by module and place.
-    pub fn reached(&self, from: impl Iterator<Item = (usize, usize)>) -> BTreeSet<(usize, usize)> {
+    pub(crate) fn reached(&self, from: impl Iterator<Item = (usize, usize)>) -> BTreeSet<(usize, usize)> {
         let mut next: Vec<(usize, usize)> = from.collect();
         let mut met: HashSet<(usize, usize)> = next.iter().copied().collect();
         let mut functions = BTreeSet::new();
@@ -297,7 +297,7 @@ impl<'m> Graph<'m> {
     }
 
     /// The functions that modules export, kernels aside, in order.
-    pub fn exported(&self) -> impl Iterator<Item = Exported<'m>> + use<'m> {
+    pub(crate) fn exported(&self) -> impl Iterator<Item = Exported<'m>> + use<'m> {
         self.codes.iter().enumerate().flat_map(|(module, code)| {
             let kernels: HashSet<usize> = code.kernels.iter().filter_map(|kernel| kernel.node).collect();
             let defined = code.nodes.iter().enumerate().filter(|(_, node)| node.kind == Kind::Defined);
@@ -411,18 +411,12 @@ pub struct Sets {
 
 impl Sets {
     /// The sets of an image.
-    pub fn read(image: &Image<'_>) -> Sets {
+    pub(crate) fn read(image: &Image<'_>) -> Sets {
         let list = |key: &str| -> Vec<String> {
             let text = image.properties.text(set::VIRTUAL_FUNCTIONS, key);
             text.into_iter().flat_map(|text| text.split(',')).map(str::to_owned).collect()
         };
         Sets { defined: list(key::DEFINED_FUNCTIONS), used: list(key::CALLED_FUNCTIONS) }
-    }
-
-    /// Whether two images are linked for their sets.
-    pub fn share(&self, other: &Sets) -> bool {
-        let names = |sets: &Sets| sets.defined.iter().chain(&sets.used).cloned().collect::<HashSet<String>>();
-        !names(self).is_disjoint(&names(other))
     }
 }
 

@@ -32,12 +32,12 @@ pub fn codes(images: &[Examined<'_, '_>]) -> Vec<Code> {
 }
 
 /// Reads the code of the images that are `wanted`; the code of others is empty.
-pub fn codes_where(images: &[Examined<'_, '_>], wanted: impl Fn(&Examined<'_, '_>) -> bool + Sync) -> Vec<Code> {
+pub(crate) fn codes_where(images: &[Examined<'_, '_>], wanted: impl Fn(&Examined<'_, '_>) -> bool + Sync) -> Vec<Code> {
     images.par_iter().map(|image| wanted(image).then(|| code(image)).flatten().unwrap_or_default()).collect()
 }
 
 /// The code of an image; none where it is neither SPIR-V nor bitcode, or does not inflate.
-pub fn code(image: &Examined<'_, '_>) -> Option<Code> {
+pub(crate) fn code(image: &Examined<'_, '_>) -> Option<Code> {
     if let Some(module) = &image.bitcode {
         return Some(bitcode::code(module).of_image(image.image));
     }
@@ -46,7 +46,7 @@ pub fn code(image: &Examined<'_, '_>) -> Option<Code> {
 }
 
 /// The aspects that an image's code uses for sure, by name; none of what is no SPIR-V.
-pub fn shown(image: &Examined<'_, '_>) -> BTreeSet<&'static str> {
+pub(crate) fn shown(image: &Examined<'_, '_>) -> BTreeSet<&'static str> {
     match (&image.module, image.image.contents()) {
         (Some(module), Ok(contents)) => shown_by(module, &contents),
         (module, _) => module.iter().flat_map(|module| &module.used_aspects).copied().collect(),
@@ -55,7 +55,7 @@ pub fn shown(image: &Examined<'_, '_>) -> BTreeSet<&'static str> {
 
 /// Lists the aspects that a module and its bytes show. Types and instructions tell all of most modules; the code of
 /// others is read.
-pub fn shown_by(module: &Module, contents: &[u8]) -> BTreeSet<&'static str> {
+pub(crate) fn shown_by(module: &Module, contents: &[u8]) -> BTreeSet<&'static str> {
     let mut shown: BTreeSet<&'static str> = module.used_aspects.iter().copied().collect();
     if module.may_use_others
         && let Ok(index) = Index::read(contents)
@@ -138,7 +138,7 @@ pub struct Comparison {
     /// Aspects by SYCL name that the compiler stored (`SYCL/device requirements`).
     pub stored: Vec<String>,
     /// Aspects that the module declares, by capability.
-    pub declared: Vec<Aspect>,
+    pub(crate) declared: Vec<Aspect>,
     /// Aspects that its code uses.
     pub found: Vec<Aspect>,
     /// Reasons why they differ, one entry for each aspect that not all three have.
@@ -178,22 +178,8 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The reason as a word, for programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Reason::NotInModule => "not-in-module",
-            Reason::NotShown => "not-shown",
-            Reason::Unused => "unused",
-            Reason::Elsewhere => "elsewhere",
-            Reason::DeclaredOnly => "declared-only",
-            Reason::NeverStored => "never-stored",
-            Reason::NotStored => "not-stored",
-            Reason::Possible => "possible",
-        }
-    }
-
     /// The reason as a clause that follows the aspect's name.
-    pub fn text(self) -> &'static str {
+    pub(crate) fn text(self) -> &'static str {
         match self {
             Reason::NotInModule => {
                 "is stored, but no type, instruction or capability of the module shows it: \

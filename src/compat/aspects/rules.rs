@@ -69,7 +69,7 @@ impl Aspect {
 
     /// Whether the code proves that a device must have the aspect. Non-uniform groups and fetches from sampled images
     /// leave the same instructions whichever of several aspects the source named.
-    pub fn certain(self) -> bool {
+    pub(crate) fn certain(self) -> bool {
         match self {
             Aspect::BindlessFetch1d
             | Aspect::BindlessFetch2d
@@ -97,7 +97,7 @@ impl Aspect {
 
     /// Whether DPC++ records the aspect on its own where code uses it (`SYCL/device requirements`); of the others it
     /// records only what the source declares.
-    pub fn recorded_by_compiler(self) -> bool {
+    pub(crate) fn recorded_by_compiler(self) -> bool {
         match self {
             Aspect::Fp16
             | Aspect::Fp64

@@ -9,7 +9,7 @@ use std::fmt;
 
 /// A limit for growth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Growth {
+pub(crate) enum Growth {
     /// By so many bytes.
     Bytes(u64),
     /// By so many hundredths of a per cent of what it was.
@@ -21,7 +21,7 @@ impl Growth {
     ///
     /// # Errors
     /// `Usage` for anything else.
-    pub fn parse(text: &str) -> Result<Growth> {
+    pub(crate) fn parse(text: &str) -> Result<Growth> {
         let bad = || {
             let error = Error::new(ErrorKind::Usage, format!("`{text}` is neither a size nor a share"));
             error.with_remedy("write it as 4096, 64KiB, 1.5MiB or 5%")
@@ -32,7 +32,7 @@ impl Growth {
     }
 
     /// Whether something may grow from `old` to `new`.
-    pub fn allows(self, old: u64, new: u64) -> bool {
+    pub(crate) fn allows(self, old: u64, new: u64) -> bool {
         let grown = new.saturating_sub(old);
         match self {
             Growth::Bytes(most) => grown <= most,
@@ -53,7 +53,7 @@ impl fmt::Display for Growth {
 
 /// A change that must not happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Forbidden {
+pub(crate) enum Forbidden {
     /// A file is gone.
     LostFiles,
     /// A target that a file had images for is gone.
@@ -68,30 +68,30 @@ pub enum Forbidden {
 
 /// The budgets.
 #[derive(Debug, Clone, Default)]
-pub struct Budgets {
+pub(crate) struct Budgets {
     /// Limit for the device code of all files together, as it is stored.
-    pub total: Option<Growth>,
+    pub(crate) total: Option<Growth>,
     /// Limit for the images of any one kernel for any one target.
-    pub kernel: Option<Growth>,
+    pub(crate) kernel: Option<Growth>,
     /// Limit for the bytes that any one kernel spills more.
-    pub spill: Option<Growth>,
+    pub(crate) spill: Option<Growth>,
     /// Changes that must not happen.
-    pub forbidden: Vec<Forbidden>,
+    pub(crate) forbidden: Vec<Forbidden>,
 }
 
 /// A budget that is not kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Breach {
+pub(crate) struct Breach {
     /// The file, by its name in both builds; null where it is about all.
-    pub file: Option<String>,
+    pub(crate) file: Option<String>,
     /// The mangled name of the kernel; null where it is about none.
-    pub kernel: Option<String>,
+    pub(crate) kernel: Option<String>,
     /// A sentence about what happened.
-    pub message: String,
+    pub(crate) message: String,
 }
 
 /// Finds the breaches of budgets, given the files by name, those without an old or new build among them.
-pub fn breaches(budgets: &Budgets, files: &[(String, [bool; 2], &FileDiff)]) -> Vec<Breach> {
+pub(crate) fn breaches(budgets: &Budgets, files: &[(String, [bool; 2], &FileDiff)]) -> Vec<Breach> {
     let mut found = Vec::new();
     if let Some(growth) = budgets.total {
         let [old, new] = files.iter().fold([0u64; 2], |[old, new], (_, _, diff)| {

@@ -37,7 +37,7 @@ pub enum What {
 
 impl What {
     /// All of them, in the order in which they are told.
-    pub const ALL: [What; 11] = [
+    pub(crate) const ALL: [What; 11] = [
         What::Arguments,
         What::Aspects,
         What::Attributes,
@@ -52,7 +52,7 @@ impl What {
     ];
 
     /// The name in reports and on the command line.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             What::Arguments => "arguments",
             What::Aspects => "aspects",
@@ -71,41 +71,33 @@ impl What {
 
 /// One thing that changed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-pub struct Change {
+pub(crate) struct Change {
     /// The kind of the change.
-    pub what: What,
+    pub(crate) what: What,
     /// The target.
-    pub target: String,
+    pub(crate) target: String,
     /// The aspect, the attribute, the resource, the property with its set, the number of the argument; empty where there
     /// is one of its kind.
-    pub name: String,
+    pub(crate) name: String,
     /// The old value; null where it was not there.
-    pub old: Option<String>,
+    pub(crate) old: Option<String>,
     /// The new value; null where it is not there.
-    pub new: Option<String>,
-}
-
-impl Change {
-    /// By how much a number grew.
-    pub fn growth(&self) -> Option<i128> {
-        let number = |text: &Option<String>| text.as_ref().map_or(Some(0), |text| text.parse::<i128>().ok());
-        number(&self.new)?.checked_sub(number(&self.old)?)
-    }
+    pub(crate) new: Option<String>,
 }
 
 /// A change of images that is no kernel's own.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-pub struct ImageChange {
+pub(crate) struct ImageChange {
     /// The change: of properties, or of the code of images without kernels, with how many are gone (old) and new.
     #[serde(flatten)]
-    pub change: Change,
+    pub(crate) change: Change,
     /// The number of kernels whose images these are; 0 where it is about symbols or images without kernels.
-    pub kernels: usize,
+    pub(crate) kernels: usize,
 }
 
 /// The fate of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// The kernel is new.
     Added,
     /// The kernel is gone.
@@ -121,56 +113,56 @@ pub enum Fate {
 
 /// A kernel that is not as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KernelDiff {
+pub(crate) struct KernelDiff {
     /// Mangled name.
-    pub name: String,
+    pub(crate) name: String,
     /// Fate of the kernel.
-    pub fate: Fate,
+    pub(crate) fate: Fate,
     /// Targets of the kernel.
-    pub targets: BTreeSet<String>,
+    pub(crate) targets: BTreeSet<String>,
     /// Bytes of its images, before and after.
-    pub bytes: [u64; 2],
+    pub(crate) bytes: [u64; 2],
     /// Changes of the kernel.
-    pub changes: Vec<Change>,
+    pub(crate) changes: Vec<Change>,
 }
 
 /// Two builds of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileDiff {
     /// The images for each target, before and after.
-    pub targets: BTreeMap<String, [Total; 2]>,
+    pub(crate) targets: BTreeMap<String, [Total; 2]>,
     /// Kernels before and after.
-    pub kernels: [usize; 2],
+    pub(crate) kernels: [usize; 2],
     /// Kernels that are as they were.
-    pub unchanged: usize,
+    pub(crate) unchanged: usize,
     /// Kernels that are not, by name.
-    pub diffs: Vec<KernelDiff>,
+    pub(crate) diffs: Vec<KernelDiff>,
     /// Changes of images, each told once, whatever kernels share them.
-    pub images: Vec<ImageChange>,
+    pub(crate) images: Vec<ImageChange>,
     /// Whether the images for any target differ in number or bytes, as far as that counts.
-    pub totals_differ: bool,
+    pub(crate) totals_differ: bool,
 }
 
 impl FileDiff {
     /// All images, before and after.
-    pub fn totals(&self) -> [Total; 2] {
+    pub(crate) fn totals(&self) -> [Total; 2] {
         self.targets
             .values()
             .fold([Total::default(); 2], |[old, new], [own_old, own_new]| [old.plus(*own_old), new.plus(*own_new)])
     }
 
     /// Targets that there were no images for.
-    pub fn gained(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn gained(&self) -> impl Iterator<Item = &str> {
         self.targets.iter().filter(|(_, [old, new])| old.images == 0 && new.images > 0).map(|(name, _)| name.as_str())
     }
 
     /// Targets that there are no images for any more.
-    pub fn lost(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn lost(&self) -> impl Iterator<Item = &str> {
         self.targets.iter().filter(|(_, [old, new])| old.images > 0 && new.images == 0).map(|(name, _)| name.as_str())
     }
 
     /// Whether anything differs.
-    pub fn differs(&self) -> bool {
+    pub(crate) fn differs(&self) -> bool {
         !self.diffs.is_empty() || !self.images.is_empty() || self.totals_differ
     }
 }

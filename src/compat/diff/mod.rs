@@ -13,7 +13,7 @@ pub mod compare;
 pub mod snapshot;
 
 /// Returns the part of a path that stays from build to build.
-pub fn stem(path: &str) -> String {
+pub(crate) fn stem(path: &str) -> String {
     let path = path.replace('\\', "/");
     let (folder, name) = path.rsplit_once('/').map_or(("", path.as_str()), |(folder, name)| (folder, name));
     let mut parts: Vec<&str> = name.split('.').collect();
@@ -41,7 +41,7 @@ fn without_hash(name: &str) -> &str {
 
 /// The path of a file below the argument that named it or what holds it: of `a.whl!x/y.so` and `dir/x/y.so` that is
 /// `x/y.so`; nothing of a file that was named itself.
-pub fn below<'p>(argument: &str, path: &'p str) -> &'p str {
+pub(crate) fn below<'p>(argument: &str, path: &'p str) -> &'p str {
     path.strip_prefix(argument).map_or(path, |rest| rest.trim_start_matches(['/', '!', '\\']))
 }
 

@@ -24,26 +24,26 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// The images for each target.
-    pub targets: BTreeMap<String, Total>,
+    pub(crate) targets: BTreeMap<String, Total>,
     /// Facts about each kernel, by its mangled name.
-    pub kernels: BTreeMap<Arc<str>, Shots>,
+    pub(crate) kernels: BTreeMap<Arc<str>, Shots>,
     /// Properties of symbols and of images without kernels, by target.
-    pub properties: BTreeMap<String, Values>,
+    pub(crate) properties: BTreeMap<String, Values>,
     /// Coverage of Intel GPUs by the images of each kernel, by its mangled name.
-    pub coverage: BTreeMap<Arc<str>, Arc<KernelCoverage>>,
+    pub(crate) coverage: BTreeMap<Arc<str>, Arc<KernelCoverage>>,
     /// The hashes of images without kernels, by target.
-    pub libraries: BTreeMap<String, BTreeSet<[u8; 32]>>,
+    pub(crate) libraries: BTreeMap<String, BTreeSet<[u8; 32]>>,
     /// Whether something of the file could not be read.
-    pub partial: bool,
+    pub(crate) partial: bool,
 }
 
 /// Coverage of Intel GPUs by a kernel, with all its images.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct KernelCoverage {
+pub(crate) struct KernelCoverage {
     /// GPUs that native code or the SPIR-V inside it is for, by their names in the device configuration.
-    pub gpus: BTreeMap<String, Coverage>,
+    pub(crate) gpus: BTreeMap<String, Coverage>,
     /// Whether there is a SPIR-V image, which every other GPU compiles.
-    pub spirv: bool,
+    pub(crate) spirv: bool,
 }
 
 impl KernelCoverage {
@@ -57,7 +57,7 @@ impl KernelCoverage {
     }
 
     /// Coverage of the kernel on a GPU.
-    pub fn on(&self, gpu: &str) -> Coverage {
+    pub(crate) fn on(&self, gpu: &str) -> Coverage {
         let beside = if self.spirv { Coverage::Jit } else { Coverage::None };
         self.gpus.get(gpu).copied().unwrap_or(beside)
     }
@@ -65,60 +65,60 @@ impl KernelCoverage {
 
 /// Images, taken together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Total {
+pub(crate) struct Total {
     /// The number of images.
-    pub images: usize,
+    pub(crate) images: usize,
     /// Bytes of their code, inflated.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Bytes that they take in the file.
     #[serde(rename = "stored_bytes")]
-    pub stored: u64,
+    pub(crate) stored: u64,
 }
 
 /// Facts about a kernel by target.
-pub type Shots = BTreeMap<Arc<str>, Box<Shot>>;
+pub(crate) type Shots = BTreeMap<Arc<str>, Box<Shot>>;
 
 /// A kernel for a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shot {
+pub(crate) struct Shot {
     /// Bytes of the images that hold it, inflated.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Images that hold it.
-    pub images: usize,
+    pub(crate) images: usize,
     /// Kernels in these images, itself among them.
-    pub sharing: usize,
+    pub(crate) sharing: usize,
     /// The hash of its code, whatever its name; none where that is not SPIR-V.
-    pub body: Option<[u8; 32]>,
+    pub(crate) body: Option<[u8; 32]>,
     /// The hash of its image.
-    pub image: [u8; 32],
+    pub(crate) image: [u8; 32],
     /// The facts that are compared and told.
-    pub traits: Arc<Traits>,
+    pub(crate) traits: Arc<Traits>,
     /// Properties of its image.
-    pub shared: Shared,
+    pub(crate) shared: Shared,
 }
 
 /// Facts that many kernels have in common.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Traits {
+pub(crate) struct Traits {
     /// The arguments in order, each as text; `-` for one that the compiler removed.
-    pub arguments: Vec<String>,
+    pub(crate) arguments: Vec<String>,
     /// Aspects that the image records, or its code uses.
-    pub aspects: BTreeSet<String>,
+    pub(crate) aspects: BTreeSet<String>,
     /// Required work-group and sub-group sizes and other attributes, by name.
-    pub attributes: BTreeMap<&'static str, String>,
+    pub(crate) attributes: BTreeMap<&'static str, String>,
     /// Specialization constants by name or number.
-    pub constants: Vec<String>,
+    pub(crate) constants: Vec<String>,
     /// Resources by name: local memory, registers, spills.
-    pub resources: BTreeMap<&'static str, u64>,
+    pub(crate) resources: BTreeMap<&'static str, u64>,
     /// Options for the device's compiler and linker.
-    pub options: String,
+    pub(crate) options: String,
     /// Properties of the kernel that nothing else here tells, by set.
-    pub properties: BTreeMap<String, String>,
+    pub(crate) properties: BTreeMap<String, String>,
 }
 
 /// Facts of several builds that are the same, each held once: libraries have tens of thousands of kernels with long names.
 #[derive(Debug, Default)]
-pub struct Interner {
+pub(crate) struct Interner {
     texts: HashSet<Arc<str>>,
     traits: HashSet<Arc<Traits>>,
     coverage: HashSet<Arc<KernelCoverage>>,
@@ -139,7 +139,7 @@ fn held<T: ?Sized + Eq + Hash>(set: &mut HashSet<Arc<T>>, value: impl Borrow<T> 
 
 impl Snapshot {
     /// Adds images of a file, reduced to what counts. Of a kernel's images for one target the first tells what it is.
-    pub fn add(&mut self, bundle: &Bundle<'_>, images: &[Examined<'_, '_>], interner: &mut Interner) {
+    pub(crate) fn add(&mut self, bundle: &Bundle<'_>, images: &[Examined<'_, '_>], interner: &mut Interner) {
         let mut by_number: HashMap<usize, (&Examined<'_, '_>, Arc<str>, OfImage<'_>)> = HashMap::new();
         for image in images {
             let target = devices(image);
@@ -193,19 +193,12 @@ impl Total {
 
     /// Both together.
     #[must_use]
-    pub fn plus(self, other: Total) -> Total {
+    pub(crate) fn plus(self, other: Total) -> Total {
         Total {
             images: self.images.saturating_add(other.images),
             bytes: self.bytes.saturating_add(other.bytes),
             stored: self.stored.saturating_add(other.stored),
         }
-    }
-}
-
-impl Snapshot {
-    /// All images together.
-    pub fn total(&self) -> Total {
-        self.targets.values().fold(Total::default(), |sum, total| sum.plus(*total))
     }
 }
 
@@ -322,10 +315,10 @@ fn resources(facts: &KernelFacts) -> BTreeMap<&'static str, u64> {
 }
 
 /// Properties by set and name, as text; the kernels of an image share them.
-pub type Shared = Arc<BTreeMap<String, String>>;
+pub(crate) type Shared = Arc<BTreeMap<String, String>>;
 
 /// Values of properties by set and name, each once, of all images for a target.
-pub type Values = BTreeMap<String, BTreeSet<String>>;
+pub(crate) type Values = BTreeMap<String, BTreeSet<String>>;
 
 /// The properties of an image, by what they are about.
 #[derive(Debug, Default)]

@@ -16,20 +16,20 @@ use std::sync::OnceLock;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Code {
     /// Names without their prefixes, the usual one first.
-    pub names: Vec<&'static str>,
+    pub(crate) names: Vec<&'static str>,
     /// OpenCL's number.
-    pub opencl: Option<i64>,
+    pub(crate) opencl: Option<i64>,
     /// Unified Runtime's number.
-    pub unified: Option<i64>,
+    pub(crate) unified: Option<i64>,
     /// Meaning.
-    pub meaning: &'static str,
+    pub(crate) meaning: &'static str,
     /// Remedies.
-    pub remedies: Vec<&'static str>,
+    pub(crate) remedies: Vec<&'static str>,
 }
 
 impl Code {
     /// The name, and OpenCL's number where it has one.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         let name = self.names.first().copied().unwrap_or_default();
         match (self.opencl, self.unified) {
             (Some(number), _) => format!("{name} ({number})"),
@@ -76,7 +76,7 @@ fn head(line: &'static str) -> Option<Code> {
 }
 
 /// The code of a name with its prefix, as `PI_ERROR_INVALID_BINARY`.
-pub fn by_name(name: &str) -> Option<&'static Code> {
+pub(crate) fn by_name(name: &str) -> Option<&'static Code> {
     const PREFIXES: [&str; 6] =
         ["UR_RESULT_ERROR_", "PI_ERROR_", "ZE_RESULT_ERROR_", "CUDA_ERROR_", "CL_ERROR_", "CL_"];
     let stem = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))?;
@@ -84,17 +84,17 @@ pub fn by_name(name: &str) -> Option<&'static Code> {
 }
 
 /// The code of an OpenCL number.
-pub fn by_opencl(number: i64) -> Option<&'static Code> {
+pub(crate) fn by_opencl(number: i64) -> Option<&'static Code> {
     codes().iter().find(|code| code.opencl == Some(number))
 }
 
 /// The code of a Unified Runtime number.
-pub fn by_unified(number: i64) -> Option<&'static Code> {
+pub(crate) fn by_unified(number: i64) -> Option<&'static Code> {
     codes().iter().find(|code| code.unified == Some(number))
 }
 
 /// Explains a number that `ocloc` ended with, as ocloc's own number or as a shell shows it: number, name and meaning.
-pub fn by_ocloc(number: i64) -> Option<(i64, &'static str, &'static str)> {
+pub(crate) fn by_ocloc(number: i64) -> Option<(i64, &'static str, &'static str)> {
     OCLOC.iter().copied().find(|(own, _, _)| *own == number || own.rem_euclid(256) == number)
 }
 
@@ -104,16 +104,16 @@ macro_rules! topics {
         /// Cause that a message tells, as a word for programs.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
         #[schemars(inline)]
-        pub enum Topic {
+        pub(crate) enum Topic {
             $(#[doc = concat!("`", $name, "`.")] #[serde(rename = $name)] $id,)*
         }
 
         impl Topic {
             /// All topics.
-            pub const ALL: &[Topic] = &[$(Topic::$id),*];
+            pub(crate) const ALL: &[Topic] = &[$(Topic::$id),*];
 
             /// Returns the word.
-            pub fn name(self) -> &'static str {
+            pub(crate) fn name(self) -> &'static str {
                 match self {
                     $(Topic::$id => $name,)*
                 }
@@ -207,26 +207,26 @@ topics! {
 
 /// A known sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Phrase {
+pub(crate) struct Phrase {
     /// The cause that it tells.
-    pub topic: Topic,
+    pub(crate) topic: Topic,
     /// Words of which one is in the sentence.
-    pub words: Vec<&'static str>,
+    pub(crate) words: Vec<&'static str>,
     /// Meaning.
-    pub meaning: &'static str,
+    pub(crate) meaning: &'static str,
     /// Remedies.
-    pub remedies: Vec<&'static str>,
+    pub(crate) remedies: Vec<&'static str>,
 }
 
 impl Phrase {
     /// Whether it names an error code alone, and not its cause.
-    pub fn is_general(&self) -> bool {
+    pub(crate) fn is_general(&self) -> bool {
         matches!(self.topic, Topic::ErrcBuild | Topic::ErrcInvalid)
     }
 }
 
 /// All that are known.
-pub fn phrases() -> &'static [Phrase] {
+pub(crate) fn phrases() -> &'static [Phrase] {
     static PHRASES: OnceLock<Vec<Phrase>> = OnceLock::new();
     PHRASES.get_or_init(|| {
         let mut phrases: Vec<Phrase> = Vec::new();
@@ -247,6 +247,6 @@ pub fn phrases() -> &'static [Phrase] {
 }
 
 /// Finds the phrases that a line holds.
-pub fn in_line(line: &str) -> impl Iterator<Item = &'static Phrase> {
+pub(crate) fn in_line(line: &str) -> impl Iterator<Item = &'static Phrase> {
     phrases().iter().filter(move |phrase| phrase.words.iter().any(|words| line.contains(words)))
 }

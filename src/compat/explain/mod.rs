@@ -14,17 +14,17 @@ use crate::spirv::grammar::capability_name;
 
 /// Facts beside the message, to make commands of it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Known<'k> {
+pub(crate) struct Known<'k> {
     /// The file that is asked about.
-    pub file: Option<&'k str>,
+    pub(crate) file: Option<&'k str>,
     /// The kernel that the message or the user names, mangled.
-    pub kernel: Option<&'k str>,
+    pub(crate) kernel: Option<&'k str>,
     /// The target that it was to run on.
-    pub target: Option<&'k Target>,
+    pub(crate) target: Option<&'k Target>,
 }
 
 /// Explains a saying, whatever the file.
-pub fn meaning(said: &Said) -> String {
+pub(crate) fn meaning(said: &Said) -> String {
     let text = match said {
         Said::NoKernel => {
             "No image that is registered in the process lists the kernel: it was not linked in (no -fsycl at the link, or a \
@@ -132,7 +132,7 @@ fn ocloc(number: i64) -> String {
 }
 
 /// Lists what mends it.
-pub fn remedies(said: &Said, known: Known<'_>) -> Vec<String> {
+pub(crate) fn remedies(said: &Said, known: Known<'_>) -> Vec<String> {
     let file = known.file.unwrap_or("FILE");
     let target = known.target.map_or("TARGET", |target| &target.name);
     let kernel = known.kernel.unwrap_or("NAME");
@@ -230,7 +230,7 @@ pub fn remedies(said: &Said, known: Known<'_>) -> Vec<String> {
 }
 
 /// The command that tells the choice for a kernel.
-pub fn choice(file: &str, kernel: &str, target: &str) -> String {
+pub(crate) fn choice(file: &str, kernel: &str, target: &str) -> String {
     format!(
         "`sycl-bundle explain {file} --kernel '{kernel}' -t {target}` tells how the runtime chooses, and what stops it"
     )

@@ -8,7 +8,7 @@ use super::codes::{self, Code, Phrase, Topic};
 
 /// One thing that a message says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub(crate) enum Said {
     /// No kernel has the name.
     NoKernel,
     /// No image of the kernel is for the device; the targets that there are images for.
@@ -61,20 +61,20 @@ pub enum Said {
 
 /// One thing that a message says, with the words that say so.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saying {
+pub(crate) struct Saying {
     /// The recognised cause.
-    pub said: Said,
+    pub(crate) said: Said,
     /// The line.
-    pub line: String,
+    pub(crate) line: String,
 }
 
 /// The sayings of a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
     /// The things, those that say most first.
-    pub sayings: Vec<Saying>,
+    pub(crate) sayings: Vec<Saying>,
     /// Kernels that it names.
-    pub kernels: Vec<String>,
+    pub(crate) kernels: Vec<String>,
 }
 
 /// Lines of a message that are read; a build log may be endless.
@@ -121,7 +121,7 @@ impl Said {
     }
 
     /// Returns the word for programs.
-    pub fn topic(&self) -> Topic {
+    pub(crate) fn topic(&self) -> Topic {
         match self {
             Said::NoKernel => Topic::NoKernel,
             Said::NoImage(_) => Topic::NoImage,

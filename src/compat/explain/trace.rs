@@ -19,38 +19,38 @@ use crate::spirv::grammar::capability_name;
 use std::collections::HashMap;
 
 /// A file that is looked through.
-pub struct Looked<'f> {
+pub(crate) struct Looked<'f> {
     /// Images of the file.
-    pub images: &'f [Examined<'f, 'f>],
+    pub(crate) images: &'f [Examined<'f, 'f>],
     /// Code of the images, in the same order.
-    pub graph: Graph<'f>,
+    pub(crate) graph: Graph<'f>,
     /// For each kernel, the function it begins with, by the image's place and the name.
     nodes: HashMap<(usize, &'f str), usize>,
 }
 
 /// Something in a file that a saying is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Concern {
+pub(crate) struct Concern {
     /// The image, by its number in the file; none where it is about the file.
-    pub image: Option<usize>,
+    pub(crate) image: Option<usize>,
     /// The kernel's mangled name; none where it is about the image.
-    pub kernel: Option<String>,
+    pub(crate) kernel: Option<String>,
     /// The sentence.
-    pub message: String,
+    pub(crate) message: String,
     /// The use of the aspect and the calls that lead to it.
-    pub evidence: Option<Evidence>,
+    pub(crate) evidence: Option<Evidence>,
 }
 
 impl<'f> Looked<'f> {
     /// Looks at the images of a file, whose code `graph` has.
-    pub fn new(images: &'f [Examined<'f, 'f>], graph: Graph<'f>) -> Looked<'f> {
+    pub(crate) fn new(images: &'f [Examined<'f, 'f>], graph: Graph<'f>) -> Looked<'f> {
         let kernels = graph.kernels();
         let nodes = kernels.filter_map(|(at, kernel)| Some(((at, kernel.name.as_str()), kernel.node?))).collect();
         Looked { images, graph, nodes }
     }
 
     /// Finds the images and kernels that a saying is about. `wanted` chooses among kernels by their mangled names.
-    pub fn concerns(&self, said: &Said, message: &Message, wanted: &dyn Fn(&str) -> bool) -> Vec<Concern> {
+    pub(crate) fn concerns(&self, said: &Said, message: &Message, wanted: &dyn Fn(&str) -> bool) -> Vec<Concern> {
         let mut found = Vec::new();
         for (at, image) in self.images.iter().enumerate() {
             let mut image_says = |text: String| found.extend(Self::kernels_say(image, wanted, &text));
@@ -190,7 +190,7 @@ impl<'f> Looked<'f> {
     }
 
     /// Symbols that an image's code calls and nothing in the file defines, nor any device by itself.
-    pub fn undefined(&self, at: usize) -> Vec<&'f str> {
+    pub(crate) fn undefined(&self, at: usize) -> Vec<&'f str> {
         let Some(image) = self.images.get(at) else { return Vec::new() };
         let exported = |symbol: &&str| self.images.iter().any(|one| one.exports.iter().any(|own| own == symbol));
         let module = image.module.iter().flat_map(|module| &module.imports);
@@ -235,7 +235,7 @@ fn requirements(image: &Examined<'_, '_>) -> Option<String> {
 }
 
 /// `4x16`.
-pub fn times(size: &[u64]) -> String {
+pub(crate) fn times(size: &[u64]) -> String {
     size.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
 }
 
@@ -247,7 +247,7 @@ fn matrix(image: &Examined<'_, '_>) -> Option<String> {
 }
 
 /// Names the devices of an image, by the compiled code itself where it tells, else by its labels.
-pub fn devices(image: &Examined<'_, '_>) -> String {
+pub(crate) fn devices(image: &Examined<'_, '_>) -> String {
     let own = image.native.as_ref().map(Native::devices).unwrap_or_default();
     let label = image.image.compile_target().unwrap_or_else(|| spec(image.image));
     match (image.march, own.is_empty()) {
@@ -266,14 +266,14 @@ fn uses(image: &Examined<'_, '_>, opcode: u32) -> bool {
 
 /// An exception.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Thrown {
+pub(crate) struct Thrown {
     /// The name of its `sycl::errc`.
-    pub errc: &'static str,
+    pub(crate) errc: &'static str,
     /// Text of the exception; of a build error, the line of the log that tells.
-    pub text: String,
+    pub(crate) text: String,
     /// Whether it is thrown for sure; else only where no other library of the process defines a symbol, or the driver is
     /// of the kind that does.
-    pub certain: bool,
+    pub(crate) certain: bool,
 }
 
 impl Thrown {
@@ -283,7 +283,7 @@ impl Thrown {
 }
 
 /// Predicts the exception at the launch of the kernel of a choice; none where nothing is known to be thrown.
-pub fn thrown(choice: &Choice, looked: &Looked<'_>, subject: &Subject<'_>) -> Option<Thrown> {
+pub(crate) fn thrown(choice: &Choice, looked: &Looked<'_>, subject: &Subject<'_>) -> Option<Thrown> {
     let target = subject.target;
     let Some(chosen) = choice.chosen.and_then(|at| Some((at, looked.images.get(at)?))) else {
         // Where it is not known which images count, no failure is.

@@ -13,7 +13,7 @@ use crate::device::target::current;
 use crate::device::target::{Has, Target};
 
 /// Checks what the set `SYCL/device requirements` holds: what is required, and the matrix operations of the image.
-pub fn check(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
+pub(crate) fn check(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
     let required = &examined.requirements;
     if let Some(fixed) = &required.fixed_targets {
         fixed_targets(fixed, target, fit);
@@ -30,7 +30,7 @@ pub fn check(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
 
 /// Checks the sizes of execution modes that nobody recorded: the runtime does not look at them, the device's compiler
 /// does.
-pub fn shown_sizes(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
+pub(crate) fn shown_sizes(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
     let recorded = &examined.requirements;
     for size in examined.work_group_sizes().iter().skip(recorded.reqd_work_group_sizes.len()) {
         work_group(examined, size, target, fit);

@@ -18,7 +18,7 @@ use crate::spirv::grammar::capability_name;
 
 /// Whether the runtime counts an image among those for a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Match {
+pub(crate) enum Match {
     /// The runtime counts it.
     Yes,
     /// The runtime does not count it, for this reason.
@@ -31,7 +31,7 @@ pub enum Match {
 const CPUS: [&str; 5] = ["spir64_x86_64", "x86_64", "intel_cpu_spr", "intel_cpu_gnr", "intel_cpu_dmr"];
 
 /// The spec of an image's target without vendor and system; a bare module is `spir64`.
-pub fn spec<'a>(image: &Image<'a>) -> &'a str {
+pub(crate) fn spec<'a>(image: &Image<'a>) -> &'a str {
     match image.target.split('-').next().unwrap_or_default() {
         // AMD's flavour of SPIR-V, which no SYCL runtime hands to a device.
         "spirv64" if image.target.starts_with("spirv64-amd-") => "spirv64-amd-amdhsa",
@@ -44,7 +44,7 @@ pub fn spec<'a>(image: &Image<'a>) -> &'a str {
 }
 
 /// `doesImageTargetMatchDevice`: by the target that the image was compiled for where it says so, else by its spec.
-pub fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
+pub(crate) fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
     let target = subject.target;
     if let Some(label) = image.compile_target().filter(|label| *label != "spir64") {
         let cpu = label == "spir64_x86_64" && CPUS.contains(&target.name.as_str());
@@ -89,7 +89,7 @@ pub fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
 
 /// Tells whether native code of a SPIR-V image can be made for a target whose adapter takes no SPIR-V, and says so; none of
 /// other images and targets.
-pub fn buildable(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Option<(bool, String)> {
+pub(crate) fn buildable(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Option<(bool, String)> {
     if subject.backend != Some(Backend::Cuda) || image.format != Format::SpirV {
         return None;
     }
@@ -106,7 +106,7 @@ pub fn buildable(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Option<(boo
 }
 
 /// Checks what the image is compiled for, its instruction set and its imports.
-pub fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
+pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
     match matches(image.image, subject) {
         Match::Yes => {}
         Match::No(message) => fit.reason(RuleId::Target, buildable(image, subject).map_or(message, |(_, said)| said)),
@@ -236,7 +236,7 @@ const CORE: [&str; 14] = [
 const AMD_FLAVOUR: u32 = 0xffff;
 
 /// Checks version, capabilities and extensions of a module.
-pub fn spirv(module: &Module, subject: &Subject<'_>, fit: &mut Fit) {
+pub(crate) fn spirv(module: &Module, subject: &Subject<'_>, fit: &mut Fit) {
     if !subject.takes_spirv() {
         // Said once of the image: no SPIR-V is taken there.
         return;

@@ -10,7 +10,7 @@ use crate::compat::examine::examine_image;
 use crate::device;
 
 /// A module with one kernel `k` and further capabilities.
-pub fn module(version: u32, capabilities: &[u32]) -> Vec<u8> {
+pub(crate) fn module(version: u32, capabilities: &[u32]) -> Vec<u8> {
     let head = [0x0723_0203, version, 0, 10, 0, 0x0002_0011, 4, 0x0002_0011, 6];
     let more = capabilities.iter().flat_map(|number| [0x0002_0011, *number]);
     let entry = [0x0004_000f, 6, 1, u32::from_le_bytes(*b"k\0\0\0")];
@@ -23,17 +23,17 @@ fn leak(bytes: &[u8]) -> &'static [u8] {
 }
 
 /// A byte array as it is stored.
-pub fn array(bytes: &[u8]) -> Value<'static> {
+pub(crate) fn array(bytes: &[u8]) -> Value<'static> {
     let bits = (bytes.len() as u64 * 8).to_le_bytes();
     Value::Bytes(leak(&[&bits, bytes].concat()))
 }
 
-pub fn words(numbers: &[u32]) -> Value<'static> {
+pub(crate) fn words(numbers: &[u32]) -> Value<'static> {
     array(&numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>())
 }
 
 /// An image with a payload, a spec and properties of two sets.
-pub fn image(payload: &[u8], spec: &'static str, required: &[(&'static str, Value<'static>)]) -> Image<'static> {
+pub(crate) fn image(payload: &[u8], spec: &'static str, required: &[(&'static str, Value<'static>)]) -> Image<'static> {
     let of = |name, list: &[(&'static str, Value<'static>)]| PropertySet {
         name,
         properties: list.iter().map(|(name, value)| Property { name, value: *value }).collect(),
@@ -295,15 +295,6 @@ fn the_choice_has_its_traps() {
     assert_eq!((stuck.chosen, stuck.traps.as_slice()), (Some(1), &[Trap::NativeImports, Trap::NoFallback][..]));
     // No image for FPGAs matches any device; SPIR-V is what is left.
     assert_eq!(choose(&[image(b"\x7fELF", "spir64_fpga", &[]), plain()], "k", "spir64_fpga").chosen, Some(1));
-}
-
-#[test]
-fn kernel_bundles_ignore_the_compile_target() {
-    let images = [image(b"INTC", "spir64_gen", &[("compile_target", array(b"intel_gpu_pvc"))]), spirv(&[])];
-    let examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
-    let subject = Subject::new(device::table().target("intel_gpu_skl").unwrap());
-    assert_eq!(choice::bundle(&examined, crate::bundle::image::State::Executable, &subject), [0, 1]);
-    assert_eq!(choice::bundle(&examined, crate::bundle::image::State::Input, &subject), [1]);
 }
 
 #[test]

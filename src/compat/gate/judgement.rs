@@ -32,7 +32,7 @@ struct Kernel {
 
 /// The kernels of a file that are judged, in the order of images; they outlive the file.
 #[derive(Debug, Default)]
-pub struct Kernels {
+pub(crate) struct Kernels {
     kernels: Vec<Kernel>,
     /// The number of each image in its file.
     numbers: Vec<usize>,
@@ -42,7 +42,7 @@ pub struct Kernels {
 
 impl Kernels {
     /// Lists the kernels of some images whose mangled names are `wanted`.
-    pub fn select(images: &[Examined<'_, '_>], wanted: impl Fn(&str) -> bool) -> Kernels {
+    pub(crate) fn select(images: &[Examined<'_, '_>], wanted: impl Fn(&str) -> bool) -> Kernels {
         let mut places: HashMap<&str, usize> = HashMap::with_capacity(images.len());
         let mut kernels: Vec<Kernel> = Vec::with_capacity(images.len());
         for (at, image) in images.iter().enumerate() {
@@ -62,56 +62,51 @@ impl Kernels {
     }
 
     /// Kernels by their mangled names, each with the places of its images; and the number of each image in its file.
-    pub fn new(kernels: Vec<(Arc<str>, Vec<usize>)>, numbers: Vec<usize>) -> Kernels {
+    pub(crate) fn new(kernels: Vec<(Arc<str>, Vec<usize>)>, numbers: Vec<usize>) -> Kernels {
         let kernels = kernels.into_iter().map(|(name, images)| Kernel { name, images }).collect();
         Kernels { kernels, numbers, lent: HashMap::new() }
     }
 
     /// Number of kernels.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.kernels.len()
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.kernels.is_empty()
-    }
-
     /// A kernel's mangled name.
-    pub fn name(&self, kernel: usize) -> Option<&Arc<str>> {
+    pub(crate) fn name(&self, kernel: usize) -> Option<&Arc<str>> {
         self.kernels.get(kernel).map(|kernel| &kernel.name)
     }
 
     /// The mangled names.
-    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.kernels.iter().map(|kernel| &kernel.name)
     }
 
     /// The places of a kernel's images among those that were given.
-    pub fn images(&self, kernel: usize) -> &[usize] {
+    pub(crate) fn images(&self, kernel: usize) -> &[usize] {
         self.kernels.get(kernel).map(|kernel| kernel.images.as_slice()).unwrap_or_default()
     }
 
     /// The number that an image has in its file, by its place.
-    pub fn number(&self, image: usize) -> Option<usize> {
+    pub(crate) fn number(&self, image: usize) -> Option<usize> {
         self.numbers.get(image).copied()
     }
 
     /// Notes that the images from a place on are those of other files.
-    pub fn lend(&mut self, first: usize, providers: &[Provider]) {
+    pub(crate) fn lend(&mut self, first: usize, providers: &[Provider]) {
         let homes = providers.iter().map(|one| (one.provided_by.clone(), one.its_image));
         self.lent = (first..).zip(homes).collect();
     }
 
     /// The file that an image is of and its number there, where it is lent.
-    pub fn home(&self, image: usize) -> Option<(&Arc<str>, usize)> {
+    pub(crate) fn home(&self, image: usize) -> Option<(&Arc<str>, usize)> {
         self.lent.get(&image).map(|(file, number)| (file, *number))
     }
 }
 
 /// The image of a file that a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Whose {
+pub(crate) enum Whose {
     /// One of the kernel's images, by its place among them.
     Own(usize),
     /// Another image, by its place in the file.
@@ -120,18 +115,18 @@ pub enum Whose {
 
 /// Something that speaks against every kernel of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub(crate) struct Item {
     /// The finding.
-    pub finding: Arc<Finding>,
+    pub(crate) finding: Arc<Finding>,
     /// The image, where it is about one.
-    pub whose: Option<Whose>,
+    pub(crate) whose: Option<Whose>,
     /// Reason why it does not count, where it does not.
-    pub excused: Option<Arc<str>>,
+    pub(crate) excused: Option<Arc<str>>,
 }
 
 /// Kernels by what is found of them.
 #[derive(Debug, Clone, Default)]
-pub struct Grouping {
+pub(crate) struct Grouping {
     /// The group of each kernel.
     of: Vec<usize>,
     /// The kernels of each group, in order.
@@ -140,7 +135,7 @@ pub struct Grouping {
 
 impl Grouping {
     /// From the group of each kernel, in order.
-    pub fn new(of: Vec<usize>) -> Grouping {
+    pub(crate) fn new(of: Vec<usize>) -> Grouping {
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); of.iter().max().map_or(0, |last| last.saturating_add(1))];
         for (kernel, group) in of.iter().enumerate() {
             if let Some(own) = members.get_mut(*group) {
@@ -151,23 +146,18 @@ impl Grouping {
     }
 
     /// The group of a kernel, by its place.
-    pub fn group_of(&self, kernel: usize) -> Option<usize> {
+    pub(crate) fn group_of(&self, kernel: usize) -> Option<usize> {
         self.of.get(kernel).copied()
     }
 
     /// The places of the kernels of a group, in order.
-    pub fn members(&self, group: usize) -> &[usize] {
+    pub(crate) fn members(&self, group: usize) -> &[usize] {
         self.members.get(group).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Number of groups.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.members.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
     }
 }
 
@@ -175,13 +165,13 @@ impl Grouping {
 #[derive(Debug, Clone)]
 pub struct Judgement {
     /// The kernels.
-    pub kernels: Arc<Kernels>,
+    pub(crate) kernels: Arc<Kernels>,
     /// Groups of kernels that are judged alike.
-    pub grouping: Arc<Grouping>,
+    pub(crate) grouping: Arc<Grouping>,
     /// Findings against each group.
-    pub items: Vec<Vec<Item>>,
+    pub(crate) items: Vec<Vec<Item>>,
     /// Code that each group has for the target; none of a group that is not listed.
-    pub code: Vec<Option<Coverage>>,
+    pub(crate) code: Vec<Option<Coverage>>,
 }
 
 /// Something that speaks against one kernel.
@@ -190,30 +180,30 @@ pub struct Found<'j> {
     /// The finding.
     pub finding: &'j Arc<Finding>,
     /// The kernel's mangled name.
-    pub kernel: &'j Arc<str>,
+    pub(crate) kernel: &'j Arc<str>,
     /// The kernel's place among those of its file.
-    pub place: usize,
+    pub(crate) place: usize,
     /// The number of the image in the kernel's file, where the finding is about one. A finding about another file's image
     /// counts for the kernel's own.
-    pub image: Option<usize>,
+    pub(crate) image: Option<usize>,
     /// The other file and the number of the image in it, where the finding is about an image there.
-    pub elsewhere: Option<(&'j Arc<str>, usize)>,
+    pub(crate) elsewhere: Option<(&'j Arc<str>, usize)>,
     /// The place of the image among those that were judged.
-    pub at: Option<usize>,
+    pub(crate) at: Option<usize>,
     /// Reason why it does not count, where it does not.
-    pub excused: Option<&'j Arc<str>>,
+    pub(crate) excused: Option<&'j Arc<str>>,
 }
 
 impl<'j> Found<'j> {
     /// The use of the aspect and the calls that lead to it, where it is about an aspect and that was looked for.
-    pub fn evidence<'p>(&self, proofs: &'p Proofs) -> Option<&'p Evidence> {
+    pub(crate) fn evidence<'p>(&self, proofs: &'p Proofs) -> Option<&'p Evidence> {
         proofs.find(self.at?, self.place, self.finding.aspect.as_deref()?)
     }
 }
 
 impl Judgement {
     /// Findings against a kernel, by its place.
-    pub fn findings_of(&self, kernel: usize) -> impl Iterator<Item = Found<'_>> {
+    pub(crate) fn findings_of(&self, kernel: usize) -> impl Iterator<Item = Found<'_>> {
         let items = self.grouping.group_of(kernel).and_then(|group| self.items.get(group));
         items.into_iter().flatten().filter_map(move |item| self.found(kernel, item))
     }
@@ -224,7 +214,7 @@ impl Judgement {
     }
 
     /// An item as it is of one kernel of its group.
-    pub fn found<'j>(&'j self, kernel: usize, item: &'j Item) -> Option<Found<'j>> {
+    pub(crate) fn found<'j>(&'j self, kernel: usize, item: &'j Item) -> Option<Found<'j>> {
         let at = match item.whose {
             Some(Whose::Own(nth)) => self.kernels.images(kernel).get(nth).copied(),
             Some(Whose::Other(at)) => Some(at),
@@ -245,7 +235,7 @@ impl Judgement {
 
     /// Returns the way a group's kernels run on the target: as they are, compiled just in time, or not at all. Findings
     /// of a policy change nothing about that, and neither do excuses.
-    pub fn coverage(&self, group: usize) -> Coverage {
+    pub(crate) fn coverage(&self, group: usize) -> Coverage {
         let stops = |item: &Item| {
             let rule = item.finding.rule;
             item.finding.certain && (rule.judge() == Judge::Image || rule == RuleId::NoImage)
@@ -256,14 +246,14 @@ impl Judgement {
     }
 
     /// The groups that something speaks against, each with its kernels.
-    pub fn groups(&self) -> impl Iterator<Item = (&[usize], &[Item])> {
+    pub(crate) fn groups(&self) -> impl Iterator<Item = (&[usize], &[Item])> {
         let all = self.items.iter().enumerate().map(|(group, items)| (self.grouping.members(group), items.as_slice()));
         all.filter(|(members, items)| !members.is_empty() && !items.is_empty())
     }
 
     /// Changes what speaks against single kernels: `change` is given each kernel's place and its group's items, and gives
     /// other items where that kernel's are others. Kernels that are given equal items stay together.
-    pub fn refine(&mut self, mut change: impl FnMut(&Kernels, usize, &[Item]) -> Option<Vec<Item>>) {
+    pub(crate) fn refine(&mut self, mut change: impl FnMut(&Kernels, usize, &[Item]) -> Option<Vec<Item>>) {
         let mut of = self.grouping.of.clone();
         // Items compare by what they say; of each old group there are few new ones.
         let mut split: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -300,7 +290,7 @@ pub enum Depth {
 
 /// Uses of aspects, with the calls that lead there. They outlive the file.
 #[derive(Debug, Default)]
-pub struct Proofs {
+pub(crate) struct Proofs {
     /// By the image's place, the kernel's and the aspect.
     found: HashMap<(usize, usize, Aspect), Evidence>,
 }
@@ -313,7 +303,7 @@ type Asked = BTreeMap<usize, BTreeSet<(usize, Aspect)>>;
 
 impl Proofs {
     /// The use of an aspect in an image by a kernel, by their places.
-    pub fn find(&self, image: usize, kernel: usize, aspect: &str) -> Option<&Evidence> {
+    pub(crate) fn find(&self, image: usize, kernel: usize, aspect: &str) -> Option<&Evidence> {
         self.found.get(&(image, kernel, Aspect::of_name(aspect)?))
     }
 

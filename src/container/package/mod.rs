@@ -29,7 +29,7 @@ use std::io::{Cursor, Read};
 pub struct Member<'m> {
     /// Path through all packages, separated by `!`: `a.conda!pkg-a.tar.zst!lib/x.so`. Control characters in names are
     /// replaced.
-    pub path: &'m str,
+    pub(crate) path: &'m str,
     /// Contents of the member.
     pub content: Content<'m>,
 }
@@ -51,7 +51,7 @@ pub enum Content<'m> {
 }
 
 /// Returns a member's name as paths show it, from the bytes that the package stores.
-pub fn shown_name(name: &[u8]) -> String {
+pub(crate) fn shown_name(name: &[u8]) -> String {
     let name = name.get(..limits::MAX_MEMBER_PATH).unwrap_or(name);
     let name = name.strip_prefix(b"./").unwrap_or(name);
     // Names must not control the terminal that they are printed on.

@@ -16,40 +16,40 @@ use std::collections::{HashMap, HashSet};
 
 /// Codes of instructions.
 mod code {
-    pub const DECLARE_BLOCKS: u64 = 1;
-    pub const BINARY: u64 = 2;
-    pub const CAST: u64 = 3;
-    pub const EXTRACT_ELEMENT: u64 = 6;
-    pub const INSERT_ELEMENT: u64 = 7;
-    pub const SHUFFLE: u64 = 8;
-    pub const COMPARE: u64 = 9;
-    pub const RETURN: u64 = 10;
-    pub const BRANCH: u64 = 11;
-    pub const SWITCH: u64 = 12;
-    pub const UNREACHABLE: u64 = 15;
-    pub const PHI: u64 = 16;
-    pub const ALLOCA: u64 = 19;
-    pub const LOAD: u64 = 20;
-    pub const EXTRACT_VALUE: u64 = 26;
-    pub const INSERT_VALUE: u64 = 27;
-    pub const COMPARE_2: u64 = 28;
-    pub const SELECT: u64 = 29;
-    pub const INDIRECT_BRANCH: u64 = 31;
-    pub const SAME_PLACE: u64 = 33;
-    pub const CALL: u64 = 34;
-    pub const PLACE: u64 = 35;
-    pub const FENCE: u64 = 36;
-    pub const LOAD_ATOMIC: u64 = 41;
-    pub const ADDRESS: u64 = 43;
-    pub const STORE: u64 = 44;
-    pub const STORE_ATOMIC: u64 = 45;
-    pub const COMPARE_EXCHANGE: u64 = 46;
-    pub const OPERAND_BUNDLE: u64 = 55;
-    pub const UNARY: u64 = 56;
-    pub const FREEZE: u64 = 58;
-    pub const ATOMIC: u64 = 59;
+    pub(crate) const DECLARE_BLOCKS: u64 = 1;
+    pub(crate) const BINARY: u64 = 2;
+    pub(crate) const CAST: u64 = 3;
+    pub(crate) const EXTRACT_ELEMENT: u64 = 6;
+    pub(crate) const INSERT_ELEMENT: u64 = 7;
+    pub(crate) const SHUFFLE: u64 = 8;
+    pub(crate) const COMPARE: u64 = 9;
+    pub(crate) const RETURN: u64 = 10;
+    pub(crate) const BRANCH: u64 = 11;
+    pub(crate) const SWITCH: u64 = 12;
+    pub(crate) const UNREACHABLE: u64 = 15;
+    pub(crate) const PHI: u64 = 16;
+    pub(crate) const ALLOCA: u64 = 19;
+    pub(crate) const LOAD: u64 = 20;
+    pub(crate) const EXTRACT_VALUE: u64 = 26;
+    pub(crate) const INSERT_VALUE: u64 = 27;
+    pub(crate) const COMPARE_2: u64 = 28;
+    pub(crate) const SELECT: u64 = 29;
+    pub(crate) const INDIRECT_BRANCH: u64 = 31;
+    pub(crate) const SAME_PLACE: u64 = 33;
+    pub(crate) const CALL: u64 = 34;
+    pub(crate) const PLACE: u64 = 35;
+    pub(crate) const FENCE: u64 = 36;
+    pub(crate) const LOAD_ATOMIC: u64 = 41;
+    pub(crate) const ADDRESS: u64 = 43;
+    pub(crate) const STORE: u64 = 44;
+    pub(crate) const STORE_ATOMIC: u64 = 45;
+    pub(crate) const COMPARE_EXCHANGE: u64 = 46;
+    pub(crate) const OPERAND_BUNDLE: u64 = 55;
+    pub(crate) const UNARY: u64 = 56;
+    pub(crate) const FREEZE: u64 = 58;
+    pub(crate) const ATOMIC: u64 = 59;
     /// Users of block addresses, and debug records.
-    pub const NOTES: std::ops::RangeInclusive<u64> = 60..=65;
+    pub(crate) const NOTES: std::ops::RangeInclusive<u64> = 60..=65;
 }
 
 /// Body that is being read.

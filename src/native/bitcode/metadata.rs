@@ -35,21 +35,21 @@ pub(super) struct Metadata<'a> {
 
 /// Codes of records.
 mod code {
-    pub const VALUE: u64 = 2;
-    pub const NODE: u64 = 3;
-    pub const NAME: u64 = 4;
-    pub const DISTINCT_NODE: u64 = 5;
-    pub const KIND: u64 = 6;
-    pub const LOCATION: u64 = 7;
-    pub const NAMED_NODE: u64 = 10;
-    pub const FILE: u64 = 16;
-    pub const SUBPROGRAM: u64 = 21;
-    pub const LEXICAL_BLOCK: u64 = 22;
-    pub const LEXICAL_BLOCK_FILE: u64 = 23;
-    pub const STRINGS: u64 = 35;
-    pub const DECLARATION: u64 = 36;
-    pub const INDEX_OFFSET: u64 = 38;
-    pub const INDEX: u64 = 39;
+    pub(crate) const VALUE: u64 = 2;
+    pub(crate) const NODE: u64 = 3;
+    pub(crate) const NAME: u64 = 4;
+    pub(crate) const DISTINCT_NODE: u64 = 5;
+    pub(crate) const KIND: u64 = 6;
+    pub(crate) const LOCATION: u64 = 7;
+    pub(crate) const NAMED_NODE: u64 = 10;
+    pub(crate) const FILE: u64 = 16;
+    pub(crate) const SUBPROGRAM: u64 = 21;
+    pub(crate) const LEXICAL_BLOCK: u64 = 22;
+    pub(crate) const LEXICAL_BLOCK_FILE: u64 = 23;
+    pub(crate) const STRINGS: u64 = 35;
+    pub(crate) const DECLARATION: u64 = 36;
+    pub(crate) const INDEX_OFFSET: u64 = 38;
+    pub(crate) const INDEX: u64 = 39;
 }
 
 /// Depth to which scopes and inlined calls are followed.

@@ -18,11 +18,11 @@ use std::collections::{HashMap, HashSet};
 #[derive(Debug, Clone, Default)]
 pub struct Module {
     /// Target triple.
-    pub triple: String,
+    pub(crate) triple: String,
     /// Functions in the order of the module.
     pub functions: Vec<Function>,
     /// Variables in the order of the module.
-    pub variables: Vec<Variable>,
+    pub(crate) variables: Vec<Variable>,
     /// Error that ended the reading early; the facts so far hold.
     pub stopped: Option<Error>,
 }
@@ -31,26 +31,26 @@ pub struct Module {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Numbered {
     /// Number.
-    pub number: u32,
+    pub(crate) number: u32,
     /// Name in `!sycl_aspects`, or beside the number.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
 }
 
 /// Metadata of a function that says what a device must offer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// `!sycl_used_aspects`.
-    pub used: Option<Vec<Numbered>>,
+    pub(crate) used: Option<Vec<Numbered>>,
     /// `!sycl_declared_aspects`.
-    pub declared: Option<Vec<Numbered>>,
+    pub(crate) declared: Option<Vec<Numbered>>,
     /// `!sycl_fixed_targets`.
-    pub fixed_targets: Option<Vec<String>>,
+    pub(crate) fixed_targets: Option<Vec<String>>,
     /// `!reqd_work_group_size`, as the metadata has it: x first, without what `!work_group_num_dim` leaves out.
-    pub work_group_size: Option<Vec<u64>>,
+    pub(crate) work_group_size: Option<Vec<u64>>,
     /// `!work_group_size_hint`, likewise.
-    pub work_group_size_hint: Option<Vec<u64>>,
+    pub(crate) work_group_size_hint: Option<Vec<u64>>,
     /// `!intel_reqd_sub_group_size`, or `!reqd_sub_group_size`.
-    pub sub_group_size: Option<u32>,
+    pub(crate) sub_group_size: Option<u32>,
 }
 
 /// Argument of a function.
@@ -61,45 +61,45 @@ pub struct Argument {
     /// Type as in OpenCL C.
     pub type_name: String,
     /// Number of the address space of a pointer.
-    pub space: Option<u64>,
+    pub(crate) space: Option<u64>,
     /// `read_only`, `write_only` or `read_write` of an image.
     pub access: Option<&'static str>,
     /// `const`, `restrict`, `volatile`.
-    pub qualifiers: Vec<String>,
+    pub(crate) qualifiers: Vec<String>,
     /// Size and alignment in bytes; of a structure that is passed by value its own.
-    pub layout: Option<(u64, u64)>,
+    pub(crate) layout: Option<(u64, u64)>,
     /// Whether it is a structure that is passed by value.
-    pub by_value: bool,
+    pub(crate) by_value: bool,
 }
 
 /// Use of an aspect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Use {
     /// Name of the aspect.
-    pub aspect: Cow<'static, str>,
+    pub(crate) aspect: Cow<'static, str>,
     /// Instruction and the type that shows the use: `fmul double`.
-    pub instruction: String,
+    pub(crate) instruction: String,
     /// Offset of the byte at which its record begins.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Place in the source.
-    pub place: Option<SourceLocation>,
+    pub(crate) place: Option<SourceLocation>,
     /// Functions that the instruction was inlined from, outermost first.
-    pub inlined: Vec<Inlined>,
+    pub(crate) inlined: Vec<Inlined>,
 }
 
 /// Call or reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// Place of the function in [`Module::functions`]; none of a call through a pointer.
-    pub to: Option<usize>,
+    pub(crate) to: Option<usize>,
     /// Whether it is called; else its address is taken.
-    pub direct: bool,
+    pub(crate) direct: bool,
     /// Offset of the byte at which the record begins.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Place in the source.
-    pub place: Option<SourceLocation>,
+    pub(crate) place: Option<SourceLocation>,
     /// Functions that the call was inlined from, outermost first.
-    pub inlined: Vec<Inlined>,
+    pub(crate) inlined: Vec<Inlined>,
 }
 
 /// Function of a module.
@@ -108,40 +108,40 @@ pub struct Function {
     /// Mangled name.
     pub name: String,
     /// Whether it has a body.
-    pub defined: bool,
+    pub(crate) defined: bool,
     /// Whether it is a kernel.
-    pub kernel: bool,
+    pub(crate) kernel: bool,
     /// Whether other modules may link to it.
-    pub linked: bool,
+    pub(crate) linked: bool,
     /// Translation unit (`sycl-module-id`).
     pub source: Option<String>,
     /// Arguments; of kernels alone.
-    pub arguments: Vec<Argument>,
+    pub(crate) arguments: Vec<Argument>,
     /// Requirements in its metadata.
-    pub recorded: Recorded,
+    pub(crate) recorded: Recorded,
     /// First use of each aspect.
-    pub uses: Vec<Use>,
+    pub(crate) uses: Vec<Use>,
     /// Calls, the first of each function.
-    pub calls: Vec<Call>,
+    pub(crate) calls: Vec<Call>,
     /// Places of the variables that it names, in [`Module::variables`].
-    pub variables: Vec<usize>,
+    pub(crate) variables: Vec<usize>,
     /// Reason why its body is not wholly known, where it is not.
-    pub unread: Option<String>,
+    pub(crate) unread: Option<String>,
 }
 
 /// Variable of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
     /// Mangled name.
-    pub name: String,
+    pub(crate) name: String,
     /// Whether the module defines it.
-    pub defined: bool,
+    pub(crate) defined: bool,
     /// Whether other modules may link to it.
-    pub linked: bool,
+    pub(crate) linked: bool,
     /// Number of its address space.
-    pub space: u64,
+    pub(crate) space: u64,
     /// Size in bytes, where its type has one.
-    pub size: Option<u64>,
+    pub(crate) size: Option<u64>,
 }
 
 /// Value that a module's code can name.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 
 /// The JSON Schema of `check --format json`.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     json::schema::<Document<'_, Vec<Answer<'_, Vec<Finding<'_>>>>, Vec<Provider<'_>>>>()
 }
 
@@ -23,22 +23,22 @@ pub fn schema() -> String {
 #[schemars(title = "sycl-bundle check --format json")]
 pub(in crate::report) struct Document<'a, T, P> {
     /// The version of the form.
-    pub schema_version: SchemaVersion,
+    pub(crate) schema_version: SchemaVersion,
     /// The worst of all verdicts.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
     /// An answer for each question.
-    pub targets: T,
+    pub(crate) targets: T,
     /// Images of other files that define what images of a file import, with `-t`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub providers: Option<P>,
+    pub(crate) providers: Option<P>,
     /// The links between files, with `--link`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub link: Option<Linking<'a>>,
+    pub(crate) link: Option<Linking<'a>>,
     /// Parts that could not be read.
-    pub problems: &'a [FileProblem],
+    pub(crate) problems: &'a [FileProblem],
     /// The comparison with `--baseline`; null without it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub baseline: Option<Option<&'a Compared>>,
+    pub(crate) baseline: Option<Option<&'a Compared>>,
 }
 
 /// An answer.
@@ -47,35 +47,35 @@ pub(in crate::report) struct Document<'a, T, P> {
 pub(in crate::report) struct Answer<'a, F> {
     /// The question.
     #[schemars(extend("enum" = ["declared", "external", "target", "policy"]))]
-    pub question: &'static str,
+    pub(crate) question: &'static str,
     /// The target that is asked about; null where it is about none, as a policy's budgets of files.
-    pub target: Option<&'a str>,
+    pub(crate) target: Option<&'a str>,
     /// The verdict: `unknown` where code or a target's property is not known.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
     /// Kernels by verdict, with `-t` and policies.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kernels: Option<Kernels>,
+    pub(crate) kernels: Option<Kernels>,
     /// The findings, in the order of files, images and kernels.
-    pub findings: F,
+    pub(crate) findings: F,
 }
 
 /// Kernels by verdict.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Kernels {
     /// Kernels of which nothing is found but what is excused or known.
-    pub compatible: usize,
+    pub(crate) compatible: usize,
     /// Kernels of which it cannot be told.
-    pub unknown: usize,
+    pub(crate) unknown: usize,
     /// Kernels that do not run.
-    pub incompatible: usize,
+    pub(crate) incompatible: usize,
     /// Compatible kernels that would not run but for exceptions and the baseline; the table counts them apart.
-    pub excused: usize,
+    pub(crate) excused: usize,
     /// Kernels whose native code the device takes.
-    pub native: usize,
+    pub(crate) native: usize,
     /// Kernels that are compiled just in time, from SPIR-V beside or inside native code.
-    pub jit: usize,
+    pub(crate) jit: usize,
     /// Kernels that do not run, whatever is excused.
-    pub none: usize,
+    pub(crate) none: usize,
 }
 
 /// A finding.
@@ -84,132 +84,132 @@ pub(in crate::report) struct Kernels {
 pub(in crate::report) struct Finding<'a> {
     /// The question, with `--format jsonl`, where each finding is a line of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub question: Option<&'static str>,
+    pub(crate) question: Option<&'static str>,
     /// The target, with `--format jsonl`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<Option<&'a str>>,
+    pub(crate) target: Option<Option<&'a str>>,
     /// The rule.
-    pub rule: RuleId,
+    pub(crate) rule: RuleId,
     /// Whether it is sure; findings that are not leave the verdict `unknown`.
-    pub certain: bool,
+    pub(crate) certain: bool,
     /// The file.
-    pub file: &'a str,
+    pub(crate) file: &'a str,
     /// The number of the image in the file; null where it is about none.
-    pub image: Option<usize>,
+    pub(crate) image: Option<usize>,
     /// The kernel's mangled name; null where it is about a whole file.
-    pub kernel: Option<&'a str>,
+    pub(crate) kernel: Option<&'a str>,
     /// The kernel's name in the source.
-    pub demangled: Option<Cow<'a, str>>,
+    pub(crate) demangled: Option<Cow<'a, str>>,
     /// A sentence about it.
-    pub message: Cow<'a, str>,
+    pub(crate) message: Cow<'a, str>,
     /// The aspect; null where it is not about one.
-    pub aspect: Option<&'a str>,
+    pub(crate) aspect: Option<&'a str>,
     /// The image of the instruction, which is the kernel's or one that it calls into.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub used_in: Option<Option<Image<'a>>>,
+    pub(crate) used_in: Option<Option<Image<'a>>>,
     /// The instruction and the type that shows the use.
-    pub instruction: Option<&'a str>,
+    pub(crate) instruction: Option<&'a str>,
     /// The instruction's byte offset in the module of the chain's last function.
-    pub offset: Option<u64>,
+    pub(crate) offset: Option<u64>,
     /// The image that the instruction is in, where it is not the finding's own, with `-t`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub used_in_image: Option<Option<usize>>,
+    pub(crate) used_in_image: Option<Option<usize>>,
     /// The place of the use in the source; null without debug information.
-    pub location: Option<&'a SourceLocation>,
+    pub(crate) location: Option<&'a SourceLocation>,
     /// The functions from the kernel to the one that uses the aspect.
-    pub chain: Vec<Step<'a>>,
+    pub(crate) chain: Vec<Step<'a>>,
     /// A sentence about what mends it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub remedy: Option<Cow<'a, str>>,
+    pub(crate) remedy: Option<Cow<'a, str>>,
     /// A text that is the same from build to build.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fingerprint: Option<String>,
+    pub(crate) fingerprint: Option<String>,
     /// The reason why it does not count: the policy's, or the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub excused: Option<Option<&'a str>>,
+    pub(crate) excused: Option<Option<&'a str>>,
     /// Whether the baseline has it; null without one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub known: Option<Option<bool>>,
+    pub(crate) known: Option<Option<bool>>,
 }
 
 /// An image in its file.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Image<'a> {
     /// The file.
-    pub file: &'a str,
+    pub(crate) file: &'a str,
     /// The number of the image in the file.
-    pub image: usize,
+    pub(crate) image: usize,
 }
 
 /// An image of another file that defines what a file imports.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Provider<'a> {
     /// The file that imports.
-    pub file: &'a str,
+    pub(crate) file: &'a str,
     /// The number that the other file's image has in findings about this file.
-    pub image: usize,
+    pub(crate) image: usize,
     /// The image.
-    pub provided_by: Image<'a>,
+    pub(crate) provided_by: Image<'a>,
     /// Mangled names of the symbols; empty for a set of virtual functions.
-    pub symbols: &'a [String],
+    pub(crate) symbols: &'a [String],
 }
 
 /// The links between files.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Linking<'a> {
     /// Symbols that are imported.
-    pub imports: usize,
+    pub(crate) imports: usize,
     /// Symbols that are exported.
-    pub exports: usize,
+    pub(crate) exports: usize,
     /// Imported symbols that the runtime and the device bring.
-    pub of_the_device: usize,
+    pub(crate) of_the_device: usize,
     /// The links.
-    pub links: Vec<Link<'a>>,
+    pub(crate) links: Vec<Link<'a>>,
     /// The findings.
-    pub findings: Vec<LinkFinding<'a>>,
+    pub(crate) findings: Vec<LinkFinding<'a>>,
 }
 
 /// A link from one file to another.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Link<'a> {
     /// The file that imports.
-    pub from: &'a str,
+    pub(crate) from: &'a str,
     /// The file that defines.
-    pub to: &'a str,
+    pub(crate) to: &'a str,
     /// Mangled names of the symbols.
-    pub symbols: &'a [String],
+    pub(crate) symbols: &'a [String],
 }
 
 /// A finding about a symbol or a kernel in several files.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct LinkFinding<'a> {
     /// The rule.
-    pub rule: RuleId,
+    pub(crate) rule: RuleId,
     /// Whether it is sure; findings that are not leave the verdict `unknown`.
-    pub certain: bool,
+    pub(crate) certain: bool,
     /// The mangled name.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// The name in the source.
-    pub demangled: Cow<'a, str>,
+    pub(crate) demangled: Cow<'a, str>,
     /// A sentence about it.
-    pub message: &'a str,
+    pub(crate) message: &'a str,
     /// A sentence about what mends it.
-    pub remedy: &'a str,
+    pub(crate) remedy: &'a str,
     /// The images that import it.
-    pub wanted_by: Vec<Wanted<'a>>,
+    pub(crate) wanted_by: Vec<Wanted<'a>>,
     /// The images that define it.
-    pub defined_in: Vec<Image<'a>>,
+    pub(crate) defined_in: Vec<Image<'a>>,
 }
 
 /// An image that imports a symbol.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct Wanted<'a> {
     /// The file.
-    pub file: &'a str,
+    pub(crate) file: &'a str,
     /// The number of the image in the file.
-    pub image: usize,
+    pub(crate) image: usize,
     /// Mangled names of kernels that reach the symbol.
-    pub kernels: &'a [String],
+    pub(crate) kernels: &'a [String],
     /// Mangled names of exported functions that reach the symbol.
-    pub functions: &'a [String],
+    pub(crate) functions: &'a [String],
 }

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 const LINE: usize = 110;
 
 /// The name of a device as a target: its letters and digits, with `-` between them.
-pub fn target_name(device: &Device) -> String {
+pub(crate) fn target_name(device: &Device) -> String {
     let plain = device.name.replace("(R)", " ").replace("(TM)", " ").to_ascii_lowercase();
     let words: Vec<&str> = plain.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
     format!("live-{}", if words.is_empty() { device.kind.clone() } else { words.join("-") })

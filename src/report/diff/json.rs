@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 /// The JSON Schema of `diff --format json`.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     json::schema::<Document<'_, Vec<File<'_, Vec<Kernel<'_>>>>>>()
 }
 

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::io::Write;
 
 /// The JSON Schema of `explain --format json`.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     crate::report::json::schema::<Document<'_>>()
 }
 

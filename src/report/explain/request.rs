@@ -19,18 +19,18 @@ use std::sync::Arc;
 
 /// The message and the kernels that an explanation is asked about.
 #[derive(Debug)]
-pub struct Request {
+pub(crate) struct Request {
     /// The message; none where only kernels are asked about.
-    pub message: Option<Message>,
+    pub(crate) message: Option<Message>,
     /// The kernels by name; all where there is none.
-    pub kernels: Vec<Pattern>,
+    pub(crate) kernels: Vec<Pattern>,
     /// Devices for which a recorded program compiled images just in time, by the images' digests.
-    pub recorded: HashMap<[u8; 32], Vec<String>>,
+    pub(crate) recorded: HashMap<[u8; 32], Vec<String>>,
 }
 
 impl Request {
     /// Begins the explanation: the meaning of each recognised line of the message.
-    pub fn begin(&self) -> Explanation {
+    pub(crate) fn begin(&self) -> Explanation {
         let one = |saying: &Saying| MessageLine {
             saying: saying.clone(),
             meaning: meaning(&saying.said),
@@ -43,7 +43,7 @@ impl Request {
 
     /// Whether the choice among a kernel's images is explained: it is asked for; where none is, the message names it, or
     /// there is no message.
-    pub fn takes(&self, name: &str) -> bool {
+    pub(crate) fn takes(&self, name: &str) -> bool {
         let named = self.message.as_ref().map(|message| message.kernels.as_slice()).unwrap_or_default();
         if self.kernels.is_empty() && !named.is_empty() {
             return named.iter().any(|own| own == name);
@@ -61,7 +61,7 @@ impl Request {
     ///
     /// # Errors
     /// `NoMatch` where none is, with the nearest name.
-    pub fn check(&self, facts: &FileFacts<'_>) -> Result<()> {
+    pub(crate) fn check(&self, facts: &FileFacts<'_>) -> Result<()> {
         let mut names = facts.images.iter().flat_map(|image| &image.kernels);
         if self.kernels.is_empty() || names.any(|name| self.matches(name)) {
             return Ok(());
@@ -71,7 +71,7 @@ impl Request {
     }
 
     /// Adds the kernels and images of a file that the message is about.
-    pub fn add_concerns(&self, facts: &FileFacts<'_>, explanation: &mut Explanation) {
+    pub(crate) fn add_concerns(&self, facts: &FileFacts<'_>, explanation: &mut Explanation) {
         let Some(message) = &self.message else { return };
         let file: Arc<str> = facts.path.into();
         let codes = codes(&facts.images);
@@ -88,7 +88,7 @@ impl Request {
     }
 
     /// Adds the remedies for each line, which may name the first of the files and a target.
-    pub fn add_remedies(&self, file: Option<&str>, target: Option<&Target>, explanation: &mut Explanation) {
+    pub(crate) fn add_remedies(&self, file: Option<&str>, target: Option<&Target>, explanation: &mut Explanation) {
         let kernel = self.message.as_ref().and_then(|message| message.kernels.first()).map(String::as_str);
         let kernel = kernel.or(self.kernels.first().map(Pattern::text));
         let known = Known { file, kernel, target };
@@ -103,7 +103,7 @@ impl Request {
     }
 
     /// The runtime's choice for each kernel of a file that is asked for on each target, in the order of targets and kernels.
-    pub fn choices(&self, path: &str, images: &[Examined<'_, '_>], subjects: &[Subject<'_>]) -> Vec<ImageChoice> {
+    pub(crate) fn choices(&self, path: &str, images: &[Examined<'_, '_>], subjects: &[Subject<'_>]) -> Vec<ImageChoice> {
         if subjects.is_empty() {
             return Vec::new();
         }

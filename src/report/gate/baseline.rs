@@ -19,36 +19,36 @@ use std::sync::Arc;
 /// A finding that is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "known")]
-pub struct Known {
+pub(crate) struct Known {
     /// A text that is the same from build to build.
-    pub fingerprint: String,
+    pub(crate) fingerprint: String,
     /// The number of findings that are alike.
     #[schemars(range(min = 1))]
-    pub count: usize,
+    pub(crate) count: usize,
     /// The rule.
-    pub rule: String,
+    pub(crate) rule: String,
     /// The target.
-    pub target: String,
+    pub(crate) target: String,
     /// The file's name, without folders.
-    pub file: String,
+    pub(crate) file: String,
     /// The kernel's mangled name.
-    pub kernel: String,
+    pub(crate) kernel: String,
     /// The kernel's name in the source.
-    pub demangled: String,
+    pub(crate) demangled: String,
     /// The aspect, where it is about one.
-    pub aspect: Option<String>,
+    pub(crate) aspect: Option<String>,
     /// A sentence about it.
-    pub message: String,
+    pub(crate) message: String,
 }
 
 /// The result of a comparison with a baseline.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "Baseline")]
-pub struct Compared {
+pub(crate) struct Compared {
     /// The file of the baseline, as it was given.
-    pub file: String,
+    pub(crate) file: String,
     /// Known findings that are no longer found.
-    pub gone: Vec<Known>,
+    pub(crate) gone: Vec<Known>,
     /// The excuse of findings that the baseline has; compared by address.
     #[serde(skip)]
     why: Arc<str>,
@@ -56,7 +56,7 @@ pub struct Compared {
 
 impl Compared {
     /// Whether the baseline has a finding.
-    pub fn knows(&self, found: &Found<'_>) -> bool {
+    pub(crate) fn knows(&self, found: &Found<'_>) -> bool {
         found.excused.is_some_and(|why| Arc::ptr_eq(why, &self.why))
     }
 }
@@ -88,7 +88,7 @@ fn may_be_known(one: &Finding) -> bool {
 
 impl Baseline {
     /// All findings that count.
-    pub fn from_findings(targets: &[TargetFindings]) -> Baseline {
+    pub(crate) fn from_findings(targets: &[TargetFindings]) -> Baseline {
         let mut known: HashMap<String, Known> = HashMap::new();
         for target in targets {
             let counting = |found: &Found<'_>| found.excused.is_none() && may_be_known(found.finding);
@@ -118,13 +118,8 @@ impl Baseline {
     }
 
     /// The number of findings in the baseline.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.findings.iter().map(|one| one.count).fold(0, usize::saturating_add)
-    }
-
-    /// Whether it holds none.
-    pub fn is_empty(&self) -> bool {
-        self.findings.is_empty()
     }
 
     /// Reads what [`Baseline::text`] wrote.
@@ -161,7 +156,7 @@ impl Baseline {
 
     /// Marks what is known, which does not count any more; of alike findings as many are known as the baseline counts.
     /// `file` is what messages call the baseline. Tells what it holds and nobody found, of these targets and files.
-    pub fn apply(&self, file: &str, targets: &mut [TargetFindings], files: &[Arc<str>]) -> Compared {
+    pub(crate) fn apply(&self, file: &str, targets: &mut [TargetFindings], files: &[Arc<str>]) -> Compared {
         let why: Arc<str> = format!("in the baseline {file}").into();
         let mut left: HashMap<&str, usize> =
             self.findings.iter().map(|one| (one.fingerprint.as_str(), one.count)).collect();

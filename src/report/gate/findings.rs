@@ -24,38 +24,38 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A target to judge kernels for, with what is demanded of them there.
-pub struct JudgedTarget<'t> {
+pub(crate) struct JudgedTarget<'t> {
     /// The target.
-    pub target: &'t Target,
+    pub(crate) target: &'t Target,
     /// The instruction set of native CPU code, where one is named.
-    pub march: Option<CpuArch>,
+    pub(crate) march: Option<CpuArch>,
     /// The policy's demands for the target.
-    pub demanded: Option<TargetDemands>,
+    pub(crate) demanded: Option<TargetDemands>,
     /// Whether kernels must be compiled for it.
-    pub native: bool,
+    pub(crate) native: bool,
 }
 
 impl<'t> JudgedTarget<'t> {
     /// A target of which nothing more is demanded.
-    pub fn plain(target: &'t Target) -> JudgedTarget<'t> {
+    pub(crate) fn plain(target: &'t Target) -> JudgedTarget<'t> {
         JudgedTarget { target, march: None, demanded: None, native: false }
     }
 
     /// Adds what a policy demands of the target; kernels must be compiled for it already where that or `native` says
     /// so.
-    pub fn under(mut self, policy: Option<&Policy>, native: bool) -> JudgedTarget<'t> {
+    pub(crate) fn under(mut self, policy: Option<&Policy>, native: bool) -> JudgedTarget<'t> {
         self.demanded = policy.and_then(|policy| policy.demanded(&self.target.name, self.march)).cloned();
         self.require_native(native)
     }
 
     /// Demands native code where the policy or `native` does.
-    pub fn require_native(mut self, native: bool) -> JudgedTarget<'t> {
+    pub(crate) fn require_native(mut self, native: bool) -> JudgedTarget<'t> {
         self.native = native || self.demanded.as_ref().is_some_and(|demanded| demanded.native);
         self
     }
 
     /// The kernels that must run; all where there is none.
-    pub fn globs(&self) -> &[Pattern] {
+    pub(crate) fn globs(&self) -> &[Pattern] {
         self.demanded.as_ref().map(|demanded| demanded.kernels.as_slice()).unwrap_or_default()
     }
 }
@@ -64,7 +64,7 @@ impl<'t> JudgedTarget<'t> {
 ///
 /// # Errors
 /// `Usage` where one means none.
-pub fn spelled_targets<'t>(
+pub(crate) fn spelled_targets<'t>(
     reporter: &dyn Reporter,
     table: &'t TargetTable,
     spellings: &[String],
@@ -80,7 +80,7 @@ pub fn spelled_targets<'t>(
 
 /// The targets to judge with their demands: those that are named, else those of the policy, which may be none; `native`
 /// is demanded of all.
-pub fn resolve_targets<'t>(
+pub(crate) fn resolve_targets<'t>(
     reporter: &dyn Reporter,
     named: Vec<JudgedTarget<'t>>,
     policy: Option<&Policy>,
@@ -105,7 +105,7 @@ pub fn resolve_targets<'t>(
 ///
 /// # Errors
 /// `Usage` where that is nothing.
-pub fn require_targets<'t>(
+pub(crate) fn require_targets<'t>(
     reporter: &dyn Reporter,
     named: Vec<JudgedTarget<'t>>,
     policy: Option<&Policy>,
@@ -130,7 +130,7 @@ fn of_policy<'t>(demanded: &TargetDemands, table: &'t TargetTable) -> Option<Jud
 }
 
 /// Findings, gathered file by file.
-pub struct Findings<'f> {
+pub(crate) struct Findings<'f> {
     asked: Vec<JudgedTarget<'f>>,
     states: Vec<State>,
     policy: Option<&'f Policy>,
@@ -145,14 +145,14 @@ pub struct Findings<'f> {
     /// The globs of kernels that must run and that some kernel matches.
     met: Vec<String>,
     /// Whether there is any kernel.
-    pub any: bool,
+    pub(crate) any: bool,
     /// The files with images.
-    pub files: Vec<Arc<str>>,
+    pub(crate) files: Vec<Arc<str>>,
 }
 
 impl<'f> Findings<'f> {
     /// Makes an empty gathering for targets; `states` are those that images may have, all where there are none.
-    pub fn new(
+    pub(crate) fn new(
         asked: Vec<JudgedTarget<'f>>,
         states: Vec<State>,
         policy: Option<&'f Policy>,
@@ -168,13 +168,13 @@ impl<'f> Findings<'f> {
     }
 
     /// Drops all findings, to judge the files anew.
-    pub fn cleared(self) -> Self {
+    pub(crate) fn cleared(self) -> Self {
         Findings::new(self.asked, self.states, self.policy, self.today, self.depth)
     }
 
     /// Judges a file, of which `wanted` selects kernels by their mangled names. Its images may be linked to those that
     /// are lent.
-    pub fn file(&mut self, facts: &mut FileFacts<'_>, lent: &Lent<'_>, wanted: impl Fn(&str) -> bool) {
+    pub(crate) fn file(&mut self, facts: &mut FileFacts<'_>, lent: &Lent<'_>, wanted: impl Fn(&str) -> bool) {
         let file: Arc<str> = facts.path.into();
         let mut images = std::mem::take(&mut facts.images);
         let own = images.len();
@@ -244,7 +244,7 @@ impl<'f> Findings<'f> {
 
     /// All findings by target, and notes on exceptions of the policy that cover nothing. `whole` says that nothing was
     /// left out, so that what is not there is missing.
-    pub fn end(mut self, whole: bool) -> (Vec<TargetFindings>, Vec<String>) {
+    pub(crate) fn end(mut self, whole: bool) -> (Vec<TargetFindings>, Vec<String>) {
         let Some(policy) = self.policy else { return (self.targets, Vec::new()) };
         let mut notes = Vec::new();
         let file: Arc<str> = policy.file.as_str().into();
@@ -361,6 +361,6 @@ fn missing(glob: &Pattern) -> Finding {
 }
 
 /// Whether a kernel matches one of these, by its mangled or demangled name.
-pub fn any_matches(patterns: &[Pattern], name: &str) -> bool {
+pub(crate) fn any_matches(patterns: &[Pattern], name: &str) -> bool {
     patterns.iter().any(|pattern| pattern.matches(name) || pattern.matches(&demangle(name)))
 }

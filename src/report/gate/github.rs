@@ -18,7 +18,7 @@ const SHOWN: usize = 120;
 type Place<'f> = (&'f str, Option<(u32, u32)>);
 
 /// A line for each place and each thing that is found there.
-pub fn github(targets: &[TargetFindings], names: Names) -> Shown {
+pub(crate) fn github(targets: &[TargetFindings], names: Names) -> Shown {
     let mut out = Shown::default();
     for target in targets {
         for group in target.groups() {
@@ -72,7 +72,7 @@ pub(super) fn property(text: &str) -> String {
 }
 
 /// A table of the targets, and a section for each thing that was found.
-pub fn markdown(targets: &[TargetFindings], names: Names) -> Shown {
+pub(crate) fn markdown(targets: &[TargetFindings], names: Names) -> Shown {
     let mut out = Shown::default();
     out.push_str(
         "### Device code\n\n| target | runs | unknown | cannot run | excused | verdict |\n|---|--:|--:|--:|--:|---|\n",

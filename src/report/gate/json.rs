@@ -61,7 +61,7 @@ fn name(target: &TargetFindings) -> Option<&str> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn jsonl(out: &mut impl Write, targets: &[TargetFindings], compared: Option<&Compared>) -> Result<()> {
+pub(crate) fn jsonl(out: &mut impl Write, targets: &[TargetFindings], compared: Option<&Compared>) -> Result<()> {
     let names = KernelTexts::new(targets);
     let share = |out: &mut String, share: &Share<'_>| {
         for (kernel, _, finding) in share.findings() {
@@ -78,7 +78,7 @@ pub fn jsonl(out: &mut impl Write, targets: &[TargetFindings], compared: Option<
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn json(
+pub(crate) fn json(
     out: &mut impl Write,
     targets: &[TargetFindings],
     problems: &[FileProblem],

@@ -19,7 +19,7 @@ use std::io::Write;
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn junit(out: &mut impl Write, targets: &[TargetFindings], names: Names, strict: bool) -> Result<()> {
+pub(crate) fn junit(out: &mut impl Write, targets: &[TargetFindings], names: Names, strict: bool) -> Result<()> {
     put(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"sycl-bundle check\">\n")?;
     let texts = KernelTexts::new(targets);
     let share = |out: &mut String, share: &Share<'_>| {

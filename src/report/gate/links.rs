@@ -46,7 +46,7 @@ fn message(finding: &LinkFinding, names: Names) -> String {
 }
 
 /// An annotation for each file and each thing that is found in it.
-pub fn github(linked: &Linked, names: Names) -> Shown {
+pub(crate) fn github(linked: &Linked, names: Names) -> Shown {
     let mut out = Shown::default();
     for finding in &linked.findings {
         let level = if finding.finding.certain { "error" } else { "warning" };
@@ -61,7 +61,7 @@ pub fn github(linked: &Linked, names: Names) -> Shown {
 }
 
 /// A section for each thing that is found.
-pub fn markdown(linked: &Linked, names: Names) -> Shown {
+pub(crate) fn markdown(linked: &Linked, names: Names) -> Shown {
     let mut out = Shown::default();
     out.push_str("### Device symbols across files\n\n| imported | exported | findings |\n|--:|--:|--:|\n");
     writeln!(out, "| {} | {} | {} |", linked.imports, linked.exports, linked.findings.len());
@@ -86,7 +86,7 @@ pub fn markdown(linked: &Linked, names: Names) -> Shown {
 }
 
 /// SARIF 2.1.0: a result for each file and each thing that is found in it.
-pub fn sarif(linked: &Linked) -> String {
+pub(crate) fn sarif(linked: &Linked) -> String {
     let rules: BTreeSet<RuleId> = linked.findings.iter().map(|finding| finding.finding.rule).collect();
     let rules: Vec<RuleId> = rules.into_iter().collect();
     let result = |(finding, file): (&LinkFinding, &str)| {
@@ -124,7 +124,7 @@ fn fingerprint(finding: &LinkFinding, file: &str) -> String {
 }
 
 /// JUnit's XML: a suite for each file, a case for each symbol and kernel of it that another file could have to do with.
-pub fn junit(linked: &Linked, units: &[LinkUnit], names: Names, strict: bool) -> String {
+pub(crate) fn junit(linked: &Linked, units: &[LinkUnit], names: Names, strict: bool) -> String {
     use super::junit::{escaped, markup};
     let mut cases: BTreeMap<&str, BTreeMap<&str, Vec<&LinkFinding>>> = BTreeMap::new();
     for unit in units {

@@ -25,7 +25,7 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn sarif(out: &mut impl Write, targets: &[TargetFindings], compared: Option<&Compared>) -> Result<()> {
+pub(crate) fn sarif(out: &mut impl Write, targets: &[TargetFindings], compared: Option<&Compared>) -> Result<()> {
     let items = targets.iter().flat_map(TargetFindings::items).flat_map(|(_, _, items)| items);
     let mut rules: Vec<RuleId> = items.map(|item| item.finding.rule).collect();
     rules.sort_unstable();

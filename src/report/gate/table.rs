@@ -17,10 +17,10 @@ use std::sync::Arc;
 /// Characters of a kernel's name beside its file.
 const NAME: usize = 24;
 /// Kernels that are named for each thing that is found; `--format json` has all.
-pub const EXAMPLES: usize = 3;
+pub(crate) const EXAMPLES: usize = 3;
 
 /// A line for each target (drawn, a line for each sort of kernels), then the findings, each with its kernels.
-pub fn table(targets: &[TargetFindings], view: &View, drawing: Option<Drawing>) -> Shown {
+pub(crate) fn table(targets: &[TargetFindings], view: &View, drawing: Option<Drawing>) -> Shown {
     let columns = [
         ("Target", Column::Text),
         ("Run", Column::Number),
@@ -104,7 +104,7 @@ fn section(group: &Group<'_>, view: &View) -> Shown {
 const SYMBOL_WIDTH: usize = 60;
 
 /// A paragraph for each file that takes symbols from another; nothing where none does.
-pub fn providers(all: &[Provider], names: Names) -> Shown {
+pub(crate) fn providers(all: &[Provider], names: Names) -> Shown {
     let mut pairs: BTreeMap<(&Arc<str>, &Arc<str>), Vec<&Provider>> = BTreeMap::new();
     for one in all {
         pairs.entry((&one.file, &one.provided_by)).or_default().push(one);
@@ -130,7 +130,7 @@ pub fn providers(all: &[Provider], names: Names) -> Shown {
 }
 
 /// Lines of a matrix that stands beside other things.
-pub const SOME: usize = 16;
+pub(crate) const SOME: usize = 16;
 
 /// Kernels of which the same is said.
 #[derive(Default)]
@@ -141,7 +141,7 @@ struct Line {
 }
 
 /// The picture, of at most so many lines; nothing where no kernel was judged.
-pub fn matrix(targets: &[TargetFindings], view: &View, drawing: Drawing, most: usize) -> Shown {
+pub(crate) fn matrix(targets: &[TargetFindings], view: &View, drawing: Drawing, most: usize) -> Shown {
     let targets: Vec<&TargetFindings> =
         targets.iter().filter(|one| !one.target.is_empty() && one.kernels() > 0).collect();
     let mut out = Shown::default();

@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 /// The JSON Schema of `inspect --format json`.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     json::schema::<Listing<Vec<File<'_, Vec<Image<'_>>>>>>()
 }
 
@@ -228,7 +228,7 @@ impl<'a> Image<'a> {
 }
 
 /// Writes one document about any number of files, one file at a time.
-pub struct Document<W>(Rows<W>);
+pub(crate) struct Document<W>(Rows<W>);
 
 const EMPTY: Listing<Gap> = Listing { schema_version: SchemaVersion, files: Gap };
 
@@ -237,7 +237,7 @@ impl<W: Write> Document<W> {
     ///
     /// # Errors
     /// `Io` where the writer fails.
-    pub fn open(out: W) -> Result<Self> {
+    pub(crate) fn open(out: W) -> Result<Self> {
         Rows::open(out, &EMPTY).map(Document)
     }
 
@@ -245,7 +245,7 @@ impl<W: Write> Document<W> {
     ///
     /// # Errors
     /// `Io` where the writer fails.
-    pub fn file(&mut self, facts: &mut FileFacts<'_>) -> Result<()> {
+    pub(crate) fn file(&mut self, facts: &mut FileFacts<'_>) -> Result<()> {
         let out = self.0.next()?;
         let [head, _] = split(&File::new(facts));
         put(out, &format!("{head}["))?;
@@ -259,7 +259,7 @@ impl<W: Write> Document<W> {
     ///
     /// # Errors
     /// `Io` where the writer fails.
-    pub fn close(self) -> Result<W> {
+    pub(crate) fn close(self) -> Result<W> {
         self.0.close(&EMPTY)
     }
 }
@@ -282,7 +282,7 @@ impl<'a> File<'a, Gap> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn lines(out: &mut impl Write, facts: &mut FileFacts<'_>) -> Result<()> {
+pub(crate) fn lines(out: &mut impl Write, facts: &mut FileFacts<'_>) -> Result<()> {
     images(facts, out, Some(facts.path), ("", "\n"))
 }
 

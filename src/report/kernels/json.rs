@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use std::io::Write;
 
 /// The JSON Schema of `kernels --format json`.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     json::schema::<Listing<'_, Vec<Kernel<'_>>>>()
 }
 
@@ -360,7 +360,7 @@ impl<'a> From<&'a OnDevice> for Device<'a> {
 }
 
 /// Writes one document about any number of files, one file at a time.
-pub struct Document<W> {
+pub(crate) struct Document<W> {
     rows: Rows<W>,
     problems: Vec<FileProblem>,
 }
@@ -374,7 +374,7 @@ impl<W: Write> Document<W> {
     ///
     /// # Errors
     /// `Io` where the writer fails.
-    pub fn open(out: W) -> Result<Self> {
+    pub(crate) fn open(out: W) -> Result<Self> {
         Ok(Document { rows: Rows::open(out, &listing(&[]))?, problems: Vec::new() })
     }
 
@@ -382,7 +382,7 @@ impl<W: Write> Document<W> {
     ///
     /// # Errors
     /// `Io` where the writer fails.
-    pub fn kernels(&mut self, file: &FileKernels<'_>) -> Result<()> {
+    pub(crate) fn kernels(&mut self, file: &FileKernels<'_>) -> Result<()> {
         if !file.kernels.is_empty() {
             let out = self.rows.next()?;
             let mut first = true;
@@ -396,7 +396,7 @@ impl<W: Write> Document<W> {
     }
 
     /// Adds parts of a file that could not be read.
-    pub fn problems(&mut self, path: &str, problems: &[Problem]) {
+    pub(crate) fn problems(&mut self, path: &str, problems: &[Problem]) {
         self.problems.extend(problems.iter().map(|problem| FileProblem::new(path, problem)));
     }
 
@@ -404,7 +404,7 @@ impl<W: Write> Document<W> {
     ///
     /// # Errors
     /// `Io` where the writer fails.
-    pub fn close(self) -> Result<W> {
+    pub(crate) fn close(self) -> Result<W> {
         self.rows.close(&listing(&self.problems))
     }
 }
@@ -413,7 +413,7 @@ impl<W: Write> Document<W> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn lines(out: &mut impl Write, file: &FileKernels<'_>) -> Result<()> {
+pub(crate) fn lines(out: &mut impl Write, file: &FileKernels<'_>) -> Result<()> {
     each(file, ("", "\n"), &mut |text| put(out, text))
 }
 

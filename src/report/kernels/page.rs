@@ -17,7 +17,7 @@ use crate::spirv::kernel::Value;
 const COLUMN: usize = 22;
 
 /// All about one kernel.
-pub fn page(file: &FileKernels<'_>, kernel: &KernelFacts, view: &View) -> Shown {
+pub(crate) fn page(file: &FileKernels<'_>, kernel: &KernelFacts, view: &View) -> Shown {
     let demangled = demangle(&kernel.name);
     let title = if view.demangle { demangled.as_ref() } else { kernel.name.as_str() };
     let mut page = Page { out: view.heading(title), view };

@@ -23,9 +23,9 @@ use std::collections::{BTreeMap, HashMap};
 
 /// The questions to a device about kernels of a file.
 #[derive(Debug)]
-pub struct DeviceQueries<'q, 'l> {
+pub(crate) struct DeviceQueries<'q, 'l> {
     /// The questions, each a program to build.
-    pub questions: Vec<Question<'q>>,
+    pub(crate) questions: Vec<Question<'q>>,
     device: &'l Device,
     /// The mangled names of the kernels of each image.
     kernels: BTreeMap<usize, Vec<String>>,
@@ -35,7 +35,7 @@ pub struct DeviceQueries<'q, 'l> {
 
 impl<'q, 'l> DeviceQueries<'q, 'l> {
     /// The questions about kernels of a file, whose images may be linked to those that others lend.
-    pub fn new(
+    pub(crate) fn new(
         device: &'l Device,
         bundle: &Bundle<'q>,
         images: &[Examined<'_, 'q>],
@@ -64,7 +64,7 @@ impl<'q, 'l> DeviceQueries<'q, 'l> {
     }
 
     /// The device's answers, from the outcomes of the questions; and whether every program built.
-    pub fn answers(self, outcomes: Vec<Result<Answered, Failure>>) -> (Answers<'l>, bool) {
+    pub(crate) fn answers(self, outcomes: Vec<Result<Answered, Failure>>) -> (Answers<'l>, bool) {
         let mut found = self.known;
         let mut whole = true;
         for outcome in outcomes {

@@ -52,7 +52,7 @@ struct Kernels {
 ///
 /// # Errors
 /// `Input` where that cannot be written as JSON.
-pub fn builds(report: &Report, names: Names) -> Result<String> {
+pub(crate) fn builds(report: &Report, names: Names) -> Result<String> {
     let mut all = Gathering::new(names);
     for kernel in report.pairs.iter().flat_map(|pair| &pair.diff.diffs) {
         all.extend(std::iter::once(kernel.name.as_str()));

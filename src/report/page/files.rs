@@ -23,7 +23,7 @@ const PROBLEMS: usize = 20;
 
 /// Facts about files, gathered file by file; the page is made when all have been added.
 #[derive(Debug, Default)]
-pub struct Files {
+pub(crate) struct Files {
     pub(super) all: Vec<FileRow>,
     images: Images,
     kernels: Kernels,
@@ -36,18 +36,18 @@ pub struct Files {
 
 #[derive(Debug, Default, Serialize)]
 pub(super) struct FileRow {
-    pub path: String,
+    pub(crate) path: String,
     container: String,
     producer: Option<String>,
-    pub bytes: u64,
-    pub stored: u64,
-    pub size: u64,
-    pub images: usize,
-    pub kernels: usize,
+    pub(crate) bytes: u64,
+    pub(crate) stored: u64,
+    pub(crate) size: u64,
+    pub(crate) images: usize,
+    pub(crate) kernels: usize,
     problems: Vec<String>,
     /// The path as it is.
     #[serde(skip)]
-    pub raw: String,
+    pub(crate) raw: String,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -90,7 +90,7 @@ struct Data<'d> {
 
 impl Files {
     /// Adds a file; one without device code, and with nothing wrong, is none of a page's.
-    pub fn add(&mut self, facts: &FileFacts<'_>) {
+    pub(crate) fn add(&mut self, facts: &FileFacts<'_>) {
         if facts.bundle.is_none() && facts.problems.is_empty() {
             return;
         }
@@ -143,7 +143,7 @@ impl Files {
     }
 
     /// Whether there is nothing to show.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 
 /// The JSON Schema of `props --format json`.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     json::schema::<Listing<Vec<File<'_>>>>()
 }
 
@@ -121,7 +121,7 @@ struct Set<'s, 'b> {
 
 impl<'b> Sets<'b> {
     /// All property sets of an image.
-    pub fn new(all: &'b Properties<'b>, epoch: Epoch) -> Sets<'b> {
+    pub(crate) fn new(all: &'b Properties<'b>, epoch: Epoch) -> Sets<'b> {
         Sets { shown: &all.sets, all, epoch }
     }
 
@@ -202,7 +202,7 @@ impl<'a> Image<'a> {
 }
 
 /// Writes one document about any number of files, one file at a time.
-pub struct Document<W>(Rows<W>);
+pub(crate) struct Document<W>(Rows<W>);
 
 const EMPTY: Listing<Gap> = Listing { schema_version: SchemaVersion, files: Gap };
 
@@ -211,7 +211,7 @@ impl<W: Write> Document<W> {
     ///
     /// # Errors
     /// `Io` where the writer fails.
-    pub fn open(out: W) -> Result<Self> {
+    pub(crate) fn open(out: W) -> Result<Self> {
         Rows::open(out, &EMPTY).map(Document)
     }
 
@@ -219,7 +219,7 @@ impl<W: Write> Document<W> {
     ///
     /// # Errors
     /// `Io` where the writer fails.
-    pub fn file(&mut self, file: &FileProps<'_>, wrong: &[Problem]) -> Result<()> {
+    pub(crate) fn file(&mut self, file: &FileProps<'_>, wrong: &[Problem]) -> Result<()> {
         let images = file.images.iter().map(|one| Image::new(one, file.epoch)).collect();
         let problems = wrong.iter().map(ImageProblem::from).collect();
         put(self.0.next()?, &text(&File { path: file.path, images, problems }))
@@ -229,7 +229,7 @@ impl<W: Write> Document<W> {
     ///
     /// # Errors
     /// `Io` where the writer fails.
-    pub fn close(self) -> Result<W> {
+    pub(crate) fn close(self) -> Result<W> {
         self.0.close(&EMPTY)
     }
 }
@@ -238,7 +238,7 @@ impl<W: Write> Document<W> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn lines(out: &mut impl Write, file: &FileProps<'_>) -> Result<()> {
+pub(crate) fn lines(out: &mut impl Write, file: &FileProps<'_>) -> Result<()> {
     for one in &file.images {
         let sets = Sets { shown: &one.sets, all: &one.image.properties, epoch: file.epoch };
         let mut lines = String::new();

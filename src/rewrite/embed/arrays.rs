@@ -22,14 +22,14 @@ use std::collections::{HashMap, HashSet};
 
 /// Image structure of the new array.
 #[derive(Debug, Clone)]
-pub struct Structure {
+pub(crate) struct Structure {
     /// Bytes, with final addresses.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Structure {
     /// Returns the offsets of the structure's pointers that are not null, which need relocations.
-    pub fn pointers(&self) -> impl Iterator<Item = u64> + '_ {
+    pub(crate) fn pointers(&self) -> impl Iterator<Item = u64> + '_ {
         let words = self.bytes.as_chunks::<8>().0.iter().enumerate().skip(1);
         words.filter(|(_, word)| **word != [0; 8]).map(|(index, _)| (index as u64).wrapping_mul(8))
     }
@@ -42,7 +42,7 @@ type Role<'a> = (usize, &'a str, Option<&'a str>, &'a [&'a str]);
 /// replaced structure has the addition's target and lists the same symbols as the addition's source in the same
 /// descriptor, and is not known to be compiled from another image (added images share the tables of their source).
 /// Damaged structures stay.
-pub fn kept(bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Vec<Vec<u64>> {
+pub(crate) fn kept(bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Vec<Vec<u64>> {
     let is_source: HashSet<usize> = additions.iter().map(|addition| addition.source).collect();
     let mut replaced: HashMap<Role<'_>, HashSet<[u64; 4]>> = HashMap::new();
     // Images with tables of their own go to this list, whatever list their source is in.
@@ -84,7 +84,7 @@ pub fn kept(bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Vec<Vec<u64>> {
 
 /// Returns the addresses of the sizes in `.tgtimg` of payloads that no kept structure has any more. A size of 0 removes
 /// the payload from that list, which readers check for missing images.
-pub fn unlisted(host: &Host<'_>, bundle: &Bundle<'_>, kept: &[Vec<u64>]) -> Vec<u64> {
+pub(crate) fn unlisted(host: &Host<'_>, bundle: &Bundle<'_>, kept: &[Vec<u64>]) -> Vec<u64> {
     let kept: HashSet<u64> = kept.iter().flatten().copied().collect();
     let origins = || bundle.images.iter().filter_map(|image| image.origin);
     let (stay, go): (Vec<_>, Vec<_>) = origins().partition(|origin| kept.contains(&origin.address));
@@ -101,7 +101,7 @@ pub fn unlisted(host: &Host<'_>, bundle: &Bundle<'_>, kept: &[Vec<u64>]) -> Vec<
 ///
 /// # Errors
 /// `Input` where it is not in the file.
-pub fn existing(host: &Host<'_>, descriptor: &Descriptor, address: u64) -> Result<Structure> {
+pub(crate) fn existing(host: &Host<'_>, descriptor: &Descriptor, address: u64) -> Result<Structure> {
     let bytes = host.addresses.slice(address, descriptor.layout.stride());
     let bytes = bytes.ok_or_else(|| {
         Error::input(format!("a list of images passes the end of its segment at address {address:#x}"))
@@ -114,7 +114,7 @@ pub fn existing(host: &Host<'_>, descriptor: &Descriptor, address: u64) -> Resul
 ///
 /// # Errors
 /// `Input` where the source's structure is not in this host.
-pub fn added(
+pub(crate) fn added(
     host: &Host<'_>,
     descriptor: &Descriptor,
     source: &Image<'_>,
@@ -138,7 +138,7 @@ pub fn added(
 }
 
 /// Returns the image that an addition was compiled from.
-pub fn source<'b, 'a>(bundle: &'b Bundle<'a>, addition: &Addition<'_>) -> Option<&'b Image<'a>> {
+pub(crate) fn source<'b, 'a>(bundle: &'b Bundle<'a>, addition: &Addition<'_>) -> Option<&'b Image<'a>> {
     // Damaged images leave gaps in the numbering, so the position is only a hint.
     match bundle.images.get(addition.source) {
         Some(image) if image.index == addition.source => Some(image),
@@ -147,7 +147,7 @@ pub fn source<'b, 'a>(bundle: &'b Bundle<'a>, addition: &Addition<'_>) -> Option
 }
 
 /// Returns the descriptor that lists the source of an addition.
-pub fn source_place(bundle: &Bundle<'_>, addition: &Addition<'_>) -> Option<usize> {
+pub(crate) fn source_place(bundle: &Bundle<'_>, addition: &Addition<'_>) -> Option<usize> {
     source(bundle, addition)?.origin.map(|origin| origin.descriptor)
 }
 
@@ -163,7 +163,7 @@ pub(super) struct ChangedProperties(Vec<Vec<SetProperty>>);
 
 impl ChangedProperties {
     /// Returns the properties of additions, in their order.
-    pub fn collect(additions: &[Addition<'_>]) -> ChangedProperties {
+    pub(crate) fn collect(additions: &[Addition<'_>]) -> ChangedProperties {
         let one = |addition: &Addition<'_>| {
             let device = addition.compile_target.map(|name| {
                 let value = StoredValue::Bytes(byte_array(name.as_bytes()));

@@ -19,59 +19,59 @@ use object::elf::{self, PT_LOAD, ProgramHeader64, SHT_NOBITS};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 
 /// Alignment of payloads; DPC++'s wrapper uses the same.
-pub const PAYLOAD_ALIGN: u64 = 16;
+pub(crate) const PAYLOAD_ALIGN: u64 = 16;
 
 /// New array of one descriptor.
 pub(super) struct Array {
     /// Virtual address of the descriptor.
-    pub descriptor: u64,
+    pub(crate) descriptor: u64,
     /// Virtual address of the array.
-    pub address: u64,
+    pub(crate) address: u64,
     /// Structures of the array.
-    pub structures: Vec<Structure>,
+    pub(crate) structures: Vec<Structure>,
 }
 
 /// Images to add.
 pub(super) struct New<'p> {
     /// Images that share the tables of others.
-    pub additions: &'p [Addition<'p>],
+    pub(crate) additions: &'p [Addition<'p>],
     /// Images with tables of their own.
-    pub standalone: Option<&'p StandaloneImages<'p>>,
+    pub(crate) standalone: Option<&'p StandaloneImages<'p>>,
     /// All of them, to find the images that they replace.
-    pub replacing: &'p [Addition<'p>],
+    pub(crate) replacing: &'p [Addition<'p>],
     /// Purpose of the segment, for the record.
-    pub layer: Layer,
+    pub(crate) layer: Layer,
 }
 
 /// Payload of an image, with its target.
 pub(in crate::rewrite) struct Payload<'p> {
-    pub address: u64,
-    pub target: &'p str,
-    pub bytes: &'p [u8],
+    pub(crate) address: u64,
+    pub(crate) target: &'p str,
+    pub(crate) bytes: &'p [u8],
 }
 
 /// Layout of the added segment.
 pub(super) struct Plan<'p> {
-    pub table: Table,
-    pub record: Record,
+    pub(crate) table: Table,
+    pub(crate) record: Record,
     /// File offset and address of the segment.
-    pub offset: u64,
-    pub address: u64,
-    pub headers: u64,
-    pub record_address: u64,
-    pub arrays: Vec<Array>,
+    pub(crate) offset: u64,
+    pub(crate) address: u64,
+    pub(crate) headers: u64,
+    pub(crate) record_address: u64,
+    pub(crate) arrays: Vec<Array>,
     /// Addresses of the sizes in `.tgtimg` that become 0.
-    pub unlisted: Vec<u64>,
-    pub targets: Vec<u8>,
-    pub targets_address: u64,
-    pub relocations: Vec<u8>,
-    pub relocations_address: u64,
-    pub relocation_count: usize,
+    pub(crate) unlisted: Vec<u64>,
+    pub(crate) targets: Vec<u8>,
+    pub(crate) targets_address: u64,
+    pub(crate) relocations: Vec<u8>,
+    pub(crate) relocations_address: u64,
+    pub(crate) relocation_count: usize,
     /// Tables and strings of images with tables of their own, by address.
-    pub tables: Vec<(u64, Vec<u8>)>,
+    pub(crate) tables: Vec<(u64, Vec<u8>)>,
     /// Payloads in address order.
-    pub payloads: Vec<Payload<'p>>,
-    pub end: u64,
+    pub(crate) payloads: Vec<Payload<'p>>,
+    pub(crate) end: u64,
 }
 
 /// Allocator of consecutive addresses.
@@ -87,7 +87,7 @@ impl Cursor {
 }
 
 impl<'p> Plan<'p> {
-    pub fn new(
+    pub(crate) fn new(
         host: &Host<'_>,
         elf: &Elf<'_>,
         bundle: &Bundle<'_>,
@@ -279,7 +279,7 @@ const MAX_ALIGN: u64 = 2 << 20;
 
 /// Returns the alignment of the new segment: the largest of the file's own segments, at least a page and at most
 /// `MAX_ALIGN`.
-pub fn segment_align(elf: &Elf<'_>) -> u64 {
+pub(crate) fn segment_align(elf: &Elf<'_>) -> u64 {
     elf.program_headers
         .iter()
         .filter(|header| header.p_type(LE) == PT_LOAD)
@@ -291,20 +291,20 @@ pub fn segment_align(elf: &Elf<'_>) -> u64 {
 }
 
 /// Whether the file can be executed: a program, or a library with an entry point.
-pub fn is_executable(elf: &Elf<'_>) -> bool {
+pub(crate) fn is_executable(elf: &Elf<'_>) -> bool {
     let interpreted = || elf.program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
     elf.header.e_type(LE) == elf::ET_EXEC || interpreted()
 }
 
 /// Returns the program headers that are moved, in order. A library's own `PT_PHDR`, which lld writes and nothing needs,
 /// is left out: patchelf assumes that its address and file offset differ as those of the first segment do.
-pub fn kept_headers(elf: &Elf<'_>) -> Vec<ProgramHeader64<LE>> {
+pub(crate) fn kept_headers(elf: &Elf<'_>) -> Vec<ProgramHeader64<LE>> {
     let keep = |header: &&ProgramHeader64<LE>| header.p_type(LE) != elf::PT_PHDR || is_executable(elf);
     elf.program_headers.iter().filter(keep).copied().collect()
 }
 
 /// Returns the file offset and address of the new segment.
-pub fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
+pub(crate) fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
     let loads = || elf.program_headers.iter().filter(|header| header.p_type(LE) == PT_LOAD);
     let align = segment_align(elf);
     let overflow = || Error::input("the file's segments reach the end of the address space");
@@ -346,7 +346,7 @@ const SLACK: usize = 16;
 ///
 /// # Errors
 /// `Input`, with its length and a remedy, where data that is not padding follows.
-pub fn check(bytes: &[u8], elf: &Elf<'_>) -> Result<()> {
+pub(crate) fn check(bytes: &[u8], elf: &Elf<'_>) -> Result<()> {
     let end = end(bytes, elf);
     let behind = usize::try_from(end).ok().and_then(|end| bytes.get(end..)).unwrap_or_default();
     if behind.len() < SLACK || behind.iter().all(|byte| *byte == 0) {

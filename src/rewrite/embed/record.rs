@@ -31,7 +31,7 @@ pub struct Patch {
     /// File offset of the eight bytes.
     pub offset: u64,
     /// Original word.
-    pub original: u64,
+    pub(crate) original: u64,
 }
 
 /// Kind of an addition. Images from elsewhere are treated like the file's own: native images may be built from them, in
@@ -54,19 +54,19 @@ impl Layer {
 }
 
 /// Name of the section that this tool adds to a PE file. The section begins with the offset in it of the record.
-pub const PE_SECTION: &str = ".syclbdl";
+pub(crate) const PE_SECTION: &str = ".syclbdl";
 
 /// Record of an addition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// Kind of the addition.
-    pub layer: Layer,
+    pub(crate) layer: Layer,
     /// Length of the original's tail, which stays behind everything that was added.
-    pub tail: u64,
+    pub(crate) tail: u64,
     /// Length of the original file.
     pub original_len: u64,
     /// BLAKE3 of the original file.
-    pub original_hash: [u8; 32],
+    pub(crate) original_hash: [u8; 32],
     /// Length of the file with the images.
     pub embedded_len: u64,
     /// Overwritten words.
@@ -77,13 +77,8 @@ pub struct Record {
 
 impl Record {
     /// Returns the hash of a file for [`Record::original_hash`].
-    pub fn hash(file: &[u8]) -> [u8; 32] {
+    pub(crate) fn hash(file: &[u8]) -> [u8; 32] {
         *blake3::hash(file).as_bytes()
-    }
-
-    /// Returns the value of a note.
-    pub fn note(&self, key: &str) -> Option<&str> {
-        self.notes.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
     fn text(&self) -> String {
@@ -91,17 +86,12 @@ impl Record {
     }
 
     /// Returns the length of the written record.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         FIXED + self.patches.len() * 16 + self.text().len()
     }
 
-    /// Returns false: a record has at least its fixed part.
-    pub fn is_empty(&self) -> bool {
-        false
-    }
-
     /// Returns the record as written.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let text = self.text();
         let mut out = Vec::with_capacity(self.len());
         out.extend(self.layer.magic());

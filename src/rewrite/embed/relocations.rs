@@ -13,7 +13,7 @@ use object::elf::{self, DynamicTag};
 const RELA: usize = 24;
 
 /// Relocation table of the file that must grow.
-pub enum Table {
+pub(crate) enum Table {
     /// No table: the file is loaded at the address it was linked to.
     None,
     /// `DT_RELA`.
@@ -28,10 +28,10 @@ pub enum Table {
 }
 
 /// RELA table to extend.
-pub struct Rela {
+pub(crate) struct Rela {
     machine: Machine,
     /// Address of the old table.
-    pub address: u64,
+    pub(crate) address: u64,
     old: Vec<u8>,
     /// Number of leading relative relocations, where the dynamic section counts them.
     count: Option<usize>,
@@ -42,7 +42,7 @@ impl Table {
     ///
     /// # Errors
     /// `Input`, with a remedy, where the file's relocations are of a form that cannot be extended.
-    pub fn find(host: &Host<'_>, elf: &Elf<'_>) -> Result<Table> {
+    pub(crate) fn find(host: &Host<'_>, elf: &Elf<'_>) -> Result<Table> {
         if !elf.is_position_independent() {
             return Ok(Table::None);
         }
@@ -78,7 +78,7 @@ impl Table {
     ///
     /// # Errors
     /// `Input` where a moved pointer is not relocated by the file.
-    pub fn extended(
+    pub(crate) fn extended(
         &self,
         host: &Host<'_>,
         elf: &Elf<'_>,
@@ -104,7 +104,7 @@ impl Table {
     }
 
     /// Returns the changes to the dynamic section: tag and new value.
-    pub fn dynamic(&self, address: u64, table: &[u8], added: usize) -> Vec<(DynamicTag, u64)> {
+    pub(crate) fn dynamic(&self, address: u64, table: &[u8], added: usize) -> Vec<(DynamicTag, u64)> {
         let len = table.len() as u64;
         match self {
             Table::None => Vec::new(),
@@ -120,7 +120,7 @@ impl Table {
     }
 
     /// Returns the address of the table that is replaced.
-    pub fn old_address(&self) -> Option<u64> {
+    pub(crate) fn old_address(&self) -> Option<u64> {
         match self {
             Table::None => None,
             Table::Rela(rela) => Some(rela.address),

@@ -14,7 +14,7 @@ use crate::rewrite::image_data::{Bases, EntryForm, ImageVersion, Loose, OutImage
 /// Images with tables of their own, laid out for a list.
 pub(in crate::rewrite) struct StandaloneImages<'p> {
     /// Index of the descriptor.
-    pub descriptor: usize,
+    pub(crate) descriptor: usize,
     /// Version of the list's first structure.
     version: u16,
     loose: Loose<'p>,
@@ -38,7 +38,7 @@ impl<'p> StandaloneImages<'p> {
     ///
     /// # Errors
     /// `Input` where the file has no list, or an image cannot be written.
-    pub fn new(bundle: &Bundle<'_>, images: &'p [OutImage<'p>]) -> Result<StandaloneImages<'p>> {
+    pub(crate) fn new(bundle: &Bundle<'_>, images: &'p [OutImage<'p>]) -> Result<StandaloneImages<'p>> {
         let descriptor = list(bundle)?;
         let layout = bundle.descriptors.get(descriptor).map(|descriptor| descriptor.layout);
         let version = if layout == Some(ImageLayout::WithManifest) { ImageVersion::V2 } else { ImageVersion::V3 };
@@ -50,21 +50,21 @@ impl<'p> StandaloneImages<'p> {
         Ok(StandaloneImages { descriptor, version: number, loose: Loose::new(images, version, entries)? })
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.loose.images.len()
     }
 
     /// Returns the length of the tables, and of strings and values.
-    pub fn table_sizes(&self) -> (u64, u64) {
+    pub(crate) fn table_sizes(&self) -> (u64, u64) {
         ((self.loose.structures.len() as u64).saturating_mul(8), self.loose.constants.len() as u64)
     }
 
-    pub fn payload_size(&self) -> u64 {
+    pub(crate) fn payload_size(&self) -> u64 {
         self.loose.payload_size()
     }
 
     /// Returns the structures for the list.
-    pub fn structures(&self, bases: &Bases) -> Vec<Structure> {
+    pub(crate) fn structures(&self, bases: &Bases) -> Vec<Structure> {
         let structure = |words: &Vec<_>| {
             let mut bytes = self.loose.resolve(words, bases).0;
             // Versions 1 and 2 differ only in the number.
@@ -75,20 +75,20 @@ impl<'p> StandaloneImages<'p> {
     }
 
     /// Returns tables and constants with their addresses.
-    pub fn tables(&self, bases: &Bases) -> Vec<(u64, Vec<u8>)> {
+    pub(crate) fn tables(&self, bases: &Bases) -> Vec<(u64, Vec<u8>)> {
         let structures = self.loose.resolve(&self.loose.structures, bases).0;
         vec![(bases.structures, structures), (bases.constants, self.loose.constants.clone())]
     }
 
     /// Returns the addresses of the pointers in the tables, with their values.
-    pub fn places(&self, bases: &Bases) -> Vec<(u64, u64)> {
+    pub(crate) fn places(&self, bases: &Bases) -> Vec<(u64, u64)> {
         let (bytes, pointers) = self.loose.resolve(&self.loose.structures, bases);
         let value = |at: u64| usize::try_from(at).ok().and_then(|at| crate::bytes::u64_at(&bytes, at)).unwrap_or(0);
         pointers.into_iter().map(|at| (bases.structures.saturating_add(at), value(at))).collect()
     }
 
     /// Returns the payloads with their addresses, in order.
-    pub fn payloads<'w>(&'w self, bases: &Bases) -> Vec<Payload<'p>> {
+    pub(crate) fn payloads<'w>(&'w self, bases: &Bases) -> Vec<Payload<'p>> {
         let base = bases.payloads;
         let blocks = self.loose.payload_starts();
         let parts = blocks.flat_map(|(start, block)| {

@@ -29,7 +29,7 @@ impl Plan<'_> {
     ///
     /// # Errors
     /// `Input` where the file has no room for a change.
-    pub fn write(mut self, host: &Host<'_>, elf: &Elf<'_>) -> Result<Draft> {
+    pub(crate) fn write(mut self, host: &Host<'_>, elf: &Elf<'_>) -> Result<Draft> {
         let len = index(self.at(self.end))?;
         let mut out = Draft::copy_of(host.bytes, len.saturating_sub(host.bytes.len()).saturating_add(HEADERS_ROOM))?;
         out.resize(len)?;
@@ -167,46 +167,46 @@ fn index(offset: u64) -> Result<usize> {
 }
 
 /// Section to add.
-pub struct New {
+pub(crate) struct New {
     /// Name of the section.
-    pub name: String,
+    pub(crate) name: String,
     /// Virtual address.
-    pub address: u64,
+    pub(crate) address: u64,
     /// File offset.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Size in bytes.
-    pub size: u64,
+    pub(crate) size: u64,
     /// Alignment.
-    pub align: u64,
+    pub(crate) align: u64,
     /// Whether relocations write to the section.
-    pub writable: bool,
+    pub(crate) writable: bool,
 }
 
 /// Section whose contents moved; it is found by its old address.
-pub struct Moved {
+pub(crate) struct Moved {
     /// Old address.
-    pub old_address: u64,
+    pub(crate) old_address: u64,
     /// New address.
-    pub address: u64,
+    pub(crate) address: u64,
     /// New file offset.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// New size in bytes.
-    pub size: u64,
+    pub(crate) size: u64,
 }
 
 /// New section header table.
-pub struct Table {
+pub(crate) struct Table {
     /// File offset.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Number of headers.
-    pub count: u16,
+    pub(crate) count: u16,
 }
 
 /// Appends extended copies of the section names and headers to `out`. Returns none where the file has no usable ones.
 ///
 /// # Errors
 /// `Input` where the header table has no room for more (the count is a 16-bit field).
-pub fn append(out: &mut Draft, original: &[u8], moved: Option<&Moved>, new: &[New]) -> Result<Option<Table>> {
+pub(crate) fn append(out: &mut Draft, original: &[u8], moved: Option<&Moved>, new: &[New]) -> Result<Option<Table>> {
     let Ok(header) = FileHeader64::<LE>::parse(original) else { return Ok(None) };
     let (Ok(sections), Ok(names_at)) = (header.section_headers(LE, original), header.shstrndx(LE, original)) else {
         return Ok(None);

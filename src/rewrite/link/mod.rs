@@ -43,7 +43,7 @@ pub struct Outcome<'k> {
     /// The image.
     pub image: Image<'k>,
     /// Result of linking the modules, without the bytes, which are the image's.
-    pub linked: Linked,
+    pub(crate) linked: Linked,
 }
 
 /// Links images.
@@ -82,7 +82,7 @@ pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -
 ///
 /// # Errors
 /// `Usage` where the objects cannot be one, `Build` where their properties contradict each other.
-pub fn executable<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], binary: Vec<u8>) -> Result<Image<'k>, Vec<Error>> {
+pub(crate) fn executable<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], binary: Vec<u8>) -> Result<Image<'k>, Vec<Error>> {
     agree(inputs, State::Object)?;
     let image = combine(arena, inputs, binary, &Linked::default(), (&properties::plan(inputs)?, &[]))?;
     Ok(Image { declared: Declared::from(NATIVE), ..image })
@@ -135,7 +135,7 @@ fn combine<'k>(
 ///
 /// # Errors
 /// `Input` where the arena is full or the module is damaged.
-pub fn list_symbols<'k>(arena: &'k Arena, image: &mut Image<'k>) -> Result<()> {
+pub(crate) fn list_symbols<'k>(arena: &'k Arena, image: &mut Image<'k>) -> Result<()> {
     if !image.properties.sets.is_empty() || image.format() != Format::SpirV {
         return Ok(());
     }
@@ -156,7 +156,7 @@ fn nothing() -> Vec<Error> {
 ///
 /// # Errors
 /// `Usage` for each that disagrees with the first.
-pub fn agree(inputs: &[Input<'_, '_>], wanted: State) -> Result<(), Vec<Error>> {
+pub(crate) fn agree(inputs: &[Input<'_, '_>], wanted: State) -> Result<(), Vec<Error>> {
     let Some(first) = inputs.first() else { return Err(nothing()) };
     let mut errors = Vec::new();
     for input in inputs {
@@ -237,7 +237,7 @@ impl<'p> Providers<'p> {
     }
 
     /// Collects the exports of images from their property sets, or from the module where there are none.
-    pub fn from_images(images: &'p [Examined<'_, '_>]) -> Providers<'p> {
+    pub(crate) fn from_images(images: &'p [Examined<'_, '_>]) -> Providers<'p> {
         let mut providers = Providers::default();
         for examined in images {
             let texts = |names: &'p [String]| names.iter().map(String::as_str).collect::<Vec<&'p str>>();

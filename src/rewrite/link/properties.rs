@@ -33,7 +33,7 @@ const TEXTS: [&str; 2] = ["joint_matrix", "joint_matrix_mad"];
 ///
 /// # Errors
 /// `Input` for each property on which images contradict each other.
-pub fn merge<'k>(
+pub(crate) fn merge<'k>(
     arena: &'k Arena,
     inputs: &[Input<'_, '_>],
     linked: &Linked,
@@ -290,14 +290,14 @@ fn conflict(label: &str, set: &str, name: &str, mine: Value<'_>, theirs: Value<'
 }
 
 /// Kernel with the numbers of its hidden aspects.
-pub type KernelAspects<'i> = (&'i str, Vec<u32>);
+pub(crate) type KernelAspects<'i> = (&'i str, Vec<u32>);
 
 /// Returns the aspects that images require and their modules do not show, by kernel. Empty where all images have the
 /// same ones.
 ///
 /// # Errors
 /// `Input` where a module has no whole header.
-pub fn hidden_aspects<'i>(inputs: &'i [Input<'_, '_>], contents: &[Cow<'_, [u8]>]) -> Result<Vec<KernelAspects<'i>>> {
+pub(crate) fn hidden_aspects<'i>(inputs: &'i [Input<'_, '_>], contents: &[Cow<'_, [u8]>]) -> Result<Vec<KernelAspects<'i>>> {
     let mut all: Vec<KernelAspects<'i>> = Vec::new();
     for (input, module) in inputs.iter().zip(contents) {
         let kernels = input.image.kernels();
@@ -339,9 +339,9 @@ struct Named {
 
 /// Constants of the result, with their new numbers.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// New numbers by old number, for each image.
-    pub numbers: Vec<HashMap<u32, u32>>,
+    pub(crate) numbers: Vec<HashMap<u32, u32>>,
     named: Vec<Named>,
 }
 
@@ -349,7 +349,7 @@ pub struct Plan {
 ///
 /// # Errors
 /// `Input` where constants of one name differ, or a value is damaged.
-pub fn plan(inputs: &[Input<'_, '_>]) -> Result<Plan, Vec<Error>> {
+pub(crate) fn plan(inputs: &[Input<'_, '_>]) -> Result<Plan, Vec<Error>> {
     let mut plan = Plan::default();
     let mut errors = Vec::new();
     let mut by_name: HashMap<&str, usize> = HashMap::new();
@@ -427,7 +427,7 @@ fn fresh(next: &mut u32, taken: &mut HashSet<u32>) -> u32 {
 
 impl Plan {
     /// Returns the contents of the set, by name.
-    pub fn set(&self) -> Vec<(&str, Vec<u8>)> {
+    pub(crate) fn set(&self) -> Vec<(&str, Vec<u8>)> {
         let words = |named: &Named| -> Vec<u8> {
             let words = named.leaves.iter().flat_map(|leaf| [leaf.id, leaf.offset, leaf.size]);
             words.flat_map(u32::to_le_bytes).collect()
@@ -436,7 +436,7 @@ impl Plan {
     }
 
     /// Returns the defaults of all names, or none where an image has no defaults.
-    pub fn defaults(&self) -> Option<Vec<u8>> {
+    pub(crate) fn defaults(&self) -> Option<Vec<u8>> {
         let all: Option<Vec<&[u8]>> = self.named.iter().map(|named| named.default.as_deref()).collect();
         all.filter(|all| !all.is_empty()).map(|all| all.concat())
     }

@@ -25,71 +25,71 @@ use std::borrow::Cow;
 pub use embed::embed_images;
 
 /// Index of the certificate directory, whose address is a file offset.
-pub const CERTIFICATES: usize = 4;
+pub(crate) const CERTIFICATES: usize = 4;
 /// Index of the base relocation directory.
-pub const BASE_RELOCATIONS: usize = 5;
+pub(crate) const BASE_RELOCATIONS: usize = 5;
 /// Index of the debug directory.
-pub const DEBUG: usize = 6;
+pub(crate) const DEBUG: usize = 6;
 
 /// Size of a section header in bytes.
-pub const SECTION: usize = 40;
+pub(crate) const SECTION: usize = 40;
 const CODE: u32 = 0x20;
 const EXECUTABLE: u32 = 0x2000_0000;
 
 /// Fields of the headers.
 #[derive(Debug, Clone)]
-pub struct Headers {
+pub(crate) struct Headers {
     /// File offset of the COFF header.
-    pub coff: usize,
+    pub(crate) coff: usize,
     /// File offset of the optional header.
-    pub optional: usize,
+    pub(crate) optional: usize,
     /// File offset of the section headers.
-    pub table: usize,
+    pub(crate) table: usize,
     /// Section headers.
-    pub sections: Vec<Section>,
+    pub(crate) sections: Vec<Section>,
     /// Image base: the address at which the pointers in the file are valid.
-    pub image_base: u64,
+    pub(crate) image_base: u64,
     /// Alignment of sections in memory.
-    pub section_align: u32,
+    pub(crate) section_align: u32,
     /// Alignment of sections in the file.
-    pub file_align: u32,
+    pub(crate) file_align: u32,
     /// Size of all headers with padding, in bytes.
-    pub headers_size: u32,
+    pub(crate) headers_size: u32,
     /// File offset of the COFF symbols; 0 where there are none.
-    pub symbols: u32,
+    pub(crate) symbols: u32,
     directories: usize,
 }
 
 /// A section header.
 #[derive(Debug, Clone, Copy)]
-pub struct Section {
+pub(crate) struct Section {
     /// File offset of the header.
-    pub header: usize,
+    pub(crate) header: usize,
     /// Size in memory, in bytes.
-    pub virtual_size: u32,
+    pub(crate) virtual_size: u32,
     /// Address relative to the image base.
-    pub address: u32,
+    pub(crate) address: u32,
     /// Size in the file, in bytes.
-    pub raw_size: u32,
+    pub(crate) raw_size: u32,
     /// File offset.
-    pub raw: u32,
+    pub(crate) raw: u32,
     flags: u32,
 }
 
 impl Section {
     /// Whether the section contains code.
-    pub fn is_code(&self) -> bool {
+    pub(crate) fn is_code(&self) -> bool {
         self.flags & (CODE | EXECUTABLE) != 0
     }
 
     /// Returns the end in memory. Old linkers leave the size in memory 0.
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         let size = if self.virtual_size == 0 { self.raw_size } else { self.virtual_size };
         u64::from(self.address).saturating_add(size.into())
     }
 
     /// Returns the end in the file.
-    pub fn raw_end(&self) -> u64 {
+    pub(crate) fn raw_end(&self) -> u64 {
         if self.raw_size == 0 { 0 } else { u64::from(self.raw).saturating_add(self.raw_size.into()) }
     }
 }
@@ -99,7 +99,7 @@ impl Headers {
     ///
     /// # Errors
     /// `Input` where they are cut short or not those of a 64-bit file.
-    pub fn parse(file: &[u8]) -> Result<Headers> {
+    pub(crate) fn parse(file: &[u8]) -> Result<Headers> {
         let cut = || Error::input("the PE headers are cut short");
         let start = u32_at(file, 60).ok_or_else(cut)? as usize;
         let coff = start.saturating_add(4);
@@ -150,20 +150,20 @@ impl Headers {
     }
 
     /// Returns the file offset of a directory's address and size.
-    pub fn directory_at(&self, index: usize) -> Option<usize> {
+    pub(crate) fn directory_at(&self, index: usize) -> Option<usize> {
         let at = self.optional.checked_add(112)?.checked_add(index.checked_mul(8)?)?;
         (index < self.directories).then_some(at)
     }
 
     /// Returns the address and size of a directory, or none where it is empty.
-    pub fn directory(&self, file: &[u8], index: usize) -> Option<(u32, u32)> {
+    pub(crate) fn directory(&self, file: &[u8], index: usize) -> Option<(u32, u32)> {
         let at = self.directory_at(index)?;
         let found = (u32_at(file, at)?, u32_at(file, at.checked_add(4)?)?);
         (found.0 != 0 && found.1 != 0).then_some(found)
     }
 
     /// Returns the file offset of `len` bytes at an address relative to the image base.
-    pub fn offset(&self, address: u32, len: u32) -> Option<usize> {
+    pub(crate) fn offset(&self, address: u32, len: u32) -> Option<usize> {
         let section = self.sections.iter().find(|section| {
             address >= section.address
                 && u64::from(address).saturating_add(len.into())
@@ -176,7 +176,7 @@ impl Headers {
     ///
     /// # Errors
     /// `Input` where they are not in the file.
-    pub fn relocations<'f>(&self, file: &'f [u8]) -> Result<Option<(usize, &'f [u8])>> {
+    pub(crate) fn relocations<'f>(&self, file: &'f [u8]) -> Result<Option<(usize, &'f [u8])>> {
         let Some((address, size)) = self.directory(file, BASE_RELOCATIONS) else { return Ok(None) };
         let at = self.offset(address, size);
         let table = at.and_then(|at| Some((at, bytes::slice_at(file, at, usize::try_from(size).ok()?)?)));
@@ -188,7 +188,7 @@ impl Headers {
 ///
 /// # Errors
 /// `Input` where the headers are cut short.
-pub fn update_checksum(file: &mut [u8]) -> Result<()> {
+pub(crate) fn update_checksum(file: &mut [u8]) -> Result<()> {
     let at = Headers::parse(file)?.optional.saturating_add(64);
     if u32_at(file, at).is_none_or(|checksum| checksum == 0) {
         return Ok(());
@@ -217,24 +217,24 @@ fn checksum(file: &[u8], own: usize) -> u32 {
 /// Kind of a padding entry.
 const ABSOLUTE: u8 = 0;
 /// Kind of a 64-bit pointer.
-pub const DIR64: u8 = 10;
+pub(crate) const DIR64: u8 = 10;
 /// Kind of an entry that also uses the next word; no 64-bit file has it.
 const HIGHADJ: u8 = 4;
 
 /// Base relocation: an address that the loader relocates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BaseRelocation {
+pub(crate) struct BaseRelocation {
     /// Address relative to the image base.
-    pub address: u32,
+    pub(crate) address: u32,
     /// Kind of the relocation.
-    pub kind: u8,
+    pub(crate) kind: u8,
 }
 
 /// Reads a table.
 ///
 /// # Errors
 /// `Input` where a block is malformed or of a kind that is not known.
-pub fn decode(table: &[u8]) -> Result<Vec<BaseRelocation>> {
+pub(crate) fn decode(table: &[u8]) -> Result<Vec<BaseRelocation>> {
     let mut places = Vec::new();
     let mut rest = table;
     while rest.len() >= 8 {
@@ -258,7 +258,7 @@ pub fn decode(table: &[u8]) -> Result<Vec<BaseRelocation>> {
 }
 
 /// Writes a table of sorted relocations.
-pub fn encode(places: &[BaseRelocation]) -> Vec<u8> {
+pub(crate) fn encode(places: &[BaseRelocation]) -> Vec<u8> {
     let mut out = Vec::new();
     for block in places.chunk_by(|one, next| one.address >> 12 == next.address >> 12) {
         let page = block.first().map_or(0, |place| place.address & !0xfff);
@@ -315,7 +315,7 @@ const POINTER: usize = 60;
 ///
 /// # Errors
 /// `Input` where there is no room and none can be made.
-pub fn make_header_room(file: &[u8]) -> Result<Cow<'_, [u8]>> {
+pub(crate) fn make_header_room(file: &[u8]) -> Result<Cow<'_, [u8]>> {
     let headers = Headers::parse(file)?;
     let end = headers.table.saturating_add(headers.sections.len().saturating_mul(SECTION));
     let refuse = || {

@@ -17,28 +17,28 @@ const ALIGN: u64 = 64;
 
 /// Payload that moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shift {
+pub(crate) struct Shift {
     /// Address where it was.
-    pub from: u64,
+    pub(crate) from: u64,
     /// Address where it is to be, which is lower.
-    pub to: u64,
+    pub(crate) to: u64,
     /// Length in bytes.
-    pub len: u64,
+    pub(crate) len: u64,
 }
 
 /// Moves of payloads, and the addresses that are free after them.
 #[derive(Debug, Default)]
-pub struct Compaction {
+pub(crate) struct Compaction {
     /// Moves, by address.
-    pub shifts: Vec<Shift>,
+    pub(crate) shifts: Vec<Shift>,
     /// Free addresses, sorted and apart.
-    pub free: Vec<Range<u64>>,
+    pub(crate) free: Vec<Range<u64>>,
 }
 
 impl Compaction {
     /// Frees the ranges `freed`, which are zeros in `out` now, where nothing may move. With padding between them two are
     /// one.
-    pub fn in_place(host: &Host<'_>, out: &[u8], mut freed: Vec<Range<u64>>) -> Compaction {
+    pub(crate) fn in_place(host: &Host<'_>, out: &[u8], mut freed: Vec<Range<u64>>) -> Compaction {
         freed.sort_by_key(|range| range.start);
         let mut free: Vec<Range<u64>> = Vec::new();
         for range in freed {
@@ -51,7 +51,7 @@ impl Compaction {
     }
 
     /// Plans the moves after the payloads at `freed`, which are zeros in `out` now, were removed.
-    pub fn plan(
+    pub(crate) fn plan(
         host: &Host<'_>,
         bundle: &Bundle<'_>,
         drop: &HashSet<usize>,
@@ -132,12 +132,12 @@ impl Compaction {
     }
 
     /// Returns by how much the payload at an address moves down.
-    pub fn distances(&self) -> HashMap<u64, u64> {
+    pub(crate) fn distances(&self) -> HashMap<u64, u64> {
         self.shifts.iter().map(|shift| (shift.from, shift.from.saturating_sub(shift.to))).collect()
     }
 
     /// Moves the bytes and clears what is free.
-    pub fn move_bytes(&self, host: &Host<'_>, out: &mut [u8]) {
+    pub(crate) fn move_bytes(&self, host: &Host<'_>, out: &mut [u8]) {
         let at = |address: u64| host.addresses.file_offset(address).and_then(|at| usize::try_from(at).ok());
         let mut copy = |shift: &Shift| {
             let (from, to, len) = (at(shift.from)?, at(shift.to)?, usize::try_from(shift.len).ok()?);

@@ -19,7 +19,7 @@ const RELA: usize = 24;
 
 /// Addresses that a file relocates.
 #[derive(Debug, Default)]
-pub struct Relocations {
+pub(crate) struct Relocations {
     machine: Option<Machine>,
     /// File offset of the `DT_RELA` entry of each address.
     rela: HashMap<u64, usize>,
@@ -31,7 +31,7 @@ impl Relocations {
     ///
     /// # Errors
     /// `Input` where they are of an unknown form.
-    pub fn read(host: &Host<'_>, file: &Elf<'_>) -> Result<Relocations> {
+    pub(crate) fn read(host: &Host<'_>, file: &Elf<'_>) -> Result<Relocations> {
         if !file.is_position_independent() {
             return Ok(Relocations::default());
         }
@@ -54,7 +54,7 @@ impl Relocations {
     }
 
     /// Whether a relocation writes to an address.
-    pub fn covers(&self, place: u64) -> bool {
+    pub(crate) fn covers(&self, place: u64) -> bool {
         self.rela.contains_key(&place) || self.relr.contains(&place)
     }
 
@@ -62,7 +62,7 @@ impl Relocations {
     ///
     /// # Errors
     /// `Input` where there is no room for a new relocation.
-    pub fn apply(&self, moves: &Moves, host: &Host<'_>, file: &Elf<'_>, out: &mut [u8]) -> Result<()> {
+    pub(crate) fn apply(&self, moves: &Moves, host: &Host<'_>, file: &Elf<'_>, out: &mut [u8]) -> Result<()> {
         let Some(machine) = self.machine else { return Ok(()) };
         let mut put = |at: usize, place: u64, value: u64| {
             let done = bytes::put(out, at, &entry(place, machine.relative(), value));

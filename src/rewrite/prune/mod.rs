@@ -39,7 +39,7 @@ use std::ops::Range;
 
 /// Use of the room of removed payloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub(crate) enum Layout {
     /// Leaves zeros there: no other byte moves.
     Keep,
     /// Cuts its pages out of an ELF file; with `moving` payloads that stay may move for that.
@@ -57,15 +57,15 @@ trait Relocated {
 
 /// File from which images were removed.
 #[derive(Debug)]
-pub struct Pruned {
+pub(crate) struct Pruned {
     /// The file.
-    pub bytes: Draft,
+    pub(crate) bytes: Draft,
     /// Bytes of payloads that were overwritten with zeros, and are still there.
-    pub zeroed: u64,
+    pub(crate) zeroed: u64,
     /// Bytes of pages that left the file.
-    pub cut: u64,
+    pub(crate) cut: u64,
     /// Bytes of removed payloads that stay: another image shares them, or they are among code.
-    pub left: u64,
+    pub(crate) left: u64,
 }
 
 /// Removes the images with these indexes from the lists of a linked ELF or PE file. A list may become empty; the
@@ -73,7 +73,7 @@ pub struct Pruned {
 ///
 /// # Errors
 /// `Input` where an image is in no list, or the file's relocations cannot follow.
-pub fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, layout: Layout) -> Result<Pruned> {
+pub(crate) fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, layout: Layout) -> Result<Pruned> {
     let gone: HashSet<u64> = bundle
         .images
         .iter()
@@ -178,13 +178,13 @@ pub(super) fn verify(out: &[u8], before: &Bundle<'_>, drop: &HashSet<usize>) -> 
 
 /// Changes to all descriptors and arrays.
 #[derive(Debug, Default)]
-pub struct Moves {
+pub(crate) struct Moves {
     /// Addresses that must be relocated, with their values.
-    pub pointers: Vec<(u64, u64)>,
+    pub(crate) pointers: Vec<(u64, u64)>,
     /// Addresses that must not be relocated, with their values.
-    pub plain: Vec<(u64, u64)>,
+    pub(crate) plain: Vec<(u64, u64)>,
     /// Addresses in the free slots at the end, which are no longer read.
-    pub unused: Vec<u64>,
+    pub(crate) unused: Vec<u64>,
     /// First words of descriptors, with their addresses.
     heads: Vec<(u64, u64)>,
 }
@@ -194,7 +194,7 @@ impl Moves {
     ///
     /// # Errors
     /// `Input` where an array is not in the file.
-    pub fn new(
+    pub(crate) fn new(
         host: &Host<'_>,
         bundle: &Bundle<'_>,
         kept: &[Vec<u64>],
@@ -246,7 +246,7 @@ impl Moves {
     ///
     /// # Errors
     /// `Input` where a word is not in the file.
-    pub fn write(&self, host: &Host<'_>, out: &mut [u8]) -> Result<()> {
+    pub(crate) fn write(&self, host: &Host<'_>, out: &mut [u8]) -> Result<()> {
         for &(place, value) in self.pointers.iter().chain(&self.plain).chain(&self.heads) {
             put(host, out, place, value)?;
         }

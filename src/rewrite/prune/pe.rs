@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 /// Addresses that a file relocates.
 #[derive(Debug)]
-pub struct Relocations {
+pub(crate) struct Relocations {
     headers: Headers,
     places: Vec<BaseRelocation>,
     /// Addresses of 64-bit pointers.
@@ -24,7 +24,7 @@ impl Relocations {
     ///
     /// # Errors
     /// `Input` where headers or list are malformed.
-    pub fn read(host: &Host<'_>) -> Result<Relocations> {
+    pub(crate) fn read(host: &Host<'_>) -> Result<Relocations> {
         let headers = Headers::parse(host.bytes)?;
         let places = match headers.relocations(host.bytes)? {
             Some((_, table)) => pe::decode(table)?,
@@ -36,7 +36,7 @@ impl Relocations {
     }
 
     /// Whether the loader relocates the pointer at an address.
-    pub fn covers(&self, address: u64) -> bool {
+    pub(crate) fn covers(&self, address: u64) -> bool {
         self.pointers.contains(&address)
     }
 
@@ -44,7 +44,7 @@ impl Relocations {
     ///
     /// # Errors
     /// `Input` where it would not fit.
-    pub fn apply(&self, moves: &Moves, out: &mut [u8]) -> Result<()> {
+    pub(crate) fn apply(&self, moves: &Moves, out: &mut [u8]) -> Result<()> {
         let missing: Vec<u64> =
             moves.pointers.iter().map(|(place, _)| *place).filter(|place| !self.covers(*place)).collect();
         let excess: HashSet<u64> =

@@ -62,7 +62,7 @@ impl Hole {
 ///
 /// # Errors
 /// `Input` where the file's headers contradict each other.
-pub fn shrink(file: &mut Draft, compaction: &Compaction, gone: &HashSet<u64>) -> Result<()> {
+pub(crate) fn shrink(file: &mut Draft, compaction: &Compaction, gone: &HashSet<u64>) -> Result<()> {
     let (elf, _) = Elf::parse(file)?;
     if check(file, &elf).is_err() || elf.section_problem.is_some() || is_executable(&elf) {
         return Ok(());

@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 /// Warning about a function of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Warning {
+pub(crate) enum Warning {
     /// The function uses an aspect that its kernel's source does not expect.
     Aspect {
         /// Mangled name.
@@ -39,7 +39,7 @@ pub enum Warning {
 
 impl Warning {
     /// Returns the message of the design document; `name` formats the function's name.
-    pub fn text(&self, name: impl Fn(&str) -> String) -> String {
+    pub(crate) fn text(&self, name: impl Fn(&str) -> String) -> String {
         match self {
             Warning::Aspect { function, aspect } => format!(
                 "function '{}' uses aspect '{aspect}' not expected by its calling kernel.\nMissing \

@@ -20,29 +20,29 @@ use std::rc::Rc;
 
 /// Kernel or exported function.
 #[derive(Debug, Clone)]
-pub struct Entry<'k> {
+pub(crate) struct Entry<'k> {
     /// Mangled name.
-    pub name: Cow<'k, str>,
+    pub(crate) name: Cow<'k, str>,
     /// Kind of the entry.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// Number of its source.
-    pub source: usize,
+    pub(crate) source: usize,
     /// Aspects that it uses or declares, by SYCL name, shared by many entries. Internal ones (negative numbers) are
     /// among them.
-    pub aspects: Rc<BTreeSet<String>>,
+    pub(crate) aspects: Rc<BTreeSet<String>>,
     /// Required work-group size, x first.
-    pub work_group: Option<[u32; 3]>,
+    pub(crate) work_group: Option<[u32; 3]>,
     /// Number of dimensions of its work-group sizes in the source, where it is known.
-    pub dimensions: Option<u32>,
+    pub(crate) dimensions: Option<u32>,
     /// Required sub-group size; none for named ones.
-    pub sub_group: Option<u32>,
+    pub(crate) sub_group: Option<u32>,
     /// Maximum work-group size, x first.
-    pub max_work_group: Option<[u32; 3]>,
+    pub(crate) max_work_group: Option<[u32; 3]>,
 }
 
 /// Kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Kernel, by position among the entry points.
     Kernel(usize),
     /// Exported function, by id.
@@ -61,17 +61,17 @@ impl Entry<'_> {
 
 /// Exported variable.
 #[derive(Debug, Clone)]
-pub struct Variable {
+pub(crate) struct Variable {
     /// Id of the variable.
-    pub id: u32,
+    pub(crate) id: u32,
     /// Symbol of the variable.
-    pub symbol: String,
+    pub(crate) symbol: String,
     /// Unique name in "SYCL/device globals", where it is listed there.
-    pub unique: Option<String>,
+    pub(crate) unique: Option<String>,
     /// Whether each image has its own instance, so that only one image may have it.
-    pub image_scope: bool,
+    pub(crate) image_scope: bool,
     /// Whether every image has it, used or not, since the host looks for it in any of them.
-    pub everywhere: bool,
+    pub(crate) everywhere: bool,
 }
 
 /// Returns the exported variables. In a module without property sets each image gets those it uses.

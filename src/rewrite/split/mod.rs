@@ -99,7 +99,7 @@ pub struct Outcome<'k> {
     /// Images in order.
     pub images: Vec<Image<'k>>,
     /// Warnings about functions of other sources, image by image.
-    pub warnings: Vec<Warning>,
+    pub(crate) warnings: Vec<Warning>,
 }
 
 /// Splits an image of SPIR-V.
@@ -131,7 +131,7 @@ fn must_stay_whole(image: &Image<'_>) -> bool {
 ///
 /// # Errors
 /// Those of [`split`].
-pub fn split_indexed<'k>(
+pub(crate) fn split_indexed<'k>(
     arena: &'k Arena,
     mut input: Input<'_, 'k>,
     index: Index<'k>,
@@ -310,7 +310,7 @@ pub trait Spool {
 }
 
 /// Opens a spool for the images of a module of this many bytes, or returns none where they stay in memory.
-pub type Opening<'o> = dyn Fn(u64) -> Result<Option<Box<dyn Spool + 'o>>> + 'o;
+pub(crate) type Opening<'o> = dyn Fn(u64) -> Result<Option<Box<dyn Spool + 'o>>> + 'o;
 
 /// Returns no spool, whatever the module's size.
 ///

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 
 /// The targets that inputs are fixed to.
 #[derive(Debug, Default)]
-pub struct Fixed {
+pub(crate) struct Fixed {
     all: Option<BTreeSet<String>>,
     by_file: HashMap<String, BTreeSet<String>>,
 }
@@ -32,7 +32,7 @@ impl Fixed {
     ///
     /// # Errors
     /// `Usage` where an input is none, or a target unknown.
-    pub fn parse(table: &TargetTable, texts: &[String], files: &[PathBuf]) -> Result<Fixed> {
+    pub(crate) fn parse(table: &TargetTable, texts: &[String], files: &[PathBuf]) -> Result<Fixed> {
         let mut fixed = Fixed::default();
         for text in texts {
             let (file, names) =
@@ -78,41 +78,41 @@ fn named(table: &TargetTable, spelling: &str) -> Result<Vec<String>> {
 }
 
 /// The number that stands for a target: that of an aspect, else that of a name.
-pub fn number_of(target: &str, epoch: Epoch) -> u32 {
+pub(crate) fn number_of(target: &str, epoch: Epoch) -> u32 {
     let unnamed = || target.strip_prefix("target#").and_then(|number| number.parse().ok());
     aspect::number(epoch, target).or_else(unnamed).unwrap_or_else(|| target_number(target))
 }
 
 /// One piece of code.
-pub struct Unit<'k> {
+pub(crate) struct Unit<'k> {
     /// The name in messages.
-    pub label: String,
+    pub(crate) label: String,
     /// The image, linked where it is made of several.
-    pub image: Image<'k>,
+    pub(crate) image: Image<'k>,
     /// The index of its module, where it is the only one.
-    pub index: Option<Index<'k>>,
+    pub(crate) index: Option<Index<'k>>,
     sources: Vec<Source>,
     epoch: Epoch,
     /// The images of the input that it stands for.
-    pub replaces: Vec<usize>,
+    pub(crate) replaces: Vec<usize>,
 }
 
 impl<'k> Unit<'k> {
     /// The input of the library, taken out of the unit.
-    pub fn input(&mut self) -> Input<'_, 'k> {
+    pub(crate) fn input(&mut self) -> Input<'_, 'k> {
         let sources = std::mem::take(&mut self.sources);
         Input { image: &self.image, label: &self.label, sources, epoch: self.epoch }
     }
 }
 
 /// Images to take apart.
-pub struct Inputs<'i, 'k> {
+pub(crate) struct Inputs<'i, 'k> {
     /// The images.
-    pub images: &'i [Image<'k>],
+    pub(crate) images: &'i [Image<'k>],
     /// Names of the images in messages.
-    pub labels: &'i [String],
+    pub(crate) labels: &'i [String],
     /// The files that they are from, each with the number of its images.
-    pub files: &'i [(String, usize)],
+    pub(crate) files: &'i [(String, usize)],
 }
 
 /// The pieces of code among the images, in the order of their first ones. Where only SPIR-V counts (`spirv`), others are
@@ -120,7 +120,7 @@ pub struct Inputs<'i, 'k> {
 ///
 /// # Errors
 /// What cannot be inflated or linked.
-pub fn units<'k>(
+pub(crate) fn units<'k>(
     arena: &'k Arena,
     gathered: &Inputs<'_, 'k>,
     mode: Mode,

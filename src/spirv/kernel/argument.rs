@@ -26,18 +26,18 @@ pub struct Argument {
     /// `read_only`, `write_only` or `read_write` of an image or pipe.
     pub access: Option<&'static str>,
     /// `const`, `restrict`, `volatile`, `pipe`; `readonly` of a pointer through which the kernel does not write.
-    pub qualifiers: Vec<String>,
+    pub(crate) qualifiers: Vec<String>,
     /// Size in bytes for `clSetKernelArg`; none where the type has no size.
     pub size: Option<u64>,
     /// Alignment in bytes; of a pointer that of its pointee, where the module says.
-    pub alignment: Option<u64>,
+    pub(crate) alignment: Option<u64>,
     /// Whether it is a structure that is passed by value.
-    pub by_value: bool,
+    pub(crate) by_value: bool,
 }
 
 /// Types and qualifiers of arguments from a module's strings, by kind and kernel.
 #[derive(Debug, Default)]
-pub struct ArgumentStrings(HashMap<(&'static str, String), Vec<String>>);
+pub(crate) struct ArgumentStrings(HashMap<(&'static str, String), Vec<String>>);
 
 const TYPE: &str = "kernel_arg_type";
 /// Number of dots in a string that are tried as the end of a kernel's name.
@@ -46,7 +46,7 @@ const QUALIFIER: &str = "kernel_arg_type_qual";
 
 impl ArgumentStrings {
     /// Collects the strings of a module.
-    pub fn collect(index: &Index<'_>) -> ArgumentStrings {
+    pub(crate) fn collect(index: &Index<'_>) -> ArgumentStrings {
         let mut found = HashMap::new();
         let names: HashSet<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
         // ArgumentStrings come before the first type, so only the part before functions is walked.
@@ -217,7 +217,7 @@ fn access(qualifier: u32) -> Option<&'static str> {
 const DEPTH: u32 = 8;
 
 /// Returns the OpenCL C name of a type.
-pub fn opencl_type_name(index: &Index<'_>, id: u32, unsigned: bool) -> String {
+pub(crate) fn opencl_type_name(index: &Index<'_>, id: u32, unsigned: bool) -> String {
     name(index, id, unsigned, DEPTH)
 }
 

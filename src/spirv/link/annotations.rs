@@ -32,7 +32,7 @@ enum Treatment {
 ///
 /// # Errors
 /// `Input` for ids that cannot be renumbered.
-pub fn annotations(
+pub(crate) fn annotations(
     parts: &mut [InputModule<'_>],
     sources: &[Source<'_>],
     symbols: &Symbols,

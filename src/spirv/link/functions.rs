@@ -20,19 +20,19 @@ use std::rc::Rc;
 
 /// Types of the result and parameters in a function's definition, as new ids.
 #[derive(Debug, Clone)]
-pub struct Signature {
+pub(crate) struct Signature {
     result: u32,
     parameters: Vec<u32>,
 }
 
 /// Signatures that calls must be adapted to, by module and the id of the callee.
-pub type Calls = HashMap<(usize, u32), Signature>;
+pub(crate) type Calls = HashMap<(usize, u32), Signature>;
 
 /// Returns the calls that must be adapted. `adapted` maps declarations to definitions.
 ///
 /// # Errors
 /// `Input` where such a function is used other than in a call: a pointer to it would have another type.
-pub fn calls(parts: &[InputModule<'_>], adapted: &HashMap<Definition, Definition>) -> Result<Calls> {
+pub(crate) fn calls(parts: &[InputModule<'_>], adapted: &HashMap<Definition, Definition>) -> Result<Calls> {
     let mut calls = Calls::new();
     for (declared, defined) in adapted {
         let (Some(part), Some(other)) = (parts.get(declared.part), parts.get(defined.part)) else { continue };
@@ -66,7 +66,7 @@ pub fn calls(parts: &[InputModule<'_>], adapted: &HashMap<Definition, Definition
 ///
 /// # Errors
 /// `Input` for ids that cannot be renumbered.
-pub fn functions(parts: &[InputModule<'_>], calls: &Calls, sections: &mut Sections, next: u32) -> Result<u32> {
+pub(crate) fn functions(parts: &[InputModule<'_>], calls: &Calls, sections: &mut Sections, next: u32) -> Result<u32> {
     let mut ids = Ids(next);
     for (number, part) in parts.iter().enumerate() {
         let mut begin = part.functions_begin;
@@ -168,7 +168,7 @@ const ALL_LISTED: (u8, u8) = (1, 4);
 ///
 /// # Errors
 /// `Input` for ids that cannot be renumbered, or for an entry point that reaches too much.
-pub fn entry_points(parts: &[InputModule<'_>], sections: &mut Sections) -> Result<()> {
+pub(crate) fn entry_points(parts: &[InputModule<'_>], sections: &mut Sections) -> Result<()> {
     let version = parts.iter().map(|part| part.index.version).max().unwrap_or_default();
     let mut walk = Walk { parts, known: HashMap::new(), budget: limits::MAX_REACHED };
     for (number, part) in parts.iter().enumerate() {

@@ -19,7 +19,7 @@ const INPUT: u32 = StorageClass::Input as u32;
 
 /// Treatment of equal definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Merging {
+pub(crate) enum Merging {
     /// One is kept, whatever their names and decorations: the specification forbids duplicates.
     Unique,
     /// One is kept of those whose names and decorations agree.
@@ -31,7 +31,7 @@ pub enum Merging {
 }
 
 /// Returns how definitions equal to an instruction are treated.
-pub fn merging(part: &InputModule<'_>, instruction: &Instruction<'_>) -> Merging {
+pub(crate) fn merging(part: &InputModule<'_>, instruction: &Instruction<'_>) -> Merging {
     match instruction.opcode {
         op::TYPE_STRUCT
         | op::TYPE_ARRAY
@@ -57,7 +57,7 @@ pub fn merging(part: &InputModule<'_>, instruction: &Instruction<'_>) -> Merging
 type SpecConstantDefinition = (Box<[u32]>, usize);
 
 /// Writer of types, constants and variables of module scope.
-pub struct Globals<'g, 'a> {
+pub(crate) struct Globals<'g, 'a> {
     parts: &'g mut [InputModule<'a>],
     sources: &'g [Source<'a>],
     sections: &'g mut Sections,
@@ -73,7 +73,7 @@ pub struct Globals<'g, 'a> {
 
 impl<'g, 'a> Globals<'g, 'a> {
     /// Creates a writer for modules whose functions and symbols have ids below `next`.
-    pub fn new(
+    pub(crate) fn new(
         parts: &'g mut [InputModule<'a>],
         sources: &'g [Source<'a>],
         sections: &'g mut Sections,
@@ -92,7 +92,7 @@ impl<'g, 'a> Globals<'g, 'a> {
     }
 
     /// Returns the next id.
-    pub fn next(&self) -> u32 {
+    pub(crate) fn next(&self) -> u32 {
         self.ids.0
     }
 
@@ -101,7 +101,7 @@ impl<'g, 'a> Globals<'g, 'a> {
     /// # Errors
     /// `Input` for ids that cannot be renumbered, for initialisers that need each other in a cycle, and for
     /// specialization constants of one number that differ.
-    pub fn write(&mut self) -> Result<()> {
+    pub(crate) fn write(&mut self) -> Result<()> {
         for part in 0..self.parts.len() {
             let end = self.parts.get(part).map_or(0, |part| part.functions_begin);
             let mut line_is_open = false;

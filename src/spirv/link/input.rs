@@ -12,16 +12,16 @@ use std::ops::Range;
 
 /// Definition, by the number of its module and of its instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Definition {
+pub(crate) struct Definition {
     /// Number of the module.
-    pub part: usize,
+    pub(crate) part: usize,
     /// Number of the instruction.
-    pub at: usize,
+    pub(crate) at: usize,
 }
 
 /// State of a definition of module scope during the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum State {
+pub(crate) enum State {
     /// Not decided yet.
     #[default]
     Open,
@@ -36,24 +36,24 @@ pub enum State {
 }
 
 /// Module that is linked, with the state of the link.
-pub struct InputModule<'a> {
+pub(crate) struct InputModule<'a> {
     /// Name for error messages.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// Index of the module.
-    pub index: Index<'a>,
+    pub(crate) index: Index<'a>,
     /// Number of the first instruction of its functions, including the line of the first.
-    pub functions_begin: usize,
+    pub(crate) functions_begin: usize,
     /// New ids by the number of the defining instruction; 0 where none is assigned yet.
     new: Vec<u32>,
     /// States by the number of the defining instruction.
     states: Vec<State>,
     replaced: HashMap<usize, Definition>,
     /// Forward declarations of pointers, by the number of the definition.
-    pub announced: HashMap<usize, usize>,
+    pub(crate) announced: HashMap<usize, usize>,
     /// Annotations of definitions of module scope: pairs of definition and annotation, sorted.
     annotations: Vec<(u32, u32)>,
     /// Definitions that decoration groups decorate.
-    pub grouped: HashSet<usize>,
+    pub(crate) grouped: HashSet<usize>,
 }
 
 /// Instructions of `SPV_INTEL_function_variants`, which hold for some targets only (numbers of SPIRV-Headers).
@@ -65,7 +65,7 @@ impl<'a> InputModule<'a> {
     ///
     /// # Errors
     /// `Input` where it is damaged, or holds instructions that cannot be linked.
-    pub fn read(source: &Source<'a>) -> Result<InputModule<'a>> {
+    pub(crate) fn read(source: &Source<'a>) -> Result<InputModule<'a>> {
         let index = Index::read(source.bytes).map_err(|error| error.context(source.name))?;
         if let Some(error) = &index.stopped {
             return Err(error.clone().context(source.name));
@@ -170,7 +170,7 @@ impl<'a> InputModule<'a> {
     }
 
     /// Returns the names and decorations of a definition of module scope, in module order.
-    pub fn annotations_of(&self, definition: usize) -> impl Iterator<Item = Instruction<'a>> + '_ {
+    pub(crate) fn annotations_of(&self, definition: usize) -> impl Iterator<Item = Instruction<'a>> + '_ {
         let begin = self.annotations.partition_point(|(target, _)| (*target as usize) < definition);
         let rest = self.annotations.get(begin..).unwrap_or_default();
         let mine = rest.iter().take_while(move |(target, _)| *target as usize == definition);
@@ -178,7 +178,7 @@ impl<'a> InputModule<'a> {
     }
 
     /// Gives new ids to everything in functions that are not replaced.
-    pub fn number_functions(&mut self, ids: &mut Ids) -> Result<()> {
+    pub(crate) fn number_functions(&mut self, ids: &mut Ids) -> Result<()> {
         let places = grammar::results();
         let mut skip = 0..0;
         for at in self.functions_begin..self.index.len() {
@@ -200,56 +200,56 @@ impl<'a> InputModule<'a> {
     }
 
     /// Replaces a definition by another one.
-    pub fn replace(&mut self, definition: usize, by: Definition) {
+    pub(crate) fn replace(&mut self, definition: usize, by: Definition) {
         self.replaced.insert(definition, by);
         self.set_state(definition, State::Replaced);
     }
 
     /// Returns the replacement of a definition, if it is replaced.
-    pub fn replacement(&self, definition: usize) -> Option<Definition> {
+    pub(crate) fn replacement(&self, definition: usize) -> Option<Definition> {
         self.replaced.get(&definition).copied()
     }
 
     /// Returns all replaced definitions with their replacements.
-    pub fn replacements(&self) -> Vec<(usize, Definition)> {
+    pub(crate) fn replacements(&self) -> Vec<(usize, Definition)> {
         self.replaced.iter().map(|(definition, place)| (*definition, *place)).collect()
     }
 
     /// Whether an instruction belongs to a function that is left out.
-    pub fn is_dropped(&self, at: usize) -> bool {
+    pub(crate) fn is_dropped(&self, at: usize) -> bool {
         let function = if at < self.functions_begin { None } else { self.index.function_at(at) };
         function.is_some_and(|function| self.is_replaced(function))
     }
 
     /// Whether a function is replaced by the definition of another module.
-    pub fn is_replaced(&self, function: &Function) -> bool {
+    pub(crate) fn is_replaced(&self, function: &Function) -> bool {
         self.replaced.contains_key(&function.instructions.start)
     }
 
     /// Sets the new id of an instruction's result.
-    pub fn set(&mut self, definition: usize, id: u32) {
+    pub(crate) fn set(&mut self, definition: usize, id: u32) {
         if let Some(place) = self.new.get_mut(definition) {
             *place = id;
         }
     }
 
     /// Returns the new id of an instruction's result, or 0 where it has none.
-    pub fn new_at(&self, definition: usize) -> u32 {
+    pub(crate) fn new_at(&self, definition: usize) -> u32 {
         self.new.get(definition).copied().unwrap_or(0)
     }
 
     /// Returns the new id of an old one, or none where it has none yet or is not defined.
-    pub fn new_of(&self, id: u32) -> Option<u32> {
+    pub(crate) fn new_of(&self, id: u32) -> Option<u32> {
         self.index.definition(id).map(|at| self.new_at(at)).filter(|new| *new != 0)
     }
 
     /// Returns the state of a definition.
-    pub fn state(&self, definition: usize) -> State {
+    pub(crate) fn state(&self, definition: usize) -> State {
         self.states.get(definition).copied().unwrap_or_default()
     }
 
     /// Sets the state of a definition.
-    pub fn set_state(&mut self, definition: usize, fate: State) {
+    pub(crate) fn set_state(&mut self, definition: usize, fate: State) {
         if let Some(place) = self.states.get_mut(definition) {
             *place = fate;
         }
@@ -259,7 +259,7 @@ impl<'a> InputModule<'a> {
     ///
     /// # Errors
     /// `Input` where an id has no new one.
-    pub fn write(&self, at: usize, instruction: &Instruction<'_>, section: &mut Vec<u32>) -> Result<()> {
+    pub(crate) fn write(&self, at: usize, instruction: &Instruction<'_>, section: &mut Vec<u32>) -> Result<()> {
         let begin = section.len().saturating_add(1);
         section.push(first_word(instruction.opcode, instruction.len()));
         section.extend((0..instruction.len()).map(|word| instruction.word(word)));
@@ -280,7 +280,7 @@ impl<'a> InputModule<'a> {
 
     /// Returns the error for an id without a definition.
     #[cold]
-    pub fn undefined_id(&self, at: usize, instruction: &Instruction<'_>, id: u32) -> Error {
+    pub(crate) fn undefined_id(&self, at: usize, instruction: &Instruction<'_>, id: u32) -> Error {
         let why = match self.index.definition(id) {
             None => "which the module does not define",
             Some(_) => "which is part of what another module's definition replaces",
@@ -290,20 +290,20 @@ impl<'a> InputModule<'a> {
 
     /// Returns the error for an instruction of an unknown opcode.
     #[cold]
-    pub fn unknown(&self, at: usize, instruction: &Instruction<'_>) -> Error {
+    pub(crate) fn unknown(&self, at: usize, instruction: &Instruction<'_>) -> Error {
         let name = grammar::name(instruction.opcode);
         self.error(at, format!("{name}: not all of its operands are known, so it cannot be linked"))
     }
 
     /// Returns the error, at an instruction, for a module that cannot be linked with the others.
     #[cold]
-    pub fn refuse(&self, at: usize, message: impl Into<String>) -> Error {
+    pub(crate) fn refuse(&self, at: usize, message: impl Into<String>) -> Error {
         self.error_of(ErrorKind::Build, at, message)
     }
 
     /// Returns the error, at an instruction, for a module that cannot be linked at all.
     #[cold]
-    pub fn error(&self, at: usize, message: impl Into<String>) -> Error {
+    pub(crate) fn error(&self, at: usize, message: impl Into<String>) -> Error {
         self.error_of(ErrorKind::Input, at, message)
     }
 
@@ -323,7 +323,7 @@ impl<'a> InputModule<'a> {
     }
 
     /// Returns the name of a function for messages: that of its entry point, its symbol, its `OpName` or its id.
-    pub fn function_name(&self, function: u32) -> String {
+    pub(crate) fn function_name(&self, function: u32) -> String {
         let entry = self.index.entry_points.iter().find(|entry| entry.function == function);
         let name = entry.map(|entry| entry.name.clone().into_owned());
         let name = name.or_else(|| self.index.linkage(function).map(|linkage| linkage.name));
@@ -332,7 +332,7 @@ impl<'a> InputModule<'a> {
 }
 
 /// Returns the first word of an instruction with this many operand words.
-pub fn first_word(opcode: u16, operands: usize) -> u32 {
+pub(crate) fn first_word(opcode: u16, operands: usize) -> u32 {
     let count = u32::try_from(operands).unwrap_or(u32::MAX).saturating_add(1);
     count << 16 | u32::from(opcode)
 }

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 /// Section of an instruction of module scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Capabilities, extensions, memory model, entry points and their modes: written from the index.
     Preamble,
     /// Imports of extended instruction sets.
@@ -50,7 +50,7 @@ numbers! {
 }
 
 /// Returns the section of an instruction of module scope.
-pub fn kind(opcode: u16) -> Kind {
+pub(crate) fn kind(opcode: u16) -> Kind {
     use crate::spirv::op;
     match opcode {
         op::CAPABILITY
@@ -78,33 +78,33 @@ pub fn kind(opcode: u16) -> Kind {
 
 /// Sections of the result, in words.
 #[derive(Debug, Default)]
-pub struct Sections {
+pub(crate) struct Sections {
     /// Capabilities, extensions.
     capabilities: Vec<u32>,
     extensions: Vec<u32>,
     /// Sets of extended instructions.
-    pub imports: Vec<u32>,
+    pub(crate) imports: Vec<u32>,
     memory_model: Vec<u32>,
     /// Entry points.
-    pub entry_points: Vec<u32>,
+    pub(crate) entry_points: Vec<u32>,
     /// Execution modes.
-    pub modes: Vec<u32>,
+    pub(crate) modes: Vec<u32>,
     /// Strings and sources.
-    pub sources: Vec<u32>,
+    pub(crate) sources: Vec<u32>,
     /// Names.
-    pub names: Vec<u32>,
+    pub(crate) names: Vec<u32>,
     /// Processing records.
-    pub processed: Vec<u32>,
+    pub(crate) processed: Vec<u32>,
     /// Scopes of aliasing.
-    pub aliases: Vec<u32>,
+    pub(crate) aliases: Vec<u32>,
     /// Decorations.
-    pub annotations: Vec<u32>,
+    pub(crate) annotations: Vec<u32>,
     /// Types, constants, variables.
-    pub globals: Vec<u32>,
+    pub(crate) globals: Vec<u32>,
     /// Declarations of functions.
-    pub declarations: Vec<u32>,
+    pub(crate) declarations: Vec<u32>,
     /// Definitions of functions.
-    pub definitions: Vec<u32>,
+    pub(crate) definitions: Vec<u32>,
 }
 
 impl Sections {
@@ -112,7 +112,7 @@ impl Sections {
     ///
     /// # Errors
     /// `Input` where modules have different memory models.
-    pub fn preamble(&mut self, parts: &[InputModule<'_>]) -> Result<()> {
+    pub(crate) fn preamble(&mut self, parts: &[InputModule<'_>]) -> Result<()> {
         use crate::spirv::op;
         let mut model: Option<(Vec<u32>, &str)> = None;
         let mut capabilities = HashSet::new();
@@ -164,7 +164,7 @@ impl Sections {
     }
 
     /// Returns the whole module. Its version is the highest of all modules; its generator is theirs if they agree.
-    pub fn assemble(self, parts: &[InputModule<'_>], bound: u32) -> Vec<u8> {
+    pub(crate) fn assemble(self, parts: &[InputModule<'_>], bound: u32) -> Vec<u8> {
         let version = parts.iter().map(|part| part.index.version).max().unwrap_or((1, 0));
         let version = u32::from(version.0) << 16 | u32::from(version.1) << 8;
         let mut generators = parts.iter().map(|part| part.index.generator);
@@ -215,7 +215,7 @@ fn model_name(words: &[u32]) -> String {
 }
 
 /// Whether an instruction continues the one before it, which is then not merged.
-pub fn continues(opcode: u16) -> bool {
+pub(crate) fn continues(opcode: u16) -> bool {
     matches!(
         opcode,
         op::TYPE_STRUCT_CONTINUED | op::CONSTANT_COMPOSITE_CONTINUED | op::SPEC_CONSTANT_COMPOSITE_CONTINUED

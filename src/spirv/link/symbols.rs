@@ -18,35 +18,35 @@ const HOST_ACCESS: [u32; 2] = [6188, 6147];
 /// Number of parameters that the text of a type shows.
 const SHOWN_PARAMETERS: usize = 12;
 /// Kinds of parameter attributes that change how a value is passed: ByVal and Sret.
-pub const PASSING: [(u32, &str); 2] = [(2, "by value"), (3, "as the place of the result")];
+pub(crate) const PASSING: [(u32, &str); 2] = [(2, "by value"), (3, "as the place of the result")];
 /// `FuncParamAttr`.
-pub const FUNC_PARAM_ATTR: u32 = rspirv::spirv::Decoration::FuncParamAttr as u32;
+pub(crate) const FUNC_PARAM_ATTR: u32 = rspirv::spirv::Decoration::FuncParamAttr as u32;
 const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
 
 /// Symbol of the result.
 #[derive(Debug)]
-pub struct Symbol {
+pub(crate) struct Symbol {
     name: String,
     /// Definition, or for an open import the declaration that stays.
-    pub kept: Definition,
+    pub(crate) kept: Definition,
     /// Id in the module of `kept`.
     id: u32,
     /// Whether it is a function.
-    pub is_function: bool,
+    pub(crate) is_function: bool,
     is_defined: bool,
 }
 
 /// Symbols of all modules.
 #[derive(Debug, Default)]
-pub struct Symbols {
+pub(crate) struct Symbols {
     /// Symbols in the order in which they are met.
-    pub list: Vec<Symbol>,
+    pub(crate) list: Vec<Symbol>,
     /// Replaced definitions: place, id in its module, and number of the symbol.
     replaced: Vec<(Definition, u32, usize)>,
     /// Number of imports with a definition.
-    pub resolved: usize,
+    pub(crate) resolved: usize,
     /// Linkonce definitions that are left out.
-    pub folded: Vec<Folded>,
+    pub(crate) folded: Vec<Folded>,
     /// Names of symbols and kernels, with the module that has them.
     taken: HashMap<String, usize>,
 }
@@ -71,7 +71,7 @@ struct Candidate {
 
 impl Symbols {
     /// Finds a definition for each import; errors are appended to `errors`.
-    pub fn resolve(
+    pub(crate) fn resolve(
         parts: &mut [InputModule<'_>],
         sources: &[Source<'_>],
         options: &Options,
@@ -187,19 +187,19 @@ impl Symbols {
     }
 
     /// Returns the names of the symbols that the result exports.
-    pub fn exports(&self, sources: &[Source<'_>]) -> Vec<String> {
+    pub(crate) fn exports(&self, sources: &[Source<'_>]) -> Vec<String> {
         let stays =
             |symbol: &&Symbol| symbol.is_defined && sources.get(symbol.kept.part).is_none_or(|source| !source.internal);
         self.list.iter().filter(stays).map(|symbol| symbol.name.clone()).collect()
     }
 
     /// Returns the names of the symbols that the result imports.
-    pub fn imports(&self) -> Vec<String> {
+    pub(crate) fn imports(&self) -> Vec<String> {
         self.list.iter().filter(|symbol| !symbol.is_defined).map(|symbol| symbol.name.clone()).collect()
     }
 
     /// Whether a symbol or kernel of another module has a name.
-    pub fn is_taken(&self, name: &str, part: usize) -> bool {
+    pub(crate) fn is_taken(&self, name: &str, part: usize) -> bool {
         self.taken.get(name).is_some_and(|owner| *owner != part)
     }
 
@@ -209,7 +209,7 @@ impl Symbols {
     ///
     /// # Errors
     /// `Input` for each other difference, naming both types.
-    pub fn check_types(&self, parts: &[InputModule<'_>]) -> Result<HashMap<Definition, Definition>, Vec<Error>> {
+    pub(crate) fn check_types(&self, parts: &[InputModule<'_>]) -> Result<HashMap<Definition, Definition>, Vec<Error>> {
         let mut adapted = HashMap::new();
         let mut errors = Vec::new();
         for (place, id, number) in &self.replaced {

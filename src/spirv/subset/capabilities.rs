@@ -250,25 +250,25 @@ fn typed(usage: &Usage) -> Vec<u32> {
 
 /// Bits for types and typed instructions.
 pub(super) mod kind {
-    pub const INT8: u32 = 1;
-    pub const INT16: u32 = 2;
-    pub const INT64: u32 = 4;
-    pub const OTHER_INT: u32 = 8;
-    pub const HALF: u32 = 0x10;
-    pub const DOUBLE: u32 = 0x20;
-    pub const LONG_VECTOR: u32 = 0x40;
-    pub const OTHER_VECTOR: u32 = 0x80;
-    pub const ATOMIC_INT64: u32 = 0x100;
-    pub const ADD_HALF: u32 = 0x200;
-    pub const ADD_FLOAT: u32 = 0x400;
-    pub const ADD_DOUBLE: u32 = 0x800;
-    pub const EXTREME_HALF: u32 = 0x1000;
-    pub const EXTREME_FLOAT: u32 = 0x2000;
-    pub const EXTREME_DOUBLE: u32 = 0x4000;
+    pub(crate) const INT8: u32 = 1;
+    pub(crate) const INT16: u32 = 2;
+    pub(crate) const INT64: u32 = 4;
+    pub(crate) const OTHER_INT: u32 = 8;
+    pub(crate) const HALF: u32 = 0x10;
+    pub(crate) const DOUBLE: u32 = 0x20;
+    pub(crate) const LONG_VECTOR: u32 = 0x40;
+    pub(crate) const OTHER_VECTOR: u32 = 0x80;
+    pub(crate) const ATOMIC_INT64: u32 = 0x100;
+    pub(crate) const ADD_HALF: u32 = 0x200;
+    pub(crate) const ADD_FLOAT: u32 = 0x400;
+    pub(crate) const ADD_DOUBLE: u32 = 0x800;
+    pub(crate) const EXTREME_HALF: u32 = 0x1000;
+    pub(crate) const EXTREME_FLOAT: u32 = 0x2000;
+    pub(crate) const EXTREME_DOUBLE: u32 = 0x4000;
     /// Floating-point atomic of any other type.
-    pub const OTHER_ATOMIC: u32 = 0x8000;
-    pub const LINK_ONCE: u32 = 0x1_0000;
-    pub const ENTRY_POINT: u32 = 0x2_0000;
+    pub(crate) const OTHER_ATOMIC: u32 = 0x8000;
+    pub(crate) const LINK_ONCE: u32 = 0x1_0000;
+    pub(crate) const ENTRY_POINT: u32 = 0x2_0000;
 }
 
 /// Opcodes, enumerants and types that a subset uses.
