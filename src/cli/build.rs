@@ -9,10 +9,6 @@ use super::output::{Output, SUMMARY, forms};
 use super::policy_file::PolicyFile;
 use super::selection::{DeviceConfigs, Selection};
 use super::worker::OfflineArgs;
-pub(crate) use run::{engine, settings};
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
 use crate::build::archive::ArchiveForm;
 use crate::build::commands::{self, Draft};
 use crate::build::compile::{CompileResults, Shard};
@@ -29,6 +25,10 @@ use crate::report::batch::Batch;
 use crate::report::costs::{self, Temps, Trace, Watch};
 use crate::report::document::Form;
 use crate::report::text::documented;
+pub(crate) use run::{engine, settings};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Compile images ahead of time and put the native code where the SYCL runtime finds it
 #[derive(Debug, clap::Args)]

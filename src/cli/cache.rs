@@ -4,13 +4,13 @@
 
 use super::global::Global;
 use super::output::{self, Output, forms};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
 use crate::build::cache::Cache;
 use crate::bytes;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::report::cache::{self as page, Cached, Size};
 use crate::report::document::Form;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 /// The folder of the cache; empty for none.
 const VARIABLE: &str = "SYCL_BUNDLE_CACHE_DIR";

@@ -5,7 +5,6 @@ use super::output::{NameList, Output, forms};
 use super::policy_file::PolicyArgs;
 use super::selection::Selection;
 use super::selection::{DeviceConfigs, LiveTargets};
-use std::path::PathBuf;
 use crate::bundle::aspect;
 use crate::compat::aspects::Aspect;
 use crate::compat::gate::judgement::Depth;
@@ -21,6 +20,7 @@ use crate::report::document::Form;
 use crate::report::gate::findings::{require_targets, spelled_targets};
 use crate::report::gate::{self, TargetFindings};
 use crate::select::Selector;
+use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 With -t: of each kernel the image that the runtime would choose on the target, and whether that

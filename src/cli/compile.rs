@@ -9,9 +9,6 @@ use super::progress::Watched;
 use super::selection::DeviceConfigs;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
 use crate::build::compile::{Binary, CompileOptions, compile};
 use crate::build::target::{CPU_SPEC, Target};
 use crate::build::wanted::{self, Asked, Wanted};
@@ -19,6 +16,9 @@ use crate::build::{Engine, Failure, Job, Settings, Unit};
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::compile::{Compiling, DeviceCompiler};
 use crate::report::costs::Watch;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const AFTER_HELP: &str = "\
 Images in state `input` become images in state `object`, one for each target, with their imports
@@ -125,7 +125,12 @@ impl CompilerArgs {
     ///
     /// # Errors
     /// `Usage` for what is no target, or one that has no objects.
-    pub(crate) fn targets(&self, global: &Global, configs: &DeviceConfigs, spellings: &[String]) -> Result<Vec<Wanted>> {
+    pub(crate) fn targets(
+        &self,
+        global: &Global,
+        configs: &DeviceConfigs,
+        spellings: &[String],
+    ) -> Result<Vec<Wanted>> {
         let table = configs.table(global)?;
         let asked =
             Asked { targets: spellings, devices: &|_| Ok(Vec::new()), march: self.march.as_deref(), ptx: false };

@@ -6,6 +6,12 @@
 use super::Cli;
 use super::global::Global;
 use super::output::Output;
+use crate::bundle::{Bundle, aspect};
+use crate::compat::examine::examine;
+use crate::container::Host;
+use crate::device;
+use crate::error::{Error, Exit, Result};
+use crate::files::input::Input;
 use clap::CommandFactory as _;
 use clap_complete::CompleteEnv;
 use clap_complete::Shell;
@@ -13,12 +19,6 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use crate::bundle::{Bundle, aspect};
-use crate::compat::examine::examine;
-use crate::container::Host;
-use crate::device;
-use crate::error::{Error, Exit, Result};
-use crate::files::input::Input;
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -3,7 +3,6 @@
 use super::global::Global;
 use super::live::{find, settings};
 use super::output::{ANSWER, Output, forms};
-use std::path::{Path, PathBuf};
 use crate::build::live::Listed;
 use crate::build::probe::Probes;
 use crate::device::selector::VARIABLE;
@@ -11,6 +10,7 @@ use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::write::write_atomically;
 use crate::report::devices::{self as page, DeviceList};
 use crate::report::document::Form;
+use std::path::{Path, PathBuf};
 
 const HELP: &str = "\
 A device is meant by its number, its kind (cpu, gpu, accelerator, custom: the first that takes

@@ -3,7 +3,6 @@
 use super::global::Global;
 use super::output::{Output, forms};
 use super::selection::TargetSelection;
-use std::path::{Path, PathBuf};
 use crate::compat::diff::budget::{Budgets, Forbidden, Growth};
 use crate::compat::diff::compare::What;
 use crate::compat::diff::snapshot::Interner;
@@ -13,6 +12,7 @@ use crate::report::diff::{self as report, Build, Report};
 use crate::report::document::Form;
 use crate::report::page;
 use crate::select::Selector;
+use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 Two files are compared whatever they are called; of folders, wheels and other packages those files

@@ -5,8 +5,6 @@ use super::global::Global;
 use super::output::{ANSWER, Output, forms};
 use super::worker::OfflineArgs;
 use super::{cache, worker};
-use std::env;
-use std::time::Duration;
 use crate::build::cache::Cache;
 use crate::build::worker::LOADS;
 use crate::build::{Open, inventory, offline};
@@ -14,6 +12,8 @@ use crate::error::Exit;
 use crate::error::Result;
 use crate::report::doctor::{self as page, BuildCache, Driver, Machine};
 use crate::report::document::Form;
+use std::env;
+use std::time::Duration;
 
 /// The longest that looking around may take; a driver can hang.
 const PATIENCE: Duration = Duration::from_secs(60);

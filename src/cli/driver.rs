@@ -16,15 +16,15 @@
 
 use super::output::say;
 use super::worker;
+use crate::build::inventory;
+use crate::build::worker::{LOADS, no_driver};
+use crate::error::{Context, Error, ErrorKind, Result};
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 use std::{env, fs, thread};
-use crate::build::inventory;
-use crate::build::worker::{LOADS, no_driver};
-use crate::error::{Context, Error, ErrorKind, Result};
 
 /// The version that is installed unless the user names another: the one the project is tested with.
 pub(crate) const VERSION: &str = "2026.2.0";

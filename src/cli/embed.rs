@@ -5,9 +5,6 @@
 use super::global::Global;
 use super::output::{Output, SUMMARY, forms};
 use super::selection::TargetSelection;
-use std::borrow::Cow;
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 use crate::bundle::Bundle;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;
@@ -27,6 +24,9 @@ use crate::report::edited::{self, Edited};
 use crate::report::text::counted;
 use crate::rewrite::image_data::{OutImage, with_payload};
 use crate::rewrite::{self, layers};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 The images get a place in the list that the file registers with the runtime when it is loaded,

@@ -2,9 +2,6 @@
 //!
 //! The same flags for every verb that makes images. A flag that means nothing for the form is refused, not ignored.
 
-use clap::ValueEnum;
-use clap::builder::TypedValueParser as _;
-use std::path::{Path, PathBuf};
 use crate::bundle::image::State;
 use crate::bundle::offload_binary::Version;
 use crate::bundle::syclbin::Envelope;
@@ -14,6 +11,9 @@ use crate::rewrite::image_data::{EntryForm, ImageVersion};
 use crate::rewrite::object_file::ObjectFormat;
 use crate::rewrite::prepare::ZSTD_LEVEL;
 use crate::rewrite::shared::Machine;
+use clap::ValueEnum;
+use clap::builder::TypedValueParser as _;
+use std::path::{Path, PathBuf};
 
 /// A form, as the command line names it.
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -5,9 +5,6 @@ use super::live::{self, Asker};
 use super::output::{ANSWER, Output, forms};
 use super::selection::DeviceConfigs;
 use super::selection::read_profiles;
-use std::collections::HashMap;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
 use crate::build::live::Live;
 use crate::compat::explain::said::{self, Message};
 use crate::compat::fit::Subject;
@@ -23,6 +20,9 @@ use crate::report::kernels::OnDevice;
 use crate::report::profile::Profile;
 use crate::report::{FileFacts, explain as report};
 use crate::select::{Pattern, Selector};
+use std::collections::HashMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 With a message: what it means and what mends it; with files too, which of their kernels and images

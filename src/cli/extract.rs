@@ -4,7 +4,6 @@ use super::emit::EmitArgs;
 use super::global::Global;
 use super::output::{Output, forms};
 use super::selection::TargetSelection;
-use std::path::{Path, PathBuf};
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::emit::Emit;
 use crate::files::extract::Extraction;
@@ -12,6 +11,7 @@ use crate::files::gather::Wrapping;
 use crate::report::document::Form;
 use crate::report::extracted;
 use crate::select::Pattern;
+use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 Each image makes STEM_INDEX.EXT (.spv, .bc, .bin, ...), STEM_INDEX.prop (its property sets) and

@@ -5,7 +5,6 @@ use super::global::Global;
 use super::output::{Output, SUMMARY, forms};
 use super::selection::DeviceConfigs;
 use super::selection::Selection;
-use std::path::{Path, PathBuf};
 use crate::compat::fit::Subject;
 use crate::container::Kind;
 use crate::device::table::TargetTable;
@@ -16,6 +15,7 @@ use crate::files::input::Input;
 use crate::report::document;
 use crate::report::filtered;
 use crate::rewrite::extract;
+use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 Each `-o TARGET,TABLE` writes a file table (as `sycl-post-link -o TARGET,TABLE` does): the images in

@@ -4,14 +4,14 @@
 
 use super::cache::size;
 use super::output;
-use std::io::IsTerminal as _;
-use std::path::PathBuf;
 use crate::error::{Error, Exit, Reporter, Result};
 use crate::report::document::Look;
 use crate::report::evidence::Names;
 use crate::report::inspect::View;
 use crate::report::table::Drawing;
 use crate::report::text::Shown;
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
 
 /// Bytes of memory without which the program's own libraries, threads and tables have no place.
 const LEAST_MEMORY: u64 = 32 << 20;

@@ -4,13 +4,13 @@ use super::global::Global;
 use super::output::{ANSWER, Output, forms};
 use super::selection::StateName;
 use super::selection::{DeviceConfigs, LiveTargets};
-use std::path::PathBuf;
 use crate::error::{Exit, Result};
 use crate::files::check::has;
 use crate::report::document::Form;
 use crate::report::gate::findings::spelled_targets;
 use crate::report::has as page;
 use crate::select::Pattern;
+use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 As sycl::has_kernel_bundle<State>(context, devices, kernel_ids) answers: yes where each kernel

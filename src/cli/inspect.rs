@@ -4,7 +4,6 @@ use super::global::Global;
 use super::output::{NameList, Output, forms};
 use super::policy_file::PolicyArgs;
 use super::selection::{DeviceConfigs, Selection, target_patterns};
-use std::path::{Path, PathBuf};
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::check::read_baseline;
 use crate::files::page::{Draft, Rules};
@@ -16,6 +15,7 @@ use crate::report::gate::findings::{resolve_targets, spelled_targets};
 use crate::report::inspect::{Depth, Listing, json};
 use crate::report::{clones, text};
 use crate::select::Selector;
+use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 Images that differ in their kernels only share a row; `--all` gives each its own, `--image N`

@@ -5,13 +5,13 @@
 //! one job without a byte. The crate `jobserver` takes the descriptors by their numbers, which cannot be done without
 //! unsafe code; here they are opened through `/proc/self/fd`, so that a number that is no pipe does no harm.
 
+use crate::build::Tokens;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use crate::build::Tokens;
 
 /// The `O_NONBLOCK` of Linux and of every system with `/proc/self/fd`: two processes may see one byte at once.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();

@@ -4,7 +4,6 @@ use super::emit::EmitArgs;
 use super::global::Global;
 use super::output::Output;
 use super::selection::TargetSelection;
-use std::path::{Path, PathBuf};
 use crate::bundle::image::Image;
 use crate::container::Arena;
 use crate::error::Exit;
@@ -15,6 +14,7 @@ use crate::report::name::display;
 use crate::report::text::{bytes, counted};
 use crate::rewrite::fold::fold;
 use crate::rewrite::join::{InputBundle, join};
+use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 The union holds all images of all inputs, and copies of an image once: those of which payload,

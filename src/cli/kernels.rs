@@ -4,8 +4,6 @@ use super::global::Global;
 use super::live::{self, Asker};
 use super::output::{NameList, Output, forms};
 use super::selection::TargetSelection;
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
 use crate::compat::kernels::{Depth, KernelFacts, kernels};
 use crate::compat::offers::Offers;
 use crate::container::Arena;
@@ -16,6 +14,8 @@ use crate::report::FileFacts;
 use crate::report::document::Form;
 use crate::report::kernels::{FileKernels, Listing, json};
 use crate::select::{Selector, keep_needing};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 Of more than 40 kernels those that differ in their names only share a row; `--all` gives each its

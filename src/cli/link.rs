@@ -7,9 +7,9 @@ use super::output::Output;
 use super::selection::DeviceConfigs;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
-use std::path::PathBuf;
 use crate::error::{Exit, Result};
 use crate::files::link::Linking;
+use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 All selected images become one: imports get the definitions that other images export, types and

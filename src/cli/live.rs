@@ -6,7 +6,6 @@
 use super::global::Global;
 use super::progress::Progress;
 use super::worker;
-use std::num::NonZeroUsize;
 use crate::build::live::Live;
 use crate::build::query::ask;
 use crate::build::{Device, Settings};
@@ -20,6 +19,7 @@ use crate::device::simulation::{PREFIX, Simulation};
 use crate::error::{Error, ErrorKind, Result};
 use crate::report::kernels::Answers;
 use crate::report::kernels::queries::DeviceQueries;
+use std::num::NonZeroUsize;
 
 /// Looks around for the devices that words mean; `sim:GPU` is one that Intel's driver simulates.
 ///

@@ -6,11 +6,11 @@
 
 use super::global::Global;
 use super::output::{self, Output};
+use crate::error::{Error, ErrorKind, Exit, Result};
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use std::fmt::Write as _;
 use std::io::Write as _;
-use crate::error::{Error, ErrorKind, Exit, Result};
 
 const AFTER_HELP: &str = "\
 Examples:

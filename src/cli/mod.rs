@@ -42,17 +42,17 @@ mod targets;
 mod worker;
 mod wrap;
 
+use crate::error::{Exit, Result};
+use crate::files::input::keep_drafts_in;
+use crate::files::write::{before_writing, remove_begun};
+use crate::files::{input, table};
+use crate::report::text::shows;
 use global::{Global, GlobalArgs};
 use output::Output;
 use process::Pages;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use crate::error::{Exit, Result};
-use crate::files::input::keep_drafts_in;
-use crate::files::write::{before_writing, remove_begun};
-use crate::files::{input, table};
-use crate::report::text::shows;
 
 /// Reads, explains, compiles ahead of time and rewrites the device code inside SYCL programs.
 #[derive(clap::Parser)]

@@ -1,13 +1,13 @@
 //! How does text get to standard output and standard error?
 
 use super::global::Global;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use std::collections::HashSet;
-use std::io::{BufWriter, IsTerminal as _, Stdout, Write};
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::report::document::{Document, Form, Look, Sink};
 use crate::report::evidence::Names;
 use crate::report::text::{Shown, documented, shows, visible};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::collections::HashSet;
+use std::io::{BufWriter, IsTerminal as _, Stdout, Write};
 
 /// Says lines on standard error. Where that cannot be written to, there is nobody to tell.
 pub(crate) fn say(lines: &str) {

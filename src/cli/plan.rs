@@ -3,11 +3,11 @@
 use super::build;
 use super::global::Global;
 use super::output::Output;
+use crate::build::commands::{CommandEngine, Draft};
+use crate::error::{Error, ErrorKind, Exit, Result};
 use clap::{FromArgMatches as _, ValueEnum as _};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use crate::build::commands::{CommandEngine, Draft};
-use crate::error::{Error, ErrorKind, Exit, Result};
 
 const AFTER_HELP: &str = "\
 The arguments are those of `build`, as they are: what is written has for each image and target one

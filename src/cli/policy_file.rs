@@ -1,14 +1,14 @@
 //! Which `sycl-bundle.toml` holds, and on which day are its exceptions judged?
 
 use super::global::Global;
-use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 use crate::bundle::aspect;
 use crate::device::table::TargetTable;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::input::Input;
 use crate::policy::text::{Date, day_at};
 use crate::policy::{AppliedPolicy, Policy};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The file that is looked for in the working directory and in those above it.
 const NAME: &str = "sycl-bundle.toml";

@@ -4,6 +4,7 @@
 //! left of a module that is taken apart, piece by piece given back.
 
 use super::worker;
+use crate::error::{Error, Exit, Result};
 use rustix::process::{Pid, Signal};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{disable_transparent_huge_pages, transparent_huge_pages_are_disabled};
@@ -13,7 +14,6 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
-use crate::error::{Error, Exit, Result};
 
 /// The signal that came; 0 before one did.
 static CAME: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);

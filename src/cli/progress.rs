@@ -4,14 +4,14 @@
 
 use super::global::Global;
 use super::output::say;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use std::fmt::Write;
-use std::io::IsTerminal as _;
-use std::time::{Duration, Instant};
 use crate::build::compile::Observer;
 use crate::build::estimate::Forecast;
 use crate::build::{Event, Job, Outcome, Unit};
 use crate::report::costs::Watch;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt::Write;
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
 
 /// Least time between two lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -123,7 +123,11 @@ pub(crate) struct Watched<'w, 'b> {
 
 impl<'w, 'b> Watched<'w, 'b> {
     /// Begins with nothing to show.
-    pub(crate) fn new(global: &'w Global, watch: &'w mut Watch<'b>, name: &'w dyn Fn(Unit) -> String) -> Watched<'w, 'b> {
+    pub(crate) fn new(
+        global: &'w Global,
+        watch: &'w mut Watch<'b>,
+        name: &'w dyn Fn(Unit) -> String,
+    ) -> Watched<'w, 'b> {
         Watched { global, watch, name, progress: None }
     }
 }

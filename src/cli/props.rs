@@ -3,13 +3,13 @@
 use super::global::Global;
 use super::output::{Output, forms};
 use super::selection::TargetSelection;
-use std::path::PathBuf;
 use crate::demangle::demangle;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::{ReadOptions, each_file_with, report_problems};
 use crate::report::document::Form;
 use crate::report::props::{self as page, Shape, json};
 use crate::select::Pattern;
+use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 Images that say the same share a row, and so do names of one template; `--all` gives each property

@@ -4,8 +4,6 @@ use super::embed::TargetArgs;
 use super::global::Global;
 use super::output::Output;
 use super::selection::TargetSelection;
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::compat::examine::examine;
@@ -15,6 +13,8 @@ use crate::files::linked::{Linked, Target};
 use crate::files::package::Package;
 use crate::report::edited::{self, Edited};
 use crate::select::{Pattern, Selector};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 Removed images are in the file's list of images no more. What an earlier `build` or `embed`

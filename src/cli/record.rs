@@ -6,13 +6,6 @@
 use super::global::Global;
 use super::output::Output;
 use super::process::Forwarding;
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ffi::OsString;
-use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
 use crate::build::record::{Entry, Recorded};
 use crate::bundle::Bundle;
 use crate::compat::examine::examine;
@@ -28,6 +21,13 @@ use crate::report::json::SchemaVersion;
 use crate::report::profile::{self, Device, Native, Place, Profile, Program, RecordedImage, digest_text};
 use crate::report::text::documented;
 use crate::select::Selector;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
 const AFTER_HELP: &str = "\
 The program runs as it would alone: with its input and output, its signals and its exit status,

@@ -2,9 +2,6 @@
 
 use super::global::Global;
 use super::live;
-use std::borrow::Cow;
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 use crate::bundle::aspect;
 use crate::bundle::image::State;
 use crate::device;
@@ -15,6 +12,9 @@ use crate::report::devices::profile;
 use crate::report::profile::Profile;
 use crate::select::predicate::Predicate;
 use crate::select::{Pattern, Selector, aspect, range};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 /// The selectors of verbs that read: of those that judge or compile, `-t` says for which targets they do.
 #[derive(Debug, Default, clap::Args)]

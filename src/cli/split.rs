@@ -4,7 +4,6 @@ use super::emit::EmitArgs;
 use super::global::Global;
 use super::output::{self, Output};
 use super::selection::{DeviceConfigs, TargetSelection};
-use std::path::PathBuf;
 use crate::bundle::aspect::Epoch;
 use crate::demangle::demangle;
 use crate::error::{Exit, Result};
@@ -14,6 +13,7 @@ use crate::report::document::Form;
 use crate::rewrite::split::Mode;
 use crate::rewrite::split::units::Fixed;
 use crate::select::Pattern;
+use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 per_kernel gives every kernel and every exported function an image. per_source and auto, which are

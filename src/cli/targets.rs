@@ -3,8 +3,6 @@
 use super::global::Global;
 use super::output::{Output, forms};
 use super::selection::{self, DeviceConfigs};
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use crate::device;
 use crate::device::table::TargetTable;
 use crate::device::target::Target;
@@ -14,6 +12,8 @@ use crate::report::document::{Form, Sink as _};
 use crate::report::targets::{NamedTargets, TargetList, schema};
 use crate::report::text::Shown;
 use crate::select::Selector;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 A target goes by any name: intel_gpu_acm_g10, acm-g10, 12.55.8, 0x56a0 (PCI id), dg2 and xe-hpg

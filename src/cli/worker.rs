@@ -10,11 +10,6 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
-    RulesetCreatedAttr as _, RulesetError, path_beneath_rules,
-};
-use rustix::process::{Resource, Rlimit, Signal};
 use crate::build::ocloc::Surroundings;
 use crate::build::serve::serve;
 use crate::build::worker::Compilers;
@@ -22,6 +17,11 @@ use crate::build::{Engine, Launch, Open, Places};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
+    RulesetCreatedAttr as _, RulesetError, path_beneath_rules,
+};
+use rustix::process::{Resource, Rlimit, Signal};
 
 use super::global::Global;
 use super::{cache, driver};

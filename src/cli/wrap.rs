@@ -4,11 +4,11 @@ use super::emit::EmitArgs;
 use super::global::Global;
 use super::output::Output;
 use super::selection::TargetSelection;
-use std::path::PathBuf;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::emit;
 use crate::files::gather::Wrapping;
 use crate::files::table::Beside;
+use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 Without --emit the form is told by the output's name: `.o` and `.obj` object, `.so` shared,

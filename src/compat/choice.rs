@@ -48,15 +48,13 @@ pub(crate) struct Choice {
     pub(crate) unsure: bool,
 }
 
-/// Finds the image that the runtime runs a kernel from, by the kernel's mangled name.
-pub(crate) fn choose(images: &[Examined<'_, '_>], kernel: &str, subject: &Subject<'_>) -> Choice {
-    let has = |image: &Examined<'_, '_>| image.kernels.iter().any(|name| name == kernel);
-    let of_kernel = images.iter().enumerate().filter(|(_, image)| has(image)).map(|(at, _)| at).collect();
-    choose_among(images, of_kernel, kernel, subject)
-}
-
 /// Finds the image that the runtime runs a kernel from, given the places of the images with the kernel.
-pub(crate) fn choose_among(images: &[Examined<'_, '_>], of_kernel: Vec<usize>, kernel: &str, subject: &Subject<'_>) -> Choice {
+pub(crate) fn choose_among(
+    images: &[Examined<'_, '_>],
+    of_kernel: Vec<usize>,
+    kernel: &str,
+    subject: &Subject<'_>,
+) -> Choice {
     let mut choice = Choice { of_kernel, ..Choice::default() };
     if choice.of_kernel.is_empty() {
         choice.failure = Some(format!("No kernel named {kernel} was found"));
@@ -98,7 +96,11 @@ pub(crate) fn choose_among(images: &[Examined<'_, '_>], of_kernel: Vec<usize>, k
 /// Finds the images of a kernel that `get_kernel_bundle` for executables has the driver of an Intel GPU build, and that it
 /// refuses. The runtime takes in every native image there, whatever GPU it names (seen with libsycl 2026.2 on driver 26.27, OpenCL
 /// and Level Zero); one with SPIR-V inside is compiled from that.
-pub(crate) fn refused_in_bundles(images: &[Examined<'_, '_>], of_kernel: &[usize], subject: &Subject<'_>) -> Vec<usize> {
+pub(crate) fn refused_in_bundles(
+    images: &[Examined<'_, '_>],
+    of_kernel: &[usize],
+    subject: &Subject<'_>,
+) -> Vec<usize> {
     let refused = |at: &usize| {
         images.get(*at).is_some_and(|image| {
             image.state == State::Executable

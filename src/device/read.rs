@@ -214,7 +214,12 @@ pub(crate) fn numbers(node: &Node, most: u64, faults: &mut Vec<Fault>) -> Vec<u6
 }
 
 /// Parses each text of a list with `read`; a fault for each that it does not take.
-pub(crate) fn parsed<T>(node: &Node, expected: &str, read: impl Fn(&str) -> Option<T>, faults: &mut Vec<Fault>) -> Vec<T> {
+pub(crate) fn parsed<T>(
+    node: &Node,
+    expected: &str,
+    read: impl Fn(&str) -> Option<T>,
+    faults: &mut Vec<Fault>,
+) -> Vec<T> {
     let items = list(node, faults).unwrap_or_default();
     let one = |item: &Node| match &item.value {
         Value::Text(text) => read(text).or_else(|| wrong(item, expected, faults)),

@@ -109,7 +109,11 @@ impl Input {
     ///
     /// # Errors
     /// `Io` where it cannot be read.
-    pub(crate) fn open_found(path: &Path, name: &str, wanted: impl FnOnce(FileId, &[u8], u64) -> bool) -> Result<Found> {
+    pub(crate) fn open_found(
+        path: &Path,
+        name: &str,
+        wanted: impl FnOnce(FileId, &[u8], u64) -> bool,
+    ) -> Result<Found> {
         let failed = |error: std::io::Error| Error::io("cannot read", &error);
         // Opening a device may do something; that it is none is checked again once it is open.
         if !std::fs::metadata(path).map_err(failed)?.is_file() {

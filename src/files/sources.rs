@@ -145,7 +145,11 @@ pub(crate) struct Earlier {
 ///
 /// # Errors
 /// `Usage`, naming the file.
-pub(crate) fn earlier_parts<'n>(names: impl Iterator<Item = &'n str>, path: &Path, inputs: &[&Path]) -> Result<Earlier> {
+pub(crate) fn earlier_parts<'n>(
+    names: impl Iterator<Item = &'n str>,
+    path: &Path,
+    inputs: &[&Path],
+) -> Result<Earlier> {
     let (stem, folder) = stem_and_folder(path);
     sweep(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     let listed = listed(path);

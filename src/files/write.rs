@@ -101,7 +101,11 @@ pub(crate) fn touch(path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// Errors of `write`; `Usage` for what is no file, `Environment` where the file cannot be written.
-pub(crate) fn write_streamed<T>(path: &Path, mode: Option<u32>, write: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
+pub(crate) fn write_streamed<T>(
+    path: &Path,
+    mode: Option<u32>,
+    write: impl FnOnce(&mut File) -> Result<T>,
+) -> Result<T> {
     let failed = |error: &std::io::Error| cannot_write(path, error);
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     if std::fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {

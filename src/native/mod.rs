@@ -177,7 +177,12 @@ impl Native {
     }
 
     /// Reads a payload as `read` does, and gives the bytes of each part beside.
-    pub(crate) fn with_code<'a>(payload: &'a [u8], format: Format, place: Place, arena: &'a Arena) -> (Native, Vec<&'a [u8]>) {
+    pub(crate) fn with_code<'a>(
+        payload: &'a [u8],
+        format: Format,
+        place: Place,
+        arena: &'a Arena,
+    ) -> (Native, Vec<&'a [u8]>) {
         let mut reader = Reader::new(arena, payload.len());
         reader.part("", payload, format, place, 0);
         let mut native = reader.native;

@@ -133,7 +133,13 @@ impl Rules {
 
     /// Returns the settings for an image, by the number that the user sees, and a target. The numbers of the rules that
     /// apply are added to `used`.
-    pub(crate) fn recipe(&self, image: &Examined<'_, '_>, number: usize, target: &str, used: &mut dyn FnMut(usize)) -> Recipe {
+    pub(crate) fn recipe(
+        &self,
+        image: &Examined<'_, '_>,
+        number: usize,
+        target: &str,
+        used: &mut dyn FnMut(usize),
+    ) -> Recipe {
         let esimd = image.module.as_ref().is_some_and(|module| module.used_aspects.contains("ext_intel_esimd"));
         let holding = self.rules.iter().enumerate().filter(|(_, rule)| rule.is_for(image, number, target));
         let mut all = vec![&self.all];

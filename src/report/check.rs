@@ -288,7 +288,12 @@ impl AspectCheck {
 
     /// Judges the kernels and exported functions that `wanted` selects by their mangled names; `whole` says that every file
     /// could be read.
-    pub(crate) fn warnings<'q>(self, questions: &Questions<'q>, whole: bool, wanted: &dyn Fn(&str) -> bool) -> Warnings<'q> {
+    pub(crate) fn warnings<'q>(
+        self,
+        questions: &Questions<'q>,
+        whole: bool,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Warnings<'q> {
         let AspectCheck { modules, images } = self;
         let graph = Graph::link(&modules);
         let kernels: Vec<_> = graph

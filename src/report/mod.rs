@@ -133,7 +133,11 @@ impl<'a> FileFacts<'a> {
     ///
     /// # Errors
     /// What `each` returns.
-    pub(crate) fn each_kernels(&mut self, depth: Depth, mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>) -> Result<()> {
+    pub(crate) fn each_kernels(
+        &mut self,
+        depth: Depth,
+        mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>,
+    ) -> Result<()> {
         let Some(bundle) = self.bundle else { return Ok(()) };
         let all = if self.deferred { bundle.images.len() } else { self.images.len() };
         if self.share_of_all() == all {

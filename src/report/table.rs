@@ -73,7 +73,13 @@ impl<'a> Drawn<'a> {
 /// Renders rows under their titles, no line longer than `width`, without trailing spaces. `bold` emphasises the titles.
 ///
 /// Where that is too narrow, the columns of the titles in `minor` are left out, in this order, and named below.
-pub(crate) fn render(columns: &[(&str, Column)], rows: &[Vec<String>], minor: &[&str], width: usize, bold: bool) -> Shown {
+pub(crate) fn render(
+    columns: &[(&str, Column)],
+    rows: &[Vec<String>],
+    minor: &[&str],
+    width: usize,
+    bold: bool,
+) -> Shown {
     let cell = |row: &Vec<String>, at: usize| row.get(at).map(|cell| visible(cell).into_owned()).unwrap_or_default();
     let mut drawn = Vec::new();
     for (at, (title, column)) in columns.iter().enumerate() {

@@ -95,7 +95,11 @@ pub(crate) fn copy<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infer_targ
 ///
 /// # Errors
 /// Those of [`copy`]; `Input` where the module is damaged.
-pub(crate) fn copy_with_symbols<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infer_target: bool) -> Result<Image<'k>> {
+pub(crate) fn copy_with_symbols<'k>(
+    arena: &'k Arena,
+    examined: &Examined<'_, '_>,
+    infer_target: bool,
+) -> Result<Image<'k>> {
     let mut copy = copy(arena, examined, infer_target)?;
     if lacks_property_sets(examined.image) {
         list_linkage(arena, examined, &mut copy)?;

@@ -44,7 +44,12 @@ pub(crate) fn digest() -> String {
 ///
 /// # Errors
 /// `Environment` where it cannot be made.
-pub(crate) fn prepare(tools: &Tools, surroundings: &Surroundings, scratch: &Path, keep: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn prepare(
+    tools: &Tools,
+    surroundings: &Surroundings,
+    scratch: &Path,
+    keep: Option<&Path>,
+) -> Result<PathBuf> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(digest().as_bytes());
     for text in [fingerprint(&tools.libclc)?, fingerprint(&tools.libdevice)?, tools.versions.join(" ")] {

@@ -2,18 +2,6 @@
 
 use super::Group;
 use super::{Args, RecordArgs};
-use crate::cli::cache;
-use crate::cli::global::Global;
-use crate::cli::jobserver::Jobserver;
-use crate::cli::live;
-use crate::cli::output::Output;
-use crate::cli::process;
-use crate::cli::progress::Watched;
-use crate::cli::worker::{self, OfflineArgs};
-use std::collections::HashSet;
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
 use crate::build::archive::{self, Archives, Modules};
 use crate::build::commands::{Draft, Edge};
 use crate::build::compile::{self, Binary, CompileOptions, CompileResults, Shard};
@@ -24,6 +12,14 @@ use crate::build::target::{Backend, Target};
 use crate::build::wanted::{self, Asked, Wanted};
 use crate::build::{Engine, Job, Open, RETRIES, Settings, Unit};
 use crate::bundle::Bundle;
+use crate::cli::cache;
+use crate::cli::global::Global;
+use crate::cli::jobserver::Jobserver;
+use crate::cli::live;
+use crate::cli::output::Output;
+use crate::cli::process;
+use crate::cli::progress::Watched;
+use crate::cli::worker::{self, OfflineArgs};
 use crate::compat::examine::{Examined, examine};
 use crate::container::Arena;
 use crate::container::{Host, Kind};
@@ -43,6 +39,10 @@ use crate::report::profile::Profile;
 use crate::report::text::counted;
 use crate::rewrite::embed::{Addition, possible};
 use crate::rewrite::pe;
+use std::collections::HashSet;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 impl Args {
     /// Runs the verb.

@@ -249,7 +249,8 @@ fn instruction_sets_and_imports_of_cpu_code() {
 
 fn choose(images: &[Image<'static>], kernel: &str, target: &str) -> Choice {
     let examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
-    choice::choose(&examined, kernel, &Subject::new(device::table().target(target).unwrap()))
+    let of_kernel = (0..examined.len()).filter(|at| examined[*at].kernels.iter().any(|name| name == kernel)).collect();
+    choice::choose_among(&examined, of_kernel, kernel, &Subject::new(device::table().target(target).unwrap()))
 }
 
 #[test]

@@ -103,7 +103,12 @@ impl Request {
     }
 
     /// The runtime's choice for each kernel of a file that is asked for on each target, in the order of targets and kernels.
-    pub(crate) fn choices(&self, path: &str, images: &[Examined<'_, '_>], subjects: &[Subject<'_>]) -> Vec<ImageChoice> {
+    pub(crate) fn choices(
+        &self,
+        path: &str,
+        images: &[Examined<'_, '_>],
+        subjects: &[Subject<'_>],
+    ) -> Vec<ImageChoice> {
         if subjects.is_empty() {
             return Vec::new();
         }

@@ -82,7 +82,11 @@ pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -
 ///
 /// # Errors
 /// `Usage` where the objects cannot be one, `Build` where their properties contradict each other.
-pub(crate) fn executable<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], binary: Vec<u8>) -> Result<Image<'k>, Vec<Error>> {
+pub(crate) fn executable<'k>(
+    arena: &'k Arena,
+    inputs: &[Input<'_, '_>],
+    binary: Vec<u8>,
+) -> Result<Image<'k>, Vec<Error>> {
     agree(inputs, State::Object)?;
     let image = combine(arena, inputs, binary, &Linked::default(), (&properties::plan(inputs)?, &[]))?;
     Ok(Image { declared: Declared::from(NATIVE), ..image })

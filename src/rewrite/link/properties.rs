@@ -297,7 +297,10 @@ pub(crate) type KernelAspects<'i> = (&'i str, Vec<u32>);
 ///
 /// # Errors
 /// `Input` where a module has no whole header.
-pub(crate) fn hidden_aspects<'i>(inputs: &'i [Input<'_, '_>], contents: &[Cow<'_, [u8]>]) -> Result<Vec<KernelAspects<'i>>> {
+pub(crate) fn hidden_aspects<'i>(
+    inputs: &'i [Input<'_, '_>],
+    contents: &[Cow<'_, [u8]>],
+) -> Result<Vec<KernelAspects<'i>>> {
     let mut all: Vec<KernelAspects<'i>> = Vec::new();
     for (input, module) in inputs.iter().zip(contents) {
         let kernels = input.image.kernels();
