@@ -75,7 +75,7 @@ enum Stored {
 }
 
 impl Facts {
-    fn of(image: &Image<'_>) -> Facts {
+    fn new(image: &Image<'_>) -> Facts {
         let stored = |value: &Value<'_>| match *value {
             Value::U32(number) => Stored::Number(number),
             Value::Bytes(bytes) | Value::Text(bytes) | Value::Unknown { bytes, .. } => {
@@ -153,7 +153,7 @@ fn take(all: &mut Vec<Facts>, one: &Facts) -> Option<Facts> {
 fn read(file: &[u8]) -> Result<(Vec<Facts>, bool), Error> {
     let host = Host::read(file)?;
     let bundle = Bundle::read(&host)?;
-    Ok((bundle.images.iter().map(Facts::of).collect(), bundle.problems.is_empty()))
+    Ok((bundle.images.iter().map(Facts::new).collect(), bundle.problems.is_empty()))
 }
 
 /// A module with kernels and perhaps a function that it exports or imports, and what a compiler says of it.
@@ -260,7 +260,7 @@ fn image(choices: &mut Choices<'_>) -> Facts {
             let arena = Arena::default();
             let mut image = module.image(0);
             prepare::store(&arena, &mut image, prepare::Payload::Zstd(3)).expect("a module can be compressed");
-            Facts::of(&image)
+            Facts::new(&image)
         }
         _ => module,
     }
@@ -506,7 +506,7 @@ fn parts(before: &[Facts], choices: &mut Choices<'_>) -> Change {
     wanted.sort();
     cut.sort();
     assert_eq!(cut, wanted, "each kernel in one part");
-    Change { drop: HashSet::from([at]), add: outcome.images.iter().map(Facts::of).collect(), shrinking: false }
+    Change { drop: HashSet::from([at]), add: outcome.images.iter().map(Facts::new).collect(), shrinking: false }
 }
 
 /// Images are linked into one, or folded or joined, which takes their place.
@@ -523,7 +523,7 @@ fn whole(before: &[Facts], choices: &mut Choices<'_>) -> Change {
                 Ok(outcome) => {
                     let kernels: HashSet<&str> = outcome.image.kernels().into_iter().collect();
                     assert!(images.iter().flat_map(Image::kernels).all(|kernel| kernels.contains(kernel)));
-                    vec![Facts::of(&outcome.image)]
+                    vec![Facts::new(&outcome.image)]
                 }
                 Err(errors) => {
                     assert!(!errors.is_empty());
@@ -535,14 +535,14 @@ fn whole(before: &[Facts], choices: &mut Choices<'_>) -> Change {
             let count: usize = images.iter().map(|image| image.kernels().len()).sum();
             let Ok(outcome) = fold::fold(&arena, images.clone()) else { return Change::default() };
             assert_eq!(outcome.images.iter().map(|image| image.kernels().len()).sum::<usize>(), count);
-            outcome.images.iter().map(Facts::of).collect()
+            outcome.images.iter().map(Facts::new).collect()
         }
         _ => {
             let bundle = |label: &str| join::InputBundle { images: images.clone(), label: label.to_owned() };
             let Ok(union) = join::join(vec![bundle("one"), bundle("two")]) else { return Change::default() };
             let kinds: HashSet<Vec<u8>> = copies.iter().map(|facts| format!("{facts:?}").into_bytes()).collect();
             assert!(union.images.len() <= kinds.len(), "a copy stays");
-            union.images.iter().map(Facts::of).collect()
+            union.images.iter().map(Facts::new).collect()
         }
     };
     Change { drop: chosen, add, shrinking: false }

@@ -115,7 +115,7 @@ impl<'a> FileFacts<'a> {
             }
             return Ok(());
         }
-        // They may be examined for the second time.
+        // The images may be examined for the second time.
         self.problems.clone_from(&bundle.problems);
         let mut rest = bundle.images.as_slice();
         while !rest.is_empty() {

@@ -59,7 +59,7 @@ fn result_type(shown: &str) -> usize {
     let (mut name, mut own) = (0usize, 0usize);
     for (at, letter) in shown.char_indices() {
         if at < own {
-            // What follows an operator's name compares with nothing: its template arguments, its parameters.
+            // Nothing in an operator's template arguments and parameters is a comparison.
             before = None;
             continue;
         }

@@ -435,7 +435,7 @@ fn images_leave_an_offload_binary_that_code_registers() {
     assert!(refused.contains("no image can be added"), "{refused}");
 }
 
-/// What `sycl-bundle` says as it ends with an error.
+/// The words of `sycl-bundle` as it ends with an error.
 fn refused(folder: &Folder, arguments: &[&str]) -> String {
     let mut tool = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
     let output = tool.current_dir(folder.path()).args(arguments).output().unwrap();
