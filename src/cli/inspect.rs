@@ -98,7 +98,9 @@ impl Args {
             });
         }
         let mut listing = Listing::open(self.format, self.depth(), out)?;
-        let options = ReadOptions { lazy, ..ReadOptions::default() };
+        // Tables show no hashes.
+        let shown = matches!(self.format, Form::Json | Form::Jsonl) || self.depth() == Depth::Pages;
+        let options = ReadOptions { lazy, hash_apart: !shown, ..ReadOptions::default() };
         let exit = each_file_with(global, &self.files, &selector, options, |facts| {
             listing.file(facts)?;
             draft.iter_mut().for_each(|draft| draft.file(facts));

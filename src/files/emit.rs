@@ -201,7 +201,7 @@ pub(crate) fn check_place(emit: Option<Emit>, path: &Path) -> Result<()> {
 /// The names that the runtime compares with (`__SYCL_DEVICE_BINARY_TARGET_*` in DPC++ `sycl/source/detail/compiler.hpp`),
 /// which are no targets of the device configuration, or not by that name alone; and the architectures of the triples that
 /// upstream's drivers write in their place.
-const SPECS: [&str; 13] = [
+const SPECS: [&str; 14] = [
     "spir",
     "spir64",
     "spir64_x86_64",
@@ -215,6 +215,7 @@ const SPECS: [&str; 13] = [
     "spirv",
     "spirv32",
     "spirv64",
+    "spirv64_intel",
 ];
 
 /// The name to write for a spelling: one that the runtime compares with stands as it is, also as a triple; any other is

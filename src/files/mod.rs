@@ -99,6 +99,8 @@ pub(crate) struct ReadOptions<'h> {
     pub(crate) lazy: bool,
     /// The hashes of images are not asked for.
     pub(crate) skip_hash: bool,
+    /// They are asked for only to tell files apart, of which one that is named alone has no other beside it.
+    pub(crate) hash_apart: bool,
     /// Property sets and symbols of a bare module, where the user names them; else the files beside it.
     pub(crate) sidecars: Option<&'h Beside>,
     /// Nothing is said of what fails: the same files have been read before.
@@ -125,6 +127,7 @@ pub(crate) fn each_file_with(
         selector,
         lazy: options.lazy && selector.is_all(),
         skip_hash: options.skip_hash && !selector.needs_digests(),
+        hash_apart: options.hash_apart && paths.len() == 1 && !selector.needs_digests(),
         sidecars: options.sidecars,
         silent: options.silent,
         empty_counts: options.empty_counts,
@@ -155,6 +158,7 @@ struct Files<'f, F> {
     selector: &'f Selector,
     lazy: bool,
     skip_hash: bool,
+    hash_apart: bool,
     sidecars: Option<&'f Beside>,
     silent: bool,
     empty_counts: bool,
@@ -243,7 +247,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
                     self.matched = true;
                     facts.deferred = true;
                 } else {
-                    self.examine(bundle, &mut facts);
+                    self.examine(form, bundle, &mut facts);
                 }
             }
             Err(error) if error.kind() == ErrorKind::NoDeviceCode => {
@@ -271,8 +275,9 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
     }
 
     /// Examines the images of a file, and keeps those that are selected.
-    fn examine<'a>(&mut self, bundle: &'a Bundle<'a>, facts: &mut FileFacts<'a>) {
-        let images = examine_some(&bundle.images, bundle.epoch, !self.skip_hash);
+    fn examine<'a>(&mut self, form: ArgumentKind, bundle: &'a Bundle<'a>, facts: &mut FileFacts<'a>) {
+        let hash = !self.skip_hash && !(self.hash_apart && form == ArgumentKind::Plain);
+        let images = examine_some(&bundle.images, bundle.epoch, hash);
         facts.problems.extend(images.iter().flat_map(Examined::problems));
         match self.selector.keep(images) {
             Ok(images) => {

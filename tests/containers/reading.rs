@@ -75,9 +75,10 @@ fn the_compiler_and_its_runtime_are_known() {
 /// Name, kernels, imports, ids of specialization constants, used aspects.
 type Facts = (&'static str, &'static [&'static str], &'static [&'static str], &'static [u32], &'static [&'static str]);
 
-const MODULES: [Facts; 7] = [
+const MODULES: [Facts; 8] = [
     ("add_constant", &["add_constant"], &[], &[7], &[]),
     ("add_one", &["add_one"], &[], &[], &[]),
+    ("backend", &["scale", "copy"], &[], &[], &["fp64"]),
     ("calls_import", &["calls_import"], &["imported"], &[], &[]),
     ("count", &["count"], &[], &[], &["atomic64"]),
     ("halve", &["halve"], &[], &[], &["fp64"]),

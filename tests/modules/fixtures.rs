@@ -5,9 +5,10 @@ use crate::support::spirv;
 use rspirv::dr::Operand;
 
 /// Name, size and digest of what `spirv-as --target-env spv1.4` writes (SPIRV-Tools v2023.1), its generator replaced.
-const MODULES: [(&str, usize, u64, &[&str]); 10] = [
+const MODULES: [(&str, usize, u64, &[&str]); 11] = [
     ("add_constant", 532, 0xd70d_038d_19cb_ee32, &["add_constant"]),
     ("add_one", 508, 0xe6bd_9198_4661_8179, &["add_one"]),
+    ("backend", 1132, 0x4563_c795_b960_4250, &["scale", "copy"]),
     ("bounded_sum", 1152, 0xb282_eed2_47d8_119e, &["_ZTS11bounded_sum"]),
     ("calls_import", 580, 0xc938_9691_197a_6581, &["calls_import"]),
     ("count", 516, 0x8ed6_3c92_ac92_c444, &["count"]),
