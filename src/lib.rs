@@ -10,7 +10,7 @@
 //!
 //! | module | the question it answers |
 //! |---|---|
-//! | [`error`], [`limits`], [`bytes`], [`mod@demangle`], [`source`] | what went wrong and where; how much is too much; how bytes are read without panics; what a mangled name is in the source, and where that is |
+//! | [`error`], `limits`, [`bytes`], [`mod@demangle`], [`source`] | what went wrong and where; how much is too much; how bytes are read without panics; what a mangled name is in the source, and where that is |
 //! | [`container`] | where in this host file are device bytes? |
 //! | [`bundle`] | which device images are in those bytes, and what is attached to them? |
 //! | [`spirv`] | what does one module need and offer? |
@@ -29,9 +29,9 @@
 //!
 //! The names that other crates are meant to use stand here, at the root: [`Host`] and [`Bundle`] read a file, [`examine`] tells
 //! what its images hold and require, [`fit`] whether they run on a target, [`Selector`] chooses among them, and
-//! [`PROPERTY_SETS`] says what is attached to them. The modules are public as far as the program (`src/cli`) and the
-//! tests need them, which are crates of their own: what is found there alone may change with every version. All else is
-//! `pub(crate)`.
+//! [`PROPERTY_SETS`] says what is attached to them. What is public in the modules beside these is what their types need,
+//! and what the tests and fuzz targets, which are crates of their own, look at; it may change with every version. All else
+//! is `pub(crate)`, the program (`src/cli`) included.
 //!
 //! The library alone, without the program's command line and without what calls drivers, is `default-features = false`;
 //! feature `drivers` adds what a worker process calls (`build::worker`). It never prints, and nothing in a file makes it
@@ -104,6 +104,9 @@
 //! home; the library neither prints, exits nor reads the environment; every file opens by saying which question
 //! it answers.
 
+// Much is there for the program, which is left out here.
+#![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
+
 pub mod build;
 pub mod bundle;
 pub mod bytes;
@@ -117,8 +120,8 @@ pub mod device;
 pub mod docs;
 pub mod error;
 #[cfg(feature = "cli")]
-pub mod files;
-pub mod limits;
+pub(crate) mod files;
+pub(crate) mod limits;
 pub mod native;
 pub mod policy;
 pub mod report;

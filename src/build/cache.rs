@@ -15,7 +15,6 @@ use super::fold::{Folding, Name, blanked};
 use super::{Job, Step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::rewrite::native_name::{Identity, rename_kernel};
-pub(crate) use keep::{Removed, Stats, Verified};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -375,7 +374,7 @@ mod tests {
         let there: Vec<bool> = keys.iter().map(|key| cache.get(key).is_some()).collect();
         assert_eq!(there, [true, false, true, false]);
         assert_eq!(cache.clear().unwrap().entries, 2);
-        assert_eq!(cache.stats().unwrap(), Stats::default());
+        assert_eq!(cache.stats().unwrap(), keep::Stats::default());
     }
 
     #[test]
@@ -406,7 +405,7 @@ mod tests {
         assert_eq!(cache.get(&key), None);
         let error = cache.put(&key, b"binary").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Environment);
-        assert_eq!(cache.stats().unwrap(), Stats::default());
+        assert_eq!(cache.stats().unwrap(), keep::Stats::default());
     }
 
     #[test]
@@ -453,7 +452,7 @@ mod tests {
         let (form, elsewhere) = (cache.folder().join(FORM), folder.path().join("elsewhere"));
         fs::rename(&form, &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &form).unwrap();
-        assert_eq!(cache.collect(0).unwrap(), Removed::default());
+        assert_eq!(cache.collect(0).unwrap(), keep::Removed::default());
         assert_eq!(cache.clear().unwrap().entries, 0);
         assert_eq!(cache.get(&key), None);
         assert!(cache.put(&key, b"other").is_err());

@@ -31,23 +31,23 @@
 //! | [`ocloc`] | how does Intel's offline compiler make code for a GPU that is not there? |
 //! | [`worker`] | which compiler does a worker hand a request to, and can this program load it? |
 
-pub mod archive;
+pub(crate) mod archive;
 pub mod cache;
-pub mod commands;
-pub mod compile;
-pub mod estimate;
-pub mod fold;
+pub(crate) mod commands;
+pub(crate) mod compile;
+pub(crate) mod estimate;
+pub(crate) mod fold;
 pub mod inventory;
-pub mod live;
+pub(crate) mod live;
 #[cfg(feature = "drivers")]
 pub mod nvidia;
 #[cfg(feature = "drivers")]
 pub mod ocloc;
 #[cfg(feature = "drivers")]
-pub mod opencl;
-pub mod options;
-pub mod plan;
-pub mod plans;
+pub(crate) mod opencl;
+pub(crate) mod options;
+pub(crate) mod plan;
+pub(crate) mod plans;
 pub mod pool;
 pub mod probe;
 pub mod process;
@@ -58,7 +58,7 @@ pub mod serve;
 pub mod target;
 pub mod wanted;
 #[cfg(feature = "drivers")]
-pub mod worker;
+pub(crate) mod worker;
 
 pub use inventory::{Device, Inventory, Offline};
 pub use pool::run;

@@ -22,7 +22,7 @@ const PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE__";
 const SIZES: &str = "__CLANG_OFFLOAD_BUNDLE_SIZE__";
 
 /// Reads the device files of an object; other files have none.
-pub fn read<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
+pub(crate) fn read<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
     for part in parts(host, reader) {
         let outer = Image::bare(part.data, part.place.offset());
         part.read(reader, 0, outer);

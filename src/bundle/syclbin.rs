@@ -13,7 +13,6 @@
 //!
 //! As in DPC++'s linker, there is an abstract module for each image, with the image's property sets as its metadata.
 
-pub use self::Module as NewModule;
 use super::blob::{self, Reader};
 use super::format::Declared;
 use super::image::{Image, State};
@@ -335,7 +334,7 @@ pub enum Envelope {
 
 /// Image to write.
 #[derive(Debug, Clone)]
-pub struct Module<'a> {
+pub struct NewModule<'a> {
     /// Image that provides target, architecture, entries and property sets.
     pub image: &'a Image<'a>,
     /// Code: the image's own, or a compiled form of it.
@@ -352,14 +351,14 @@ pub struct Module<'a> {
 struct Text<'a> {
     module: String,
     code: String,
-    of: &'a Module<'a>,
+    of: &'a NewModule<'a>,
 }
 
 /// Writes images as a SYCLBIN.
 ///
 /// # Errors
 /// `Input` where property sets cannot be written as text.
-pub fn write(envelope: Envelope, state: State, modules: &[Module<'_>]) -> Result<Vec<u8>> {
+pub fn write(envelope: Envelope, state: State, modules: &[NewModule<'_>]) -> Result<Vec<u8>> {
     let number = match state {
         State::Input => 0,
         State::Object => 1,
@@ -381,7 +380,7 @@ fn one_set(name: &str, properties: Vec<Property<'_>>) -> Result<String> {
     property_text::write(&Properties { sets: vec![PropertySet { name, properties }] })
 }
 
-fn text<'a>(module: &'a Module<'a>) -> Result<Text<'a>> {
+fn text<'a>(module: &'a NewModule<'a>) -> Result<Text<'a>> {
     let mut properties = module.image.properties.clone();
     // The runtime reads a SYCLBIN's kernels from this set; images of host files list them as entries.
     if properties.set(set::KERNEL_NAMES).is_empty() && !module.kernels.is_empty() {

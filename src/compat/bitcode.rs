@@ -136,7 +136,6 @@ pub(crate) fn code(module: &Module) -> Code {
         }
         uses.sort_by_key(|found| found.aspect);
         code.nodes.push(Node {
-            id: u32::try_from(at).unwrap_or(u32::MAX),
             kind: if function.defined { code::Kind::Defined } else { code::Kind::Declared },
             name: if function.name.is_empty() { format!("@{at}") } else { function.name.clone() },
             symbol: function.linked.then(|| function.name.clone()),
@@ -179,7 +178,7 @@ fn attributes(recorded: &Recorded) -> Attributes {
 }
 
 /// Returns the kernels of a module, as SPIR-V would have them.
-pub fn kernels(module: &Module) -> Vec<Kernel> {
+pub(crate) fn kernels(module: &Module) -> Vec<Kernel> {
     let kernels = module.functions.iter().enumerate().filter(|(_, function)| function.defined && function.kernel);
     kernels.map(|(at, function)| kernel(module, at, function)).collect()
 }

@@ -4,18 +4,18 @@
 
 pub mod aspects;
 mod bitcode;
-pub mod built_in;
-pub mod choice;
+pub(crate) mod built_in;
+pub(crate) mod choice;
 pub mod diff;
-pub mod engine;
+pub(crate) mod engine;
 pub mod examine;
 pub mod explain;
 pub mod finding;
 pub mod fit;
 pub mod gate;
-pub mod has;
+pub(crate) mod has;
 pub mod kernels;
 pub mod link;
-pub mod native;
-pub mod offers;
+pub(crate) mod native;
+pub(crate) mod offers;
 pub mod warnings;

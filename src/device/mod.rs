@@ -18,13 +18,12 @@ pub mod cpu;
 pub mod matrix;
 mod read;
 pub mod resolve;
-pub mod selector;
+pub(crate) mod selector;
 pub mod simulation;
 pub mod table;
 pub mod target;
 pub mod yaml;
 
-pub(crate) use read::KEYS;
 use strsim::osa_distance;
 pub use table::table;
 

@@ -5,23 +5,23 @@
 //! Files are independent: each is opened, read, examined, handed on and closed before the next, so that memory follows
 //! the largest file and not their sum. That holds for the files inside packages, folders and processes too.
 
-pub mod check;
-pub mod compile;
-pub mod compiled;
-pub mod emit;
+pub(crate) mod check;
+pub(crate) mod compile;
+pub(crate) mod compiled;
+pub(crate) mod emit;
 mod expand;
-pub mod extract;
-pub mod filter;
-pub mod gather;
-pub mod input;
-pub mod link;
-pub mod linked;
-pub mod package;
-pub mod page;
-pub mod sources;
-pub mod split;
-pub mod table;
-pub mod write;
+pub(crate) mod extract;
+pub(crate) mod filter;
+pub(crate) mod gather;
+pub(crate) mod input;
+pub(crate) mod link;
+pub(crate) mod linked;
+pub(crate) mod package;
+pub(crate) mod page;
+pub(crate) mod sources;
+pub(crate) mod split;
+pub(crate) mod table;
+pub(crate) mod write;
 
 pub(crate) use self::expand::mapped_code;
 use self::expand::{ArgumentKind, Leaf, expand};

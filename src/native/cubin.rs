@@ -130,7 +130,7 @@ fn attributes(kernel: &mut Kernel, data: &[u8]) -> bool {
 }
 
 /// Kinds whose meaning is known.
-pub mod kind {
+pub(crate) mod kind {
     /// Most work-items in x, y and z (`.maxntid`).
     pub(crate) const MAX_THREADS: u8 = 0x05;
     /// Required work-items in x, y and z (`.reqntid`).

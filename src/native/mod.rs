@@ -17,7 +17,7 @@
 pub mod bitcode;
 mod bitstream;
 mod cubin;
-pub mod fatbin;
+pub(crate) mod fatbin;
 mod hsaco;
 mod intel_device;
 mod msgpack;

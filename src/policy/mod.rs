@@ -4,10 +4,10 @@
 //! budgets. It is read from TOML (`sycl-bundle.toml`, table `check`); [`EXAMPLE`] shows the whole grammar. Table
 //! `build` of the same file has rules for compiling images: [`rules`].
 
-pub mod budget;
+pub(crate) mod budget;
 mod read;
 pub mod rules;
-pub mod text;
+pub(crate) mod text;
 
 use crate::compat::finding::{Finding, RuleId};
 use crate::device::cpu::CpuArch;

@@ -1,7 +1,7 @@
 //! What does an error message mean, and how does the runtime choose an image for a kernel?
 
 mod json;
-pub mod request;
+pub(crate) mod request;
 
 use super::check::Verdict;
 use super::document::{Document, Form, Sink};

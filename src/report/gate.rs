@@ -8,11 +8,11 @@
 //! written in order. What is the same on every target, as a kernel's name, is made once.
 
 pub mod baseline;
-pub mod findings;
+pub(crate) mod findings;
 mod github;
 mod json;
 mod junit;
-pub mod links;
+pub(crate) mod links;
 mod sarif;
 mod table;
 
@@ -36,7 +36,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-pub(crate) use table::{EXAMPLES, SOME, matrix, providers, table};
+pub(crate) use table::{EXAMPLES, matrix, providers, table};
 
 /// The findings in a file, for one target.
 #[derive(Debug, Clone)]
@@ -780,7 +780,7 @@ mod tests {
         let whole = FileFindings::whole("a & b.so".into(), Vec::new());
         answers.push(TargetFindings { target: "cpu".to_owned(), files: vec![whole, of] });
         let view = View { width: 60, demangle: true, color: false };
-        let ascii = matrix(&answers, &view, Drawing::Ascii, SOME);
+        let ascii = matrix(&answers, &view, Drawing::Ascii, table::SOME);
         let lines: Vec<&str> = ascii.lines().collect();
         assert_eq!(lines[..4], [", gpu", "| , cpu", "x    1  wide", "?    1  open"], "{ascii}");
         assert_eq!(lines[4], "+ +  1  runs on all of them", "{ascii}");
@@ -796,10 +796,10 @@ mod tests {
     fn the_matrix_tells_what_is_excused_from_what_runs() {
         let mut answers = answers();
         let view = View { width: 80, demangle: true, color: false };
-        let text = matrix(&answers, &view, Drawing::Unicode, SOME);
+        let text = matrix(&answers, &view, Drawing::Unicode, table::SOME);
         assert!(text.ends_with("✓ runs, ✗ cannot run, ? unknown; the number is that of kernels\n"), "{text}");
         excuse(&mut answers);
-        let text = matrix(&answers, &view, Drawing::Unicode, SOME);
+        let text = matrix(&answers, &view, Drawing::Unicode, table::SOME);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1..4], ["?  1  open", "~  1  wide", "✓  1  runs on all of them"], "{text}");
         assert_eq!(lines[4], "✓ runs, ~ excused, ✗ cannot run, ? unknown; the number is that of kernels");
@@ -815,7 +815,7 @@ mod tests {
         excuse(&mut answers);
         assert_eq!(answers[0].coverage(), CoverageCounts { native, jit, none });
         let view = View { width: 60, demangle: true, color: false };
-        let ascii = matrix(&answers, &view, Drawing::Ascii, SOME);
+        let ascii = matrix(&answers, &view, Drawing::Ascii, table::SOME);
         assert!(ascii.contains("\nN  1  runs on all of them\n"), "{ascii}");
         assert!(ascii.contains("N native, + just in time"), "{ascii}");
     }

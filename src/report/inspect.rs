@@ -2,7 +2,7 @@
 //!
 //! One header per file, then one row per group of images that differ in their kernels only, or one row per image.
 
-pub mod json;
+pub(crate) mod json;
 
 use super::evidence::Names;
 use super::table::{Column, render};

@@ -2,9 +2,9 @@
 //!
 //! Few kernels have a row each; of many, those that differ in their names only share one.
 
-pub mod json;
-pub mod page;
-pub mod queries;
+pub(crate) mod json;
+pub(crate) mod page;
+pub(crate) mod queries;
 
 use super::document::{Form, Parts, Sink};
 use super::inspect::View;

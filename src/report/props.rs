@@ -3,7 +3,7 @@
 //! In a table the images that agree share a row, and so do names of one template: thousands of images differ in a few
 //! properties. The documents have each property of each image.
 
-pub mod json;
+pub(crate) mod json;
 
 use super::FileFacts;
 use super::document::{Form, Parts, Sink};

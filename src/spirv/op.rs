@@ -7,7 +7,7 @@ use rspirv::spirv::Op;
 
 macro_rules! opcodes {
     ($($name:ident = $op:ident,)*) => {
-        $(#[allow(missing_docs, reason = "the name is the specification's")] pub const $name: u16 = Op::$op as u16;)*
+        $(#[allow(missing_docs, reason = "the name is the specification's")] pub(crate) const $name: u16 = Op::$op as u16;)*
     };
 }
 

@@ -17,10 +17,10 @@
 //! Several architectures become one fat binary, since the runtime takes the first image for `nvptx64` and does not look at
 //! its architecture.
 
-pub mod library;
+pub(crate) mod library;
 pub mod lower;
 pub mod offset;
-pub mod shim;
+pub(crate) mod shim;
 pub mod speculate;
 pub mod tools;
 

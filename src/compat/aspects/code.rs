@@ -71,8 +71,6 @@ pub(crate) enum Kind {
 /// A node of the call graph.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Id in the module.
-    pub(crate) id: u32,
     /// Kind of the node.
     pub(crate) kind: Kind,
     /// The mangled name: of the entry point, of the linkage, of `OpName`, or else the id.
@@ -234,7 +232,6 @@ fn node_of(index: &Index<'_>, function: &Function, entries: &HashMap<u32, &str>)
     let entry = entries.get(&function.id).map(|name| (*name).to_owned());
     let name = entry.or_else(|| symbol.clone()).or_else(|| index.name(function.id));
     Node {
-        id: function.id,
         kind: if function.defined { Kind::Defined } else { Kind::Declared },
         name: name.unwrap_or_else(|| format!("%{}", function.id)),
         symbol,
@@ -251,7 +248,7 @@ fn data(index: &Index<'_>, id: u32) -> Node {
         None => Kind::Declared,
     };
     let name = index.name(id).unwrap_or_else(|| format!("%{id}"));
-    Node { id, kind, name, symbol: None, uses: Vec::new(), calls: Vec::new() }
+    Node { kind, name, symbol: None, uses: Vec::new(), calls: Vec::new() }
 }
 
 /// The decoration that marks explicit-SIMD functions, and its instruction.

@@ -8,7 +8,7 @@
 //! shared libraries (`libfoo.so.6.1` is `libfoo.so`), Python's tags (`x.cpython-311-x86_64-linux-gnu.so`, `x.cp311-win_amd64.pyd`) and the
 //! hashes that wheels put into the names of libraries (`libfoo-1a2b3c4d.so`).
 
-pub mod budget;
+pub(crate) mod budget;
 pub mod compare;
 pub mod snapshot;
 

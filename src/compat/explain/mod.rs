@@ -5,7 +5,7 @@
 
 pub mod codes;
 pub mod said;
-pub mod trace;
+pub(crate) mod trace;
 
 use self::said::Said;
 use crate::compat::finding::{aspect_remedy, build_remedy, sub_group_remedy};

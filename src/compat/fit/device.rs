@@ -114,7 +114,7 @@ fn sub_group(size: u32, target: &Target, fit: &mut Fit) {
 }
 
 /// Checks aspects, by SYCL name.
-pub fn aspects<'a>(names: impl Iterator<Item = &'a str>, target: &Target, fit: &mut Fit) {
+pub(crate) fn aspects<'a>(names: impl Iterator<Item = &'a str>, target: &Target, fit: &mut Fit) {
     for name in names {
         let known = aspect::names().any(|own| own == name) || Aspect::of_name(name).is_some();
         let (certain, message) = match target.has(current(name)) {

@@ -13,7 +13,7 @@ use crate::device::yaml::{Entry, Fault, Node, Value};
 const MAX_SUB_GROUP: u64 = 1024;
 
 /// Reads an entry over what `like` takes over; whether it is a template.
-pub fn target(
+pub(crate) fn target(
     own: &Entry,
     entries: &[Entry],
     file: &str,

@@ -18,7 +18,7 @@
 pub(crate) mod check;
 pub(crate) mod entry;
 mod properties;
-pub mod units;
+pub(crate) mod units;
 
 use super::property_sets::text;
 use crate::bundle::aspect::Epoch;

@@ -31,7 +31,7 @@ pub(crate) enum Kind {
 }
 
 macro_rules! numbers {
-    ($($name:ident = $op:ident,)*) => { $(pub const $name: u16 = Op::$op as u16;)* };
+    ($($name:ident = $op:ident,)*) => { $(pub(crate) const $name: u16 = Op::$op as u16;)* };
 }
 
 numbers! {
