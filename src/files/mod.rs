@@ -99,7 +99,7 @@ pub(crate) struct ReadOptions<'h> {
     pub(crate) lazy: bool,
     /// The hashes of images are not asked for.
     pub(crate) skip_hash: bool,
-    /// They are asked for only to tell files apart, of which one that is named alone has no other beside it.
+    /// Hashes only tell files apart, of which one that is named alone has no other beside it.
     pub(crate) hash_apart: bool,
     /// Property sets and symbols of a bare module, where the user names them; else the files beside it.
     pub(crate) sidecars: Option<&'h Beside>,
