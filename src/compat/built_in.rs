@@ -23,6 +23,11 @@ pub(crate) fn of_intel_gpus(symbol: &str) -> bool {
     symbol.starts_with("__builtin_IB_")
 }
 
+/// Whether a symbol is one of the functions by which explicit SIMD loads and stores as GPUs since DG2 do (LSC).
+pub(crate) fn of_newer_loads(symbol: &str) -> bool {
+    symbol.starts_with("llvm.genx.lsc.")
+}
+
 /// Whether one of these functions loads, stores or prefetches blocks of two dimensions.
 pub(crate) fn of_block_loads(symbol: &str) -> bool {
     of_intel_gpus(symbol) && (symbol.contains("Block2D") || symbol.contains("block_read_") && symbol.contains("flat"))

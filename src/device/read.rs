@@ -10,7 +10,7 @@ use super::target::{Family, Source, Target};
 use super::yaml::{Entry, Fault, Node, Value};
 
 /// The keys of a target, those of DPC++'s grammar first.
-pub(crate) const KEYS: [&str; 31] = [
+pub(crate) const KEYS: [&str; 32] = [
     "aspects",
     "may_support_other_aspects",
     "sub-group-sizes",
@@ -25,6 +25,7 @@ pub(crate) const KEYS: [&str; 31] = [
     "max-work-group-size",
     "max-work-item-sizes",
     "local-memory",
+    "max-registers",
     "spirv-version",
     "spirv-extensions",
     "spirv-capabilities",

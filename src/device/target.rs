@@ -138,6 +138,8 @@ pub struct Target {
     pub max_work_item_sizes: Option<[u64; 3]>,
     /// Bytes of local memory of a work-group.
     pub local_memory: Option<u64>,
+    /// The most registers of a thread.
+    pub(crate) max_registers: Option<u64>,
     /// The newest SPIR-V version taken.
     #[serde(serialize_with = "version")]
     #[schemars(with = "Option<String>")]

@@ -416,6 +416,15 @@ pub(crate) fn also_takes(gpu: &str) -> Option<&'static str> {
     TAKES.iter().find(|(own, _)| *own == gpu).map(|(_, other)| *other)
 }
 
+/// Whether a driver looks at a member of an archive for a GPU: it goes by the member's name alone (26.27), so that neither code
+/// that it would take from another GPU nor the SPIR-V beside that is found there.
+fn is_member_for(part: &Part, gpu: &str) -> bool {
+    let device = part.name.split_once('.').map_or(part.name.as_str(), |(_, device)| device);
+    let named = intel_device::of_name(device);
+    let devices = if named.is_empty() { &part.devices } else { &named };
+    devices.iter().any(|device| device == gpu)
+}
+
 impl Native {
     /// Returns how an Intel GPU runs the code, by the GPU's name in the device configuration. None for other devices, for code that is
     /// not Intel's GPUs', and where code of which the device is not known might be for this one.
@@ -425,10 +434,12 @@ impl Native {
             return None;
         }
         let mut code = self.parts.iter().filter(intel);
-        if code.clone().any(|part| part.devices.iter().any(|device| takes(gpu, device))) {
+        let archive = self.container == Some("ar");
+        let found = |part: &&Part| !archive || is_member_for(part, gpu);
+        if code.clone().filter(found).any(|part| part.devices.iter().any(|device| takes(gpu, device))) {
             return Some(Coverage::Native);
         }
-        if self.parts.iter().any(|part| part.format == Format::SpirV || part.spirv) {
+        if self.parts.iter().any(|part| part.format == Format::SpirV || part.spirv && !archive) {
             return Some(Coverage::Jit);
         }
         // Code that could not be read may have been for this device.
@@ -499,13 +510,14 @@ mod tests {
     #[test]
     fn drivers_take_their_own_code_that_of_some_others_and_spirv() {
         let archive = |parts: Vec<Part>| Native { container: Some("ar"), parts, problems: Vec::new() };
+        let alone = |part: Part| Native { parts: vec![part], ..Native::default() };
         let bare = archive(vec![part(Format::Zebin, "pvc", false), part(Format::Zebin, "bmg_g21", false)]);
         let on = |native: &Native, gpu: &str| native.coverage(&format!("intel_gpu_{gpu}"));
         for (gpu, coverage) in [
             ("pvc", Coverage::Native),
             ("bmg_g21", Coverage::Native),
-            ("bmg_g31", Coverage::Native),
-            ("lnl_m", Coverage::Native),
+            ("bmg_g31", Coverage::None),
+            ("lnl_m", Coverage::None),
             ("pvc_vg", Coverage::None),
             ("dg1", Coverage::None),
         ] {
@@ -514,12 +526,22 @@ mod tests {
         assert_eq!(bare.coverage("spir64_x86_64"), None);
         let generic = archive(vec![part(Format::Zebin, "pvc", false), part(Format::SpirV, "", false)]);
         assert_eq!((on(&generic, "pvc"), on(&generic, "dg1")), (Some(Coverage::Native), Some(Coverage::Jit)));
-        let inside = archive(vec![part(Format::Zebin, "acm_g10", true)]);
+        let inside = alone(part(Format::Zebin, "acm_g10", true));
         assert_eq!((on(&inside, "acm_g12"), on(&inside, "mtl_u")), (Some(Coverage::Native), Some(Coverage::Jit)));
+        let member = |name: &str| Part { name: format!("64.{name}"), ..part(Format::Zebin, "acm_g10", true) };
+        for (name, gpu, coverage) in [
+            ("12.55.8", "acm_g10", Coverage::Native),
+            ("12.55.8", "acm_g12", Coverage::None),
+            ("12.57.0", "acm_g12", Coverage::Native),
+            ("12.57.0", "mtl_u", Coverage::None),
+        ] {
+            assert_eq!(on(&archive(vec![member(name)]), gpu), Some(coverage), "{name} on {gpu}");
+        }
         assert_eq!(on(&archive(vec![part(Format::Zebin, "", false)]), "pvc"), None);
         assert_eq!(on(&archive(vec![part(Format::Cubin, "", false)]), "pvc"), None);
-        let listed = bare.coverage_by_gpu();
-        assert_eq!(listed.len(), 4, "{listed:?}");
+        assert_eq!(bare.coverage_by_gpu().len(), 2);
+        let listed = alone(part(Format::Zebin, "bmg_g21", false)).coverage_by_gpu();
+        assert_eq!(listed.len(), 3, "{listed:?}");
         assert_eq!(listed["intel_gpu_lnl_m"], Coverage::Native);
     }
 }

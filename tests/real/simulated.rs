@@ -9,6 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::compiler::{Compiled, optimised_of};
+use crate::support::spirv;
 use crate::tool::tool;
 use crate::unstable::intel;
 use crate::world::{succeed, world};
@@ -78,6 +79,26 @@ fn the_configuration_says_what_the_driver_says() {
             .collect();
         assert!(less.is_empty(), "the configuration has {less:?}, which {gpu} lacks");
     }
+}
+
+/// The most registers that the compiler gives a thread where it is asked for as many as there are.
+#[test]
+fn the_configuration_says_how_many_registers_the_compiler_gives() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("m.spv"), spirv::module("add_one")).unwrap();
+    let mut asked = 0;
+    for (gpu, target) in GPUS {
+        let facts = json(tool().args(["targets", target]));
+        let mut build = tool();
+        build.current_dir(folder.path()).args(["build", "m.spv", "-t", target, "--no-cache", "-o", "m.table"]);
+        build.args(["--no-spirv", "--options=-ze-opt-large-register-file", "--ocloc"]);
+        succeed(build.arg(intel().program("ocloc")));
+        let report = json(tool().arg("kernels").arg(folder.path().join("m.table")));
+        let native = &report["kernels"][0]["native"][0]["registers"];
+        assert!(native.is_u64() && *native == facts["targets"][0]["max_registers"], "{gpu}: {native}");
+        asked += 1;
+    }
+    assert_eq!(asked, GPUS.len());
 }
 
 /// One GPU with double precision and one without.

@@ -6,7 +6,7 @@
 use super::{Fit, Subject};
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
-use crate::compat::built_in::{of_block_loads, of_intel_gpus, of_ray_tracing};
+use crate::compat::built_in::{of_block_loads, of_intel_gpus, of_newer_loads, of_ray_tracing};
 use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
 use crate::compat::native;
@@ -163,10 +163,27 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
     }
 }
 
-/// Checks calls of functions that Intel's compiler for GPUs makes instructions of. GPUs that load blocks of two dimensions are
+/// `AsmINTEL`.
+const ASSEMBLY: u32 = 5606;
+
+/// Checks assembly, and calls of functions that Intel's compiler for GPUs makes instructions of. GPUs that load blocks of two dimensions are
 /// those for which ocloc 26.27 builds such code.
 fn intel_gpu_functions(image: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
-    let imports = image.module.iter().flat_map(|module| &module.imports).filter(|symbol| of_intel_gpus(symbol));
+    let Some(module) = &image.module else { return };
+    // Loads and stores of newer GPUs (LSC), which came with DG2; assembly for GPUs uses them, too, or may.
+    if target.ip_versions.first().is_some_and(|ip| (ip.architecture, ip.release) < (12, 55)) {
+        let name = &target.name;
+        if let Some(function) = module.imports.iter().find(|symbol| of_newer_loads(symbol)) {
+            let message = format!("The module calls `{function}`, for GPUs newer than {name}.");
+            fit.reason(RuleId::Capability, message);
+        }
+        if module.capabilities.contains(&ASSEMBLY) {
+            let message =
+                format!("The module has assembly of Intel's GPUs; whether {name} has its instructions is not known.");
+            fit.gap(RuleId::Capability, message);
+        }
+    }
+    let imports = module.imports.iter().filter(|symbol| of_intel_gpus(symbol));
     let (loads, others): (Vec<String>, Vec<String>) = imports.cloned().partition(|symbol| of_block_loads(symbol));
     let name = &target.name;
     let reason = |names: String| format!("The module calls {names}, which only Intel's compiler for GPUs has.");

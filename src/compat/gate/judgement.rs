@@ -10,7 +10,7 @@ use crate::bundle::format::Format;
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Code, Evidence, Graph, code};
-use crate::compat::built_in::of_intel_gpus;
+use crate::compat::built_in::{of_intel_gpus, of_newer_loads};
 use crate::compat::engine::Engine;
 use crate::compat::examine::Examined;
 use crate::compat::finding::{Finding, Judge, RuleId};
@@ -419,7 +419,7 @@ impl<'i> Kind<'i> {
         let esimd = property(set::MISC, key::ESIMD).and_then(|value| value.number());
         let alone = !image.imports.is_empty()
             || !image.unlisted_imports.is_empty()
-            || image.module.as_ref().is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol)))
+            || image.module.as_ref().is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_newer_loads(symbol)))
             || image.problem.is_some()
             || image.native.as_ref().is_some_and(|native| !native.problems.is_empty())
             // Whether anything is recorded counts of code that is not read.
