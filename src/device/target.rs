@@ -139,7 +139,7 @@ pub struct Target {
     /// Bytes of local memory of a work-group.
     pub local_memory: Option<u64>,
     /// The most registers of a thread.
-    pub(crate) max_registers: Option<u64>,
+    pub max_registers: Option<u64>,
     /// The newest SPIR-V version taken.
     #[serde(serialize_with = "version")]
     #[schemars(with = "Option<String>")]
