@@ -8,7 +8,12 @@ native code by ocloc, llvm-mc and llvm-as, host files by gcc and lld-link, packa
 is an error. What the targets put before the bytes themselves (see bodies.rs) is taken off.
 """
 
+import base64
+import hashlib
 import io
+import json
+import random
+import re
 import shutil
 import struct
 import subprocess
@@ -55,6 +60,45 @@ def structure():
     memory += struct.pack("<3Q", place(b"SYCL/"), table, table + 64)
     memory += struct.pack("<QQI4xQ", place(b"aspects"), value, 2, 12) + struct.pack("<QQI4xQ", place(b"reqd"), 0, 1, 7)
     return memory + words + bytes((-len(words)) % 8) + struct.pack("<QI", 32, 6)
+
+
+def wheel(library, method):
+    """A wheel with a library and a RECORD that is right."""
+    members = {"a/__init__.py": b"", "a/lib.so": library, "a-1.dist-info/WHEEL": b"Wheel-Version: 1.0\nTag: py3-none-any\n"}
+    rows = []
+    for name, content in members.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        rows.append(f"{name},sha256={digest},{len(content)}")
+    members["a-1.dist-info/RECORD"] = "\n".join([*rows, "a-1.dist-info/RECORD,,", ""]).encode()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as package:
+        for name, content in members.items():
+            package.writestr(name, content)
+    return buffer.getvalue()
+
+
+def texts(program, modules, at):
+    """What people and other programs write: the readers' numbers are those of `text` in bodies.rs."""
+    guides = "".join(path.read_text() for path in sorted((ROOT / "src/guides").glob("*.md")))
+    for number, block in enumerate(re.findall(r"```toml\n(.*?)```", guides, re.S)):
+        seed("policy", f"guide-{number}", block.encode())
+    cases = "".join(path.read_text() for path in sorted((ROOT / "tests/cli").glob("*.case")))
+    names = set(re.findall(r"_Z[A-Za-z0-9_]+", cases + "".join(path.read_text() for path in sorted((ROOT / "fixtures").glob("*/*.spvasm")))))
+    messages = re.findall(r"--message '([^']+)'", cases)
+    words = re.findall(r"--where '([^']+)'", cases)
+    globs = re.findall(r"--kernel '([^']+)'", cases)
+    for reader, found in enumerate([sorted(names), messages, [], words, globs]):
+        for number, text in enumerate(sorted(set(found))[:64]):
+            seed("text", f"{reader}-{number}", bytes([reader]) + text.encode())
+    report = at / "baseline.json"
+    run(program, "check", *modules, "-t", "dg1", "--write-baseline", report)
+    seed("text", "5-baseline", b"\5" + report.read_bytes())
+    image = {"blake3": "0" * 64, "size": 20, "kernels": ["_ZTS1k"], "files": [{"file": "lib.so", "image": 0}]}
+    code = {"size": 4, "target": "avx2", "code": None}
+    device = {"platform": "p", "name": "d", "version": "OpenCL 3.0", "driver": "1"}
+    program = {"device": device, "options": "", "constant_bytes": 0, "images": [image], "seconds": None, "native": code}
+    profile = {"schema_version": 1, "command": ["true"], "seconds": 1.5, "exit_status": 0, "programs": [program]}
+    seed("text", "2-profile", b"\2" + json.dumps(profile).encode())
 
 
 def main():
@@ -156,6 +200,12 @@ def make(program, at):
         if path.stat().st_size < 20_000:
             seed("device_config", path.name, path.read_bytes())
     seed("properties", "structure", structure())
+    texts(program, few, at)
+    for name, method in {"stored": zipfile.ZIP_STORED, "deflated": zipfile.ZIP_DEFLATED}.items():
+        seed("wheel", name, wheel((at / "shared.so").read_bytes(), method))
+    # The choices of a series of rewrites are bytes of no format.
+    for number in range(32):
+        seed("rewrite", f"series-{number}", random.Random(number).randbytes(256 << number % 4))
     for target in ("elf", "pe"):
         for path in (CORPUS / target).glob("seed-*"):
             seed("embed", f"{target}-{path.name[5:]}", path.read_bytes())

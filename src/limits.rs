@@ -76,7 +76,7 @@ pub(crate) const MAX_DECORATIONS: usize = 256;
 pub(crate) const MAX_MEMBERS: usize = 1 << 20;
 
 /// Functions of a call chain that are shown; of a longer one the middle is left out. Real ones have under ten.
-pub(crate) const MAX_CHAIN: usize = 128;
+pub(crate) const MAX_CHAIN: usize = 64;
 
 /// Bytes of a device configuration; the built-in ones have under 200 KiB together.
 pub(crate) const MAX_CONFIG: usize = 1 << 20;
@@ -86,6 +86,12 @@ pub(crate) const MAX_CONFIG_DEPTH: usize = 16;
 
 /// Clones that are listed with each kernel. Complete lists would grow as the square of their number.
 pub(crate) const MAX_CLONES_TOLD: usize = 1000;
+
+/// Bytes of the names of clones that all kernels of a file together list; shorter lists are made of what would be more.
+pub(crate) const MAX_CLONE_BYTES: usize = 64 << 20;
+
+/// Required sizes, targets that an image is fixed to, and aspects without a name, of one image. Compilers write under ten.
+pub(crate) const MAX_REQUIREMENTS: usize = 64;
 
 /// Kernels and their arguments in one native payload.
 pub(crate) const MAX_NATIVE_ITEMS: usize = 1 << 19;
@@ -114,9 +120,9 @@ pub(crate) const MAX_GLOB_DEPTH: usize = 16;
 /// Bytes of a glob; mangled names reach tens of thousands.
 pub(crate) const MAX_GLOB: usize = 64 << 10;
 
-/// Instructions that are read to find what the kernels of one module reach. The largest known modules need a thousandth
+/// Instructions that are read to find what the kernels of one module reach. The largest known modules need a hundredth
 /// of it.
-pub(crate) const MAX_REACHED: usize = 1 << 24;
+pub(crate) const MAX_REACHED: usize = 1 << 22;
 
 /// Factor by which the parts of a module together may exceed its size. Many entry points of a hostile module may each
 /// reach all of it; with debug information the parts of real modules reach ten times the whole.
@@ -155,6 +161,9 @@ pub(crate) const MAX_WORKER_SECONDS: u64 = 4 * 3600;
 
 /// Platforms of an OpenCL loader.
 pub(crate) const MAX_PLATFORMS: usize = 256;
+
+/// Devices of an OpenCL platform, of one kind.
+pub(crate) const MAX_DEVICES: usize = 1024;
 
 /// Bytes of the history of earlier builds.
 pub(crate) const HISTORY: u64 = 1 << 20;

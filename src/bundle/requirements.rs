@@ -7,8 +7,10 @@ use super::aspect::{self, Epoch};
 use super::image::Image;
 use super::property::Value;
 use super::property_sets::{key, set};
+use crate::limits;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
+use std::collections::{HashMap, HashSet};
 
 /// Recorded requirements of one image.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
@@ -77,13 +79,14 @@ impl Requirements {
             }
         };
         Requirements {
-            aspects: aspects.into_iter().map(|number| aspect::label(epoch, number)).collect(),
+            aspects: labels(epoch, aspects),
             reqd_work_group_sizes: sizes,
-            reqd_sub_group_sizes: numbers(get("reqd_sub_group_size")),
+            reqd_sub_group_sizes: distinct(numbers(get("reqd_sub_group_size"))),
             fixed_targets: words("fixed_target").map(|numbers| {
                 let names =
                     get(FIXED_TARGET_NAMES).and_then(|value| value.text().map(str::to_owned)).unwrap_or_default();
-                numbers.into_iter().map(|number| fixed_target(epoch, number, &names)).collect()
+                let told: HashMap<u32, &str> = names.split(',').rev().map(|name| (target_number(name), name)).collect();
+                distinct(numbers).into_iter().map(|number| fixed_target(epoch, number, &told)).collect()
             }),
         }
     }
@@ -117,9 +120,26 @@ fn fixed_targets<S: Serializer>(fixed: &Option<Vec<FixedTarget>>, serializer: S)
 }
 
 /// A fixed target by its number, with the one of the names that makes the number, or an aspect's.
-fn fixed_target(epoch: Epoch, number: u32, names: &str) -> FixedTarget {
-    let told = names.split(',').find(|name| target_number(name) == number);
+fn fixed_target(epoch: Epoch, number: u32, told: &HashMap<u32, &str>) -> FixedTarget {
+    let told = told.get(&number).copied();
     FixedTarget { number, name: told.or_else(|| aspect::name(epoch, number)).map(str::to_owned) }
+}
+
+/// Numbers in their order, each once, up to the limit: every kernel of the image has them.
+fn distinct(numbers: Vec<u32>) -> Vec<u32> {
+    let mut met = HashSet::new();
+    numbers.into_iter().filter(|number| met.insert(*number)).take(limits::MAX_REQUIREMENTS).collect()
+}
+
+/// Names of aspects. Of numbers without a name so many that no device has them all.
+fn labels(epoch: Epoch, numbers: Vec<u32>) -> Vec<String> {
+    let mut met = HashSet::new();
+    let mut unknown = 0usize;
+    let kept = numbers.into_iter().filter(|number| met.insert(*number)).filter(|number| {
+        unknown = unknown.saturating_add(usize::from(aspect::name(epoch, *number).is_none()));
+        aspect::name(epoch, *number).is_some() || unknown <= limits::MAX_REQUIREMENTS
+    });
+    kept.map(|number| aspect::label(epoch, number)).collect()
 }
 
 /// Sizes in the layout of DPC++'s design document: of each the number of dimensions, then these in the order of the
@@ -138,9 +158,8 @@ fn counted_sizes(mut words: &[u32]) -> Option<Vec<Vec<u64>>> {
 /// Converts a stored size, which is in OpenCL order (x first) and padded with ones to three dimensions, to the order of
 /// the source, which names the slowest dimension first.
 fn source_order(mut stored: Vec<u64>, dimensions: Option<u32>) -> Vec<u64> {
-    if let Some(dimensions) = dimensions.and_then(|count| usize::try_from(count).ok()) {
-        stored.truncate(dimensions.max(1));
-    }
+    let dimensions = dimensions.and_then(|count| usize::try_from(count).ok()).unwrap_or(limits::MAX_REQUIREMENTS);
+    stored.truncate(dimensions.clamp(1, limits::MAX_REQUIREMENTS));
     stored.reverse();
     stored
 }

@@ -26,6 +26,7 @@ use blake3::platform::Platform;
 use blake3::{CHUNK_LEN, IncrementCounter};
 use rayon::prelude::*;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// An image with everything that can be told without a device.
 #[derive(Debug)]
@@ -250,7 +251,8 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a
         _ => (owned(image.kernels()), owned(image.exports()), owned(image.imports())),
     };
     let unlisted_imports = module.iter().flat_map(|module| &module.imports);
-    let missing = |symbol: &&String| !imports.contains(symbol) && can_be_imported(symbol);
+    let listed: HashSet<&String> = imports.iter().collect();
+    let missing = |symbol: &&String| !listed.contains(symbol) && can_be_imported(symbol);
     let unlisted_imports: Vec<String> = unlisted_imports.filter(missing).cloned().collect();
     let examined = Examined {
         image,

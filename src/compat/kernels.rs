@@ -4,11 +4,12 @@
 //! compiler recorded beside the image, joined by kernel: which arguments the source had, what specialization constants
 //! are called, which aspects are declared, where else the kernel is, and which others are the same code.
 
-use super::aspects::{Code, Comparison, Evidence, Graph, Sets, compare_kernel};
+use super::aspects::{Aspect, Code, Comparison, Evidence, Graph, Sets, compare_kernel};
 use super::bitcode;
 use super::examine::Examined;
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
+use crate::bundle::property::Property;
 use crate::bundle::property_sets::{Decoded, decode, key, set};
 use crate::bundle::{Bundle, spec_constants};
 use crate::limits;
@@ -22,7 +23,7 @@ use crate::spirv::kernel::{self, Kernel, SpecConstant};
 use crate::spirv::kernel::{Attributes, SubGroup};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Facts about a kernel in one image.
 #[derive(Debug, Clone, Default)]
@@ -50,7 +51,7 @@ pub struct KernelFacts {
     /// Aspects that its code may use: several leave the same instructions.
     pub(crate) possible: Vec<String>,
     /// Aspects that the compiler recorded for the image.
-    pub declared: Vec<String>,
+    pub declared: Arc<[String]>,
     /// Aspects as stored for its image, declared by its module and found in its code, and the reasons for differences;
     /// none for native code.
     pub(crate) comparison: Option<Comparison>,
@@ -62,22 +63,30 @@ pub struct KernelFacts {
     pub(crate) asserts: bool,
     /// Resources in compiled code, by device; several where the image has several.
     pub(crate) native: Vec<(String, Arc<NativeKernel>)>,
-    /// The images of the file that hold a kernel of this name, by number.
-    pub(crate) images: Vec<usize>,
+    /// The images of the file that hold a kernel of this name, by number; shared by these kernels.
+    images: Arc<[usize]>,
     /// The names of all kernels of the file that are the same code, this one's among them, where any others are. Shared by
     /// these kernels: each listing all others would cost the square of their number.
     same: Option<Arc<[String]>>,
+    /// How many of them are listed.
+    told: usize,
     body: Option<[u8; 32]>,
     /// Whether the compiler recorded properties of its image at all.
     recorded: bool,
 }
 
 impl KernelFacts {
-    /// The mangled names of other kernels of the file that are the same code, in order, at most
-    /// [`limits::MAX_CLONES_TOLD`]; none where kernels were not compared.
+    /// The mangled names of other kernels of the file that are the same code, in order, within
+    /// [`limits::MAX_CLONES_TOLD`] and, all kernels together, [`limits::MAX_CLONE_BYTES`]; none where kernels were not
+    /// compared.
     pub(crate) fn clones(&self) -> impl Iterator<Item = &String> {
         let others = self.same.iter().flat_map(|names| names.iter()).filter(|name| **name != self.name);
-        others.take(limits::MAX_CLONES_TOLD)
+        others.take(self.told)
+    }
+
+    /// The images of the file that hold a kernel of this name, by number, at most [`limits::MAX_CLONES_TOLD`].
+    pub(crate) fn holders(&self) -> &[usize] {
+        self.images.get(..limits::MAX_CLONES_TOLD).unwrap_or(&self.images)
     }
 
     /// The first name of all kernels of the file that are the same code, which may be its own.
@@ -206,9 +215,10 @@ impl Alike {
 /// Images that hold a kernel of a name, and names that the same code has, in one file.
 #[derive(Debug)]
 pub(crate) struct KernelNames<'a> {
-    holders: HashMap<&'a str, Vec<usize>>,
+    holders: HashMap<&'a str, Arc<[usize]>>,
     bodies: std::vec::IntoIter<Option<[u8; 32]>>,
     same: HashMap<[u8; 32], Arc<[String]>>,
+    told: usize,
 }
 
 impl<'a> KernelNames<'a> {
@@ -225,16 +235,28 @@ impl<'a> KernelNames<'a> {
             names.dedup();
             (names.len() > 1).then(|| (body, names.into()))
         });
-        KernelNames { holders, bodies: alike.bodies.into_iter(), same: groups.collect() }
+        let same: HashMap<[u8; 32], Arc<[String]>> = groups.collect();
+        let listed = |told: usize| -> usize {
+            let of_each = |names: &[String]| names.iter().take(told).map(String::len).sum::<usize>();
+            let of_groups = same.values().map(|names| of_each(names).saturating_mul(names.len()));
+            of_groups.fold(0, usize::saturating_add)
+        };
+        let mut told = limits::MAX_CLONES_TOLD;
+        while told > 1 && listed(told) > limits::MAX_CLONE_BYTES {
+            told /= 2;
+        }
+        let holders = holders.into_iter().map(|(name, images)| (name, images.into())).collect();
+        KernelNames { holders, bodies: alike.bodies.into_iter(), same, told }
     }
 
     /// Adds to the next kernels, in the order in which they were compared, what they have in common with others of their
     /// file.
     pub(crate) fn tell(&mut self, kernels: &mut [KernelFacts]) {
         for kernel in kernels {
-            kernel.images = self.holders.get(kernel.name.as_str()).cloned().unwrap_or_else(|| vec![kernel.image]);
+            kernel.images = self.holders.get(kernel.name.as_str()).cloned().unwrap_or_else(|| [kernel.image].into());
             kernel.body = self.bodies.next().flatten();
             kernel.same = kernel.body.and_then(|body| self.same.get(&body)).cloned();
+            kernel.told = self.told;
         }
     }
 }
@@ -274,6 +296,7 @@ fn use_aspects(kernels: &mut [KernelFacts], modules: &HashMap<usize, usize>, cod
             nodes.entry((module, kernel.name.as_str())).or_insert(node);
         }
     }
+    let of_module: Vec<OnceLock<Vec<Aspect>>> = codes.iter().map(|_| OnceLock::new()).collect();
     kernels.par_iter_mut().for_each(|facts| {
         let Some(module) = modules.get(&facts.image).copied() else { return };
         let Some(node) = nodes.get(&(module, facts.name.as_str())).copied() else { return };
@@ -285,8 +308,8 @@ fn use_aspects(kernels: &mut [KernelFacts], modules: &HashMap<usize, usize>, cod
         if depth.evidence {
             facts.evidence = used.iter().filter_map(|aspect| graph.evidence(module, node, *aspect)).collect();
         }
-        let stored = facts.recorded.then_some(facts.declared.as_slice());
-        let image = || graph.used_by_module(module);
+        let stored = facts.recorded.then_some(&*facts.declared);
+        let image = || of_module.get(module).map_or(&[][..], |of| of.get_or_init(|| graph.used_by_module(module)));
         facts.comparison = codes.get(module).map(|code| compare_kernel(stored, code, &used, image));
     });
 }
@@ -317,8 +340,9 @@ fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
         }
     }
     let mut numbers = index.as_ref().filter(|_| depth.clones).map(Numbers::new);
+    let recorded = Recorded::read(examined);
     let facts = examined.kernels.iter().map(|name| {
-        let facts = one(examined, name, by_name.remove(name), index.as_ref().zip(numbers.as_mut()));
+        let facts = one(examined, &recorded, name, by_name.remove(name), index.as_ref().zip(numbers.as_mut()));
         KernelFacts { native: compiled.remove(name.as_str()).unwrap_or_default(), ..facts }
     });
     let kernels = facts.collect();
@@ -330,9 +354,42 @@ fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
     OfImage { kernels, code }
 }
 
+/// Properties of an image that are looked up for each kernel.
+struct Recorded<'a> {
+    /// Removed arguments, by kernel.
+    masks: HashMap<&'a str, &'a Property<'a>>,
+    /// Kernels that can fail an assertion.
+    asserts: HashSet<&'a str>,
+    /// Names of specialization constants and the byte that each id stands at.
+    constants: HashMap<u32, (&'a str, u32)>,
+    aspects: Arc<[String]>,
+    esimd: bool,
+}
+
+impl<'a> Recorded<'a> {
+    fn read(examined: &'a Examined<'_, '_>) -> Recorded<'a> {
+        let properties = &examined.image.properties;
+        let mut recorded = Recorded {
+            // The first of a name counts.
+            masks: properties.set(set::PARAM_OPT).iter().rev().map(|property| (property.name, property)).collect(),
+            asserts: properties.set(set::ASSERT_USED).iter().map(|property| property.name).collect(),
+            constants: HashMap::new(),
+            aspects: examined.requirements.aspects.as_slice().into(),
+            esimd: properties.number(set::MISC, key::ESIMD).is_some_and(|flag| flag != 0),
+        };
+        for property in properties.set(set::SPEC_CONSTANTS) {
+            for part in spec_constants::leaves(property).unwrap_or_default() {
+                recorded.constants.entry(part.id).or_insert((property.name, part.offset));
+            }
+        }
+        recorded
+    }
+}
+
 /// `body` is asked for where kernels are compared.
 fn one(
     examined: &Examined<'_, '_>,
+    recorded: &Recorded<'_>,
     name: &str,
     mut owned: Option<Kernel>,
     body: Option<(&Index<'_>, &mut Numbers)>,
@@ -341,11 +398,10 @@ fn one(
     let passed = owned.as_mut().map(|module| std::mem::take(&mut module.arguments)).unwrap_or_default();
     let module = owned.as_ref();
     let attributes = module.map(|module| &module.attributes);
-    let mask = source_mask(examined, name, passed.len());
+    let mask = source_mask(examined, recorded, name, passed.len());
     let from_source = mask.is_some();
-    let esimd = module.is_some_and(|module| module.esimd)
-        || image.properties.number(set::MISC, key::ESIMD).is_some_and(|flag| flag != 0);
-    let assert_used = image.properties.get(set::ASSERT_USED, name).is_some();
+    let esimd = module.is_some_and(|module| module.esimd) || recorded.esimd;
+    let assert_used = recorded.asserts.contains(name);
     let of_bitcode = |module: &Module, hint: bool| {
         bitcode::work_group_size(module, name, hint).map(|size| examined.in_source_order(&size))
     };
@@ -366,13 +422,13 @@ fn one(
         },
         reqd_sub_group_size: attributes.and_then(|attributes| attributes.sub_group_size).or_else(|| {
             // Bitcode says it of each kernel.
-            let recorded = examined.bitcode.is_none().then_some(&examined.requirements.reqd_sub_group_sizes);
-            recorded?.first().copied().map(SubGroup::Size)
+            let sizes = examined.bitcode.is_none().then_some(&examined.requirements.reqd_sub_group_sizes);
+            sizes?.first().copied().map(SubGroup::Size)
         }),
-        spec_constants: module.map(|module| named(examined, &module.spec_constants)).unwrap_or_default(),
+        spec_constants: module.map(|module| named(recorded, &module.spec_constants)).unwrap_or_default(),
         declared: match &examined.bitcode {
-            Some(module) => bitcode::recorded_aspects(module, name, &examined.requirements),
-            None => examined.requirements.aspects.clone(),
+            Some(module) => bitcode::recorded_aspects(module, name, &examined.requirements).into(),
+            None => recorded.aspects.clone(),
         },
         recorded: !image.properties.sets.is_empty(),
         esimd,
@@ -391,9 +447,14 @@ fn one(
 
 /// Finds the arguments of the source that were removed; none where that is not recorded, or the record does not fit the
 /// module.
-fn source_mask(examined: &Examined<'_, '_>, name: &str, passed: usize) -> Option<(usize, HashSet<usize>)> {
+fn source_mask(
+    examined: &Examined<'_, '_>,
+    recorded: &Recorded<'_>,
+    name: &str,
+    passed: usize,
+) -> Option<(usize, HashSet<usize>)> {
     let properties = &examined.image.properties;
-    let property = properties.set(set::PARAM_OPT).iter().find(|property| property.name == name)?;
+    let property = recorded.masks.get(name)?;
     // The numbering of aspects has no bearing on this set.
     let epoch = crate::bundle::aspect::Epoch::From2026;
     let Some(Decoded::Arguments { count, eliminated }) = decode(properties, set::PARAM_OPT, property, epoch) else {
@@ -423,16 +484,9 @@ fn source_order(examined: &Examined<'_, '_>, [x, y, z]: [u32; 3]) -> Vec<u64> {
     examined.in_source_order(&[z, y, x].map(u64::from))
 }
 
-fn named(examined: &Examined<'_, '_>, constants: &[SpecConstant]) -> Vec<NamedConstant> {
-    let properties = &examined.image.properties;
-    let mut names = HashMap::new();
-    for property in properties.set(set::SPEC_CONSTANTS) {
-        for part in spec_constants::leaves(property).unwrap_or_default() {
-            names.entry(part.id).or_insert((property.name, part.offset));
-        }
-    }
+fn named(recorded: &Recorded<'_>, constants: &[SpecConstant]) -> Vec<NamedConstant> {
     let one = |constant: &SpecConstant| {
-        let known = names.get(&constant.id);
+        let known = recorded.constants.get(&constant.id);
         NamedConstant {
             constant: constant.clone(),
             name: known.map(|(name, _)| (*name).to_owned()),

@@ -154,11 +154,12 @@ impl<'a> FileProps<'a> {
         let mut places: HashMap<(String, String, &str, Option<usize>), usize> = HashMap::new();
         // Of symbols the names are what matters; kernels are many instances of few templates.
         let fold = !shape.all && matches!(KnownSet::find(set).about, About::Kernel | About::KernelOrFunction);
+        let mut of_image: HashMap<usize, &'a str> = HashMap::new();
         for (one, property) in &section.properties {
+            let target = *of_image.entry(one.image.index).or_insert_with(|| target(one.image));
             let name = shown_name(property.name, |name| view.kernel(name));
             for (shown, value) in self.values(&one.image.properties, set, property, name, shape.raw) {
                 let label = if fold { family(&shown).to_owned() } else { shown.clone() };
-                let target = target(one.image);
                 let key = (label, value, target, shape.all.then_some(one.image.index));
                 let place = *places.entry(key).or_insert_with_key(|(label, value, ..)| {
                     let (label, value) = (label.clone(), value.clone());

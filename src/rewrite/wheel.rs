@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{Cursor, Read, Seek, Write};
 use zip::read::ZipFile;
 use zip::write::SimpleFileOptions;
@@ -60,7 +60,7 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
                 let written = write_member(&mut writer, &member, new?)?;
                 drop(member);
                 let mut old = archive.by_index(index).map_err(|error| malformed(&error))?;
-                before.insert(name.clone(), digest(&mut old, &mut std::io::sink())?);
+                before.insert(name.clone(), digest(&mut old, &mut std::io::sink(), |error| malformed(error))?);
                 if recorded.insert(name.clone(), written).is_some() {
                     return Err(malformed(&format!("two members are called {name}")));
                 }
@@ -77,12 +77,16 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     let mut member = archive.by_index(record).map_err(|error| malformed(&error))?;
     let mut text = String::new();
     let limit = crate::limits::MAX_INFLATED_FLOOR;
-    member.by_ref().take(limit).read_to_string(&mut text).map_err(|error| Error::io("cannot read RECORD", &error))?;
+    member.by_ref().take(limit).read_to_string(&mut text).map_err(|error| malformed(&error))?;
+    if text.len() as u64 >= limit {
+        return Err(malformed(&format!("its RECORD has {limit} bytes or more")));
+    }
+    // The first line of a name counts.
+    let lines = text.lines().rev().map(|line| (first_field(line), line));
+    let told: HashMap<String, &str> =
+        lines.map(|((path, field), line)| (path, line.get(field.len()..).unwrap_or_default())).collect();
     let states = |name: &str, old: &Recorded| {
-        let line = text.lines().map(first_field).zip(text.lines()).find(|((path, _), _)| path == name);
-        line.is_some_and(|((_, field), line)| {
-            line.get(field.len()..).is_some_and(|rest| rest.starts_with(&format!(",sha256={},", old.hash)))
-        })
+        told.get(name).is_some_and(|rest| rest.starts_with(&format!(",sha256={},", old.hash)))
     };
     let unrecorded = before.iter().filter(|(name, old)| !states(name, old)).map(|(name, _)| name.clone());
     repacked.unrecorded = unrecorded.collect();
@@ -120,15 +124,19 @@ fn write_member<R: Read>(
     }
     let name = like.name().map_err(|error| malformed(&error))?;
     writer.start_file(name, options).map_err(|error| unwritable(&error))?;
-    digest(&mut contents, writer)
+    digest(&mut contents, writer, |error| Error::io("cannot read a member of the wheel", error))
 }
 
-/// Copies contents; their size and hash.
-fn digest(contents: &mut dyn Read, out: &mut dyn Write) -> Result<Recorded> {
+/// Copies contents; their size and hash. `unreadable` makes the error of contents that cannot be read.
+fn digest(
+    contents: &mut dyn Read,
+    out: &mut dyn Write,
+    unreadable: impl Fn(&std::io::Error) -> Error,
+) -> Result<Recorded> {
     let (mut size, mut hash) = (0u64, Sha256::new());
     let mut block = vec![0; 1 << 16];
     loop {
-        let read = contents.read(&mut block).map_err(|error| Error::io("cannot read a member of the wheel", &error))?;
+        let read = contents.read(&mut block).map_err(|error| unreadable(&error))?;
         let bytes = block.get(..read).filter(|bytes| !bytes.is_empty());
         let Some(bytes) = bytes else { break };
         hash.update(bytes);

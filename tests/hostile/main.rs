@@ -6,9 +6,11 @@
 
 #[path = "../../fuzz/bodies.rs"]
 mod bodies;
+mod costly;
 mod cut_off;
 mod embedding;
 mod forged;
+mod loader;
 mod meter;
 mod program;
 mod regions;

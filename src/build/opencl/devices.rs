@@ -6,7 +6,7 @@ use crate::build::worker::{self, LOADS};
 use crate::device::table;
 use crate::device::target::Has;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::MAX_PLATFORMS;
+use crate::limits::{MAX_DEVICES, MAX_PLATFORMS};
 use opencl3::device::{
     CL_DEVICE_BUILT_IN_KERNELS, CL_DEVICE_COMPILER_AVAILABLE, CL_DEVICE_EXTENSIONS, CL_DEVICE_GLOBAL_MEM_SIZE,
     CL_DEVICE_IL_VERSION, CL_DEVICE_IMAGE_SUPPORT, CL_DEVICE_LINKER_AVAILABLE, CL_DEVICE_LOCAL_MEM_SIZE,
@@ -63,6 +63,11 @@ fn no_platforms(code: cl_int, loads: bool) -> Error {
 fn by_kind(platform: cl_platform_id) -> (Vec<(&'static str, cl_device_id)>, Option<Error>) {
     let mut failure = None;
     let mut of_type = |kind| match get_device_ids(platform, kind) {
+        Ok(devices) if devices.len() > MAX_DEVICES => {
+            let message = format!("claims {} devices of one kind; {MAX_DEVICES} are the most", devices.len());
+            failure.get_or_insert_with(|| Error::new(ErrorKind::Environment, message));
+            Vec::new()
+        }
         Ok(devices) => devices,
         Err(CL_DEVICE_NOT_FOUND) => Vec::new(),
         Err(code) => {

@@ -55,6 +55,8 @@ pub(crate) struct Exported<'m> {
 struct Ways {
     /// Towards the nearest.
     near: Vec<Way>,
+    /// The last node of that way before the use; the node itself where it has the use.
+    last: Vec<u32>,
     /// Down the calls; none where those lead in a circle.
     down: Vec<Way>,
 }
@@ -123,16 +125,17 @@ impl<'m> Graph<'m> {
         let into = graph.callers(nodes);
         let mask = graph.all().flat_map(|(_, node)| &node.uses).fold(0, |mask, found| mask | found.aspect.bit());
         for aspect in aspects(mask) {
-            let near = graph.ways_to(nodes, &into, |_, node| node.uses.iter().any(|found| found.aspect == aspect));
+            let (near, last) = graph.ways_to(nodes, &into, |_, node| node.uses.iter().any(|found| found.aspect == aspect));
             let down = graph.down(aspect, &near);
-            graph.ways.insert(aspect, Ways { near, down });
+            graph.ways.insert(aspect, Ways { near, last, down });
         }
         let unresolved = |number, node: &Node| {
             let own = node.symbol.as_deref().unwrap_or_default();
             let import = node.kind == Kind::Declared && !graph.provided.contains_key(&number);
             import && !of_the_device(own) || graph.sets.open.contains(&number)
         };
-        graph.open = graph.ways_to(nodes, &into, unresolved).into_iter().map(|way| way != Way::None).collect();
+        let (open, _) = graph.ways_to(nodes, &into, unresolved);
+        graph.open = open.into_iter().map(|way| way != Way::None).collect();
         graph
     }
 
@@ -198,9 +201,16 @@ impl<'m> Graph<'m> {
         into
     }
 
-    /// Every node's next step towards the nearest of those that are `wanted`, by number and node.
-    fn ways_to(&self, nodes: usize, into: &[Vec<(u32, Way)>], wanted: impl Fn(usize, &Node) -> bool) -> Vec<Way> {
+    /// Every node's next step towards the nearest of those that are `wanted`, by number and node, and its last node on the
+    /// way there.
+    fn ways_to(
+        &self,
+        nodes: usize,
+        into: &[Vec<(u32, Way)>],
+        wanted: impl Fn(usize, &Node) -> bool,
+    ) -> (Vec<Way>, Vec<u32>) {
         let mut ways = vec![Way::None; nodes];
+        let mut last: Vec<u32> = (0..nodes).map(|number| number as u32).collect();
         let mut next = VecDeque::new();
         for (number, node) in self.all() {
             if wanted(number, node)
@@ -211,15 +221,17 @@ impl<'m> Graph<'m> {
             }
         }
         while let Some(number) = next.pop_front() {
+            let before = last.get(number).copied().filter(|_| ways.get(number) != Some(&Way::Here));
             for (caller, step) in into.get(number).into_iter().flatten() {
-                let caller = *caller as usize;
-                if let Some(way) = ways.get_mut(caller).filter(|way| **way == Way::None) {
-                    *way = *step;
-                    next.push_back(caller);
+                let place = *caller as usize;
+                let way = ways.get_mut(place).filter(|way| **way == Way::None);
+                if let (Some(way), Some(last)) = (way, last.get_mut(place)) {
+                    (*way, *last) = (*step, before.unwrap_or(*caller));
+                    next.push_back(place);
                 }
             }
         }
-        ways
+        (ways, last)
     }
 
     /// The steps of [`super::steps`]. A function whose address is taken need not be called: it is no step of these.
@@ -327,7 +339,18 @@ impl<'m> Graph<'m> {
         // Where the virtual call is that the next function was reached by.
         let mut jump: Option<Option<SourceLocation>> = None;
         let mut circle = false;
+        let mut walked = 0usize;
         loop {
+            walked = walked.saturating_add(1);
+            if walked == limits::MAX_CHAIN.saturating_mul(4) {
+                // Each of many kernels would walk all of a long chain, of which the end alone is told.
+                let from = self.number(at.0, at.1)?;
+                let last = ways.near.get(from).is_some_and(|way| !matches!(way, Way::None | Way::Here));
+                let last = ways.last.get(from).filter(|_| last).and_then(|last| self.owner(*last as usize));
+                if let Some(last) = last.filter(|(module, node)| self.number(*module, *node).is_some()) {
+                    (at, circle, call, jump) = (last, true, None, None);
+                }
+            }
             let (module, node) = at;
             let number = self.number(module, node)?;
             let found = self.codes.get(module)?.nodes.get(node)?;

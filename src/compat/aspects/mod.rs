@@ -227,11 +227,11 @@ pub fn compare(stored: &[String], code: &Code, found: &[Aspect]) -> Comparison {
 
 /// Compares the views of one kernel of an image: `found` is what it uses itself, `image` what all functions of its
 /// image use (rarely asked for), and `stored` is none where nobody stored anything, as for a bare module.
-pub fn compare_kernel(
+pub fn compare_kernel<'i>(
     stored: Option<&[String]>,
     code: &Code,
     found: &[Aspect],
-    image: impl Fn() -> Vec<Aspect>,
+    image: impl Fn() -> &'i [Aspect],
 ) -> Comparison {
     let mut comparison = compare(stored.unwrap_or_default(), code, found);
     for difference in &mut comparison.differences {

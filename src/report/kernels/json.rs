@@ -248,7 +248,7 @@ impl<'a> Kernel<'a> {
             demangled: demangle(&kernel.name),
             file: file.path,
             image: kernel.image,
-            images: &kernel.images,
+            images: kernel.holders(),
             num_args: kernel.known_args(),
             args: kernel.arguments.iter().map(Argument::from).collect(),
             args_of_source: kernel.from_source,

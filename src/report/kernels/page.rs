@@ -25,7 +25,7 @@ pub(crate) fn page(file: &FileKernels<'_>, kernel: &KernelFacts, view: &View) ->
         page.line("Mangled", &kernel.name);
     }
     let others: Vec<String> =
-        kernel.images.iter().filter(|image| **image != kernel.image).map(usize::to_string).collect();
+        kernel.holders().iter().filter(|image| **image != kernel.image).map(usize::to_string).collect();
     let also = if others.is_empty() { String::new() } else { format!("; also in {}", others.join(", ")) };
     page.line("Image", &format!("{} of {}{also}", kernel.image, file.path));
     if let Some(module) = &kernel.module {

@@ -1,0 +1,206 @@
+//! Which small modules would cost the square of their size, were everything looked at from everywhere?
+//!
+//! Each is sound, has tens of thousands of one thing, and is read by the program with a bounded time, memory and output.
+
+use super::support::folder::Folder;
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use sycl_bundle::bundle::property_text::encode_base64;
+
+/// Time for one command, unoptimised on a busy machine. What is linear takes a tenth of it, what is not takes minutes.
+const TIME: Duration = Duration::from_secs(60);
+/// KiB of memory.
+const MEMORY: u64 = 1 << 20;
+/// Bytes of output.
+const OUTPUT: usize = 256 << 20;
+
+/// Runs the tool, which has to end well within the bounds.
+fn bounded(folder: &Folder, arguments: &[&str]) {
+    let script = format!("ulimit -d {MEMORY}; exec \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_sycl-bundle")]).args(arguments);
+    let mut child = command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let begin = Instant::now();
+    let mut stdout = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let (mut read, mut piece) = (0usize, vec![0; 1 << 16]);
+        while let Ok(count @ 1..) = stdout.read(&mut piece) {
+            read += count;
+            if read > OUTPUT {
+                break;
+            }
+        }
+        read
+    });
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if begin.elapsed() > TIME {
+            child.kill().unwrap();
+            panic!("{arguments:?} takes more than {TIME:?}");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let written = reader.join().unwrap();
+    assert!(written <= OUTPUT, "{arguments:?} writes more than {OUTPUT} bytes");
+    assert!(matches!(status.code(), Some(0 | 1)), "{arguments:?}: {status}");
+}
+
+/// A module under construction. Function `n` has the id `FUNCTIONS + 8 * n`.
+#[derive(Default)]
+struct Module {
+    entries: Vec<u32>,
+    decorations: Vec<u32>,
+    code: Vec<u32>,
+    functions: u32,
+}
+
+const FUNCTIONS: u32 = 100;
+const VOID: u32 = 1;
+const SIGNATURE: u32 = 2;
+const DOUBLE: u32 = 3;
+
+/// An instruction; a text follows its first operands, and others follow that.
+fn put(out: &mut Vec<u32>, code: u32, first: &[u32], text: Option<&str>, last: &[u32]) {
+    let mut words = first.to_vec();
+    if let Some(text) = text {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.resize((bytes.len() / 4 + 1) * 4, 0);
+        words.extend(bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())));
+    }
+    words.extend(last);
+    out.push((words.len() as u32 + 1) << 16 | code);
+    out.extend(words);
+}
+
+impl Module {
+    /// Adds a function that calls another, adds numbers in double precision, or does nothing.
+    fn function(&mut self, calls: Option<u32>, doubles: bool) -> u32 {
+        let id = FUNCTIONS + 8 * self.functions;
+        self.functions += 1;
+        put(&mut self.code, 54, &[VOID, id, 0, SIGNATURE], None, &[]);
+        put(&mut self.code, 248, &[id + 1], None, &[]);
+        if let Some(callee) = calls {
+            put(&mut self.code, 57, &[VOID, id + 2, callee], None, &[]);
+        }
+        if doubles {
+            put(&mut self.code, 1, &[DOUBLE, id + 3], None, &[]);
+            put(&mut self.code, 129, &[DOUBLE, id + 4, id + 3, id + 3], None, &[]);
+        }
+        put(&mut self.code, 253, &[], None, &[]);
+        put(&mut self.code, 56, &[], None, &[]);
+        id
+    }
+
+    fn kernel(&mut self, name: &str, calls: Option<u32>) {
+        let id = self.function(calls, false);
+        put(&mut self.entries, 15, &[6, id], Some(name), &[]);
+    }
+
+    fn import(&mut self, name: &str) {
+        let id = FUNCTIONS + 8 * self.functions;
+        self.functions += 1;
+        put(&mut self.decorations, 71, &[id, 41], Some(name), &[1]);
+        put(&mut self.code, 54, &[VOID, id, 0, SIGNATURE], None, &[]);
+        put(&mut self.code, 56, &[], None, &[]);
+    }
+
+    fn kernels(count: u32) -> Module {
+        let mut module = Module::default();
+        (0..count).for_each(|nth| module.kernel(&format!("kernel{nth}"), None));
+        module
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut words = vec![0x0723_0203, 0x0001_0400, 0, FUNCTIONS + 8 * self.functions, 0];
+        [4, 5, 6, 10].iter().for_each(|capability| put(&mut words, 17, &[*capability], None, &[]));
+        put(&mut words, 14, &[2, 2], None, &[]);
+        words.extend([&self.entries[..], &self.decorations].concat());
+        put(&mut words, 19, &[VOID], None, &[]);
+        put(&mut words, 33, &[SIGNATURE, VOID], None, &[]);
+        put(&mut words, 22, &[DOUBLE, 64], None, &[]);
+        words.extend(&self.code);
+        words.into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+}
+
+/// A byte array of property sets' text.
+fn array(words: impl Iterator<Item = u32>) -> String {
+    let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+    encode_base64(&[&(bytes.len() as u64 * 8).to_le_bytes()[..], &bytes].concat())
+}
+
+#[test]
+fn many_imports() {
+    let folder = Folder::new();
+    let mut module = Module::kernels(1);
+    (0..60_000).for_each(|nth| module.import(&format!("function{nth}")));
+    folder.put("m.spv", module.bytes());
+    bounded(&folder, &["inspect", "m.spv"]);
+    bounded(&folder, &["check", "m.spv", "-t", "dg1"]);
+}
+
+#[test]
+fn many_kernels_of_the_same_code() {
+    let folder = Folder::new();
+    folder.put("m.spv", Module::kernels(40_000).bytes());
+    bounded(&folder, &["kernels", "m.spv", "--format", "json"]);
+}
+
+#[test]
+fn many_kernels_that_reach_a_use_by_a_long_way() {
+    let folder = Folder::new();
+    let mut module = Module::default();
+    let mut callee = module.function(None, true);
+    for _ in 0..40_000 {
+        callee = module.function(Some(callee), false);
+    }
+    (0..8_000).for_each(|nth| module.kernel(&format!("kernel{nth}"), Some(callee)));
+    folder.put("m.spv", module.bytes());
+    bounded(&folder, &["kernels", "m.spv", "--format", "json"]);
+    bounded(&folder, &["check", "m.spv", "-t", "dg1", "--format", "json"]);
+}
+
+#[test]
+fn many_properties_beside_many_kernels() {
+    let folder = Folder::new();
+    const MANY: u32 = 30_000;
+    folder.put("m.spv", Module::kernels(MANY).bytes());
+    let rows = |row: &dyn Fn(u32) -> String| (0..MANY).map(row).collect::<String>();
+    for text in [
+        format!("[SYCL/assert used]\n{}", rows(&|nth| format!("other{nth}=1|1\n"))),
+        format!("[SYCL/kernel param opt]\n{}", rows(&|nth| format!("other{nth}=2|{}\n", array([0].into_iter())))),
+        format!(
+            "[SYCL/specialization constants]\n{}",
+            rows(&|nth| format!("constant{nth}=2|{}\n", array([nth, 0, 4].into_iter())))
+        ),
+        format!("[SYCL/device requirements]\n{}", rows(&|nth| format!("other{nth}=1|1\n"))),
+        // Recorded and not used by any kernel: whether other functions use it is asked of the module once.
+        format!("[SYCL/device requirements]\naspects=2|{}\n", array([6].into_iter())),
+    ] {
+        folder.put("m.prop", text);
+        bounded(&folder, &["kernels", "m.spv"]);
+        bounded(&folder, &["props", "m.spv"]);
+    }
+}
+
+#[test]
+fn requirements_that_name_many_numbers() {
+    let folder = Folder::new();
+    folder.put("m.spv", Module::kernels(1_000).bytes());
+    for name in ["aspects", "reqd_sub_group_size", "reqd_work_group_size", "fixed_target"] {
+        folder.put("m.prop", format!("[SYCL/device requirements]\n{name}=2|{}\n", array(1000..200_000)));
+        bounded(&folder, &["kernels", "m.spv"]);
+        bounded(&folder, &["check", "m.spv", "-t", "dg1"]);
+    }
+}
+
+#[test]
+fn many_images_with_one_kernel() {
+    let folder = Folder::new();
+    folder.put("m.spv", Module::kernels(1).bytes());
+    folder.put("m.table", format!("[Code]\n{}", "m.spv\n".repeat(20_000)));
+    bounded(&folder, &["kernels", "m.table", "--format", "json"]);
+}

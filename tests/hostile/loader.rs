@@ -1,0 +1,64 @@
+//! What does an OpenCL loader get that lies about how much there is?
+
+use super::support::folder::Folder;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+/// A loader of one platform, with a device of which every text is `x`, unless `LIE` says otherwise.
+const LOADER: &str = r#"
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+static int lie(const char *what) { const char *told = getenv("LIE"); return told && !strcmp(told, what); }
+static int32_t many(int lies, uint32_t room, void **out, uint32_t *count) {
+    if (count) *count = lies ? 0x7fffffff : 1;
+    if (out && room) out[0] = (void *)1;
+    return 0;
+}
+static int32_t text(size_t room, void *value, size_t *size) {
+    size_t length = lie("lengths") ? (size_t)1 << 46 : 2;
+    if (size) *size = length;
+    if (value && room >= 2) memcpy(value, "x", 2);
+    return 0;
+}
+int32_t clGetPlatformIDs(uint32_t room, void **out, uint32_t *count) { return many(lie("platforms"), room, out, count); }
+int32_t clGetDeviceIDs(void *platform, uint64_t kind, uint32_t room, void **out, uint32_t *count) {
+    if (lie("statuses")) return -12345;
+    return many(lie("devices"), room, out, count);
+}
+int32_t clGetPlatformInfo(void *of, uint32_t what, size_t room, void *value, size_t *size) { return text(room, value, size); }
+int32_t clGetDeviceInfo(void *of, uint32_t what, size_t room, void *value, size_t *size) { return text(room, value, size); }
+"#;
+
+fn devices(folder: &Folder, lie: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    command.env("OPENCL_DYLIB_PATH", folder.path().join("libOpenCL.so.1")).env("LIE", lie);
+    command.args(["devices", "--format", "json"]).output().unwrap()
+}
+
+#[test]
+fn what_it_claims_is_bounded() {
+    let folder = Folder::new();
+    folder.put("loader.c", LOADER);
+    let library = folder.path().join("libOpenCL.so.1");
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(folder.path().join("loader.c"));
+    assert!(cc.status().unwrap().success());
+    let honest = devices(&folder, "");
+    assert_eq!(honest.status.code(), Some(0), "{honest:?}");
+    assert!(String::from_utf8_lossy(&honest.stdout).contains("\"name\": \"x\""), "{honest:?}");
+    for (lie, told) in [
+        ("platforms", "claims 2147483647 platforms"),
+        ("devices", "claims 2147483647 devices"),
+        ("lengths", "died"),
+        ("statuses", "-12345"),
+    ] {
+        let begin = Instant::now();
+        let output = devices(&folder, lie);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(5), "{lie}: {output:?}");
+        assert!(said.contains(told), "{lie}: {said}");
+        assert!(begin.elapsed() < Duration::from_secs(30), "{lie}");
+    }
+}
