@@ -125,7 +125,8 @@ impl<'m> Graph<'m> {
         let into = graph.callers(nodes);
         let mask = graph.all().flat_map(|(_, node)| &node.uses).fold(0, |mask, found| mask | found.aspect.bit());
         for aspect in aspects(mask) {
-            let (near, last) = graph.ways_to(nodes, &into, |_, node| node.uses.iter().any(|found| found.aspect == aspect));
+            let (near, last) =
+                graph.ways_to(nodes, &into, |_, node| node.uses.iter().any(|found| found.aspect == aspect));
             let down = graph.down(aspect, &near);
             graph.ways.insert(aspect, Ways { near, last, down });
         }
