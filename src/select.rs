@@ -351,7 +351,7 @@ mod tests {
         let kernel = |image, used: &[&str], declared: &[&str]| {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
             let mut kernel = KernelFacts::default();
-            (kernel.image, kernel.used, kernel.declared) = (image, owned(used), owned(declared));
+            (kernel.image, kernel.used, kernel.declared) = (image, owned(used), owned(declared).into());
             kernel
         };
         let mut kernels = vec![
