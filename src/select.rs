@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn who_needs_an_aspect() {
         let kernel = |image, used: &[&str], declared: &[&str]| {
-            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
             let mut kernel = KernelFacts::default();
             (kernel.image, kernel.used, kernel.declared) = (image, owned(used), owned(declared).into());
             kernel

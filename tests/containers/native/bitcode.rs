@@ -41,7 +41,7 @@ fn kernels_their_arguments_and_what_they_use() {
             ];
             assert_eq!(used, expected.map(|(name, used)| (name, used.to_owned())), "{assembler}");
             let chain = &all[0];
-            assert_eq!(chain.declared, ["gpu"]);
+            assert_eq!(*chain.declared, ["gpu"]);
             assert_eq!(chain.reqd_work_group_size, Some(vec![4, 8]));
             assert_eq!(chain.local_memory(), Some(64));
             assert_eq!(chain.module.as_ref().unwrap().imports, ["outside"]);
