@@ -2,7 +2,7 @@
 //!
 //! Judgement by what functions do, not by what the module declares. [`Code::read`] looks at one module; [`graph::Graph`]
 //! links the modules of a file or of several and follows calls, so that every kernel and every function has the aspects
-//! it may need, each with the way there; [`mod@compare`] sets that beside what the compiler stored.
+//! it may need, each with the way there; [`compare()`] sets that beside what the compiler stored.
 //!
 //! A function that takes a `double` from another uses `double` itself, but not of its own accord. Hence the way to a use is
 //! that of DPC++'s warnings: into the first called function that uses the aspect, as far down as it goes.

@@ -9,7 +9,7 @@
 //! is always loaded at its linked address).
 //!
 //! With [`Layout::Shrink`] the pages that this frees leave an ELF file: payloads that stay move together ([`compact`]), and
-//! the free pages are cut out of their segment ([`shrink`]); all other addresses stay.
+//! the free pages are cut out of their segment ([`mod@shrink`]); all other addresses stay.
 //!
 //! Payload bytes are zeroed where no image that stays shares them and no code is among them. Zeros, which packages
 //! compress well, take their place because the rest of the file must not move.
