@@ -2,7 +2,7 @@
 //!
 //! Packages are archives, zip files (wheels, conda packages) and tar archives, also inside each other. Members are visited in
 //! order, while threads inflate the next ones of a zip; a large one lies where the program keeps drafts
-//! ([`Draft`](crate::bytes::Draft)). The first bytes of a member show its kind: a member whose kind holds no device code is
+//! ([`crate::bytes::Draft`]). The first bytes of a member show its kind: a member whose kind holds no device code is
 //! not inflated further.
 //!
 //! | form | what it is |
