@@ -104,7 +104,7 @@
 //! home; the library neither prints, exits nor reads the environment; every file opens by saying which question
 //! it answers.
 
-// What other crates do not reach is `pub(crate)`, so that the compiler sees what nothing uses.
+// Items that other crates do not reach are `pub(crate)`, so that the compiler sees what nothing uses.
 #![warn(unreachable_pub)]
 // Docs of what is public lead also to what is not: who reads them for that has the sources, or `--document-private-items`.
 #![allow(rustdoc::private_intra_doc_links)]

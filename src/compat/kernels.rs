@@ -68,7 +68,7 @@ pub struct KernelFacts {
     /// The names of all kernels of the file that are the same code, this one's among them, where any others are. Shared by
     /// these kernels: each listing all others would cost the square of their number.
     same: Option<Arc<[String]>>,
-    /// How many of them are listed.
+    /// Number of them that are listed.
     told: usize,
     body: Option<[u8; 32]>,
     /// Whether the compiler recorded properties of its image at all.
