@@ -276,7 +276,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
 
     /// Examines the images of a file, and keeps those that are selected.
     fn examine<'a>(&mut self, form: ArgumentKind, bundle: &'a Bundle<'a>, facts: &mut FileFacts<'a>) {
-        let hash = !self.skip_hash && !(self.hash_apart && form == ArgumentKind::Plain);
+        let hash = !(self.skip_hash || self.hash_apart && form == ArgumentKind::Plain);
         let images = examine_some(&bundle.images, bundle.epoch, hash);
         facts.problems.extend(images.iter().flat_map(Examined::problems));
         match self.selector.keep(images) {
