@@ -230,6 +230,11 @@ impl<'a> Image<'a> {
         }
     }
 
+    /// Whether nothing tells the symbols of the payload but the payload itself: a module that no container lists.
+    pub fn is_unlisted(&self) -> bool {
+        self.origin.is_none() && self.entries.is_empty()
+    }
+
     /// Whether the payload is an ELF file that an OpenCL driver compiled and has yet to link, an object or a library.
     pub fn is_unlinked(&self) -> bool {
         let kind = bytes::u16_at(self.stored, 16).filter(|_| self.stored.starts_with(b"\x7fELF"));

@@ -162,8 +162,7 @@ pub struct Depth {
 /// images that are not asked about are found too.
 pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -> Vec<KernelFacts> {
     let mut all = kernels_of(bundle, images, depth);
-    let mut alike = Alike::default();
-    alike.add(&all);
+    let alike = Alike::of(&all);
     KernelNames::new(bundle, alike).tell(&mut all);
     all
 }
@@ -189,34 +188,67 @@ pub(crate) fn kernels_of(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth
 /// Code of the kernels of one file, by which they are compared.
 #[derive(Debug, Default)]
 pub(crate) struct Alike {
-    /// Hashes in the order of the kernels.
-    bodies: Vec<Option<[u8; 32]>>,
-    names: HashMap<[u8; 32], Vec<String>>,
+    /// Hashes by image and name.
+    bodies: HashMap<usize, HashMap<String, [u8; 32]>>,
 }
 
 impl Alike {
-    /// Adds the kernels of images.
-    pub(crate) fn read(&mut self, images: &[Examined<'_, '_>]) {
-        let depth = Depth { clones: true, evidence: false };
-        let found: Vec<OfImage> = images.par_iter().map(|examined| of_image(examined, depth)).collect();
-        found.iter().for_each(|found| self.add(&found.kernels));
+    /// Reads the code of images, and nothing else of them: they are examined for the rest.
+    pub(crate) fn read(images: &[&Image<'_>]) -> Alike {
+        let bodies = images.par_iter().map(|image| (image.index, bodies_of(image)));
+        Alike { bodies: bodies.filter(|(_, bodies)| !bodies.is_empty()).collect() }
     }
 
-    fn add(&mut self, kernels: &[KernelFacts]) {
+    fn of(kernels: &[KernelFacts]) -> Alike {
+        let mut alike = Alike::default();
         for kernel in kernels {
-            self.bodies.push(kernel.body);
             if let Some(body) = kernel.body {
-                self.names.entry(body).or_default().push(kernel.name.clone());
+                alike.bodies.entry(kernel.image).or_default().insert(kernel.name.clone(), body);
             }
         }
+        alike
     }
+
+    /// Lists the names of code that has several, in order.
+    fn groups(&self) -> HashMap<[u8; 32], Arc<[String]>> {
+        let mut names: HashMap<[u8; 32], Vec<&String>> = HashMap::new();
+        for (name, body) in self.bodies.values().flatten() {
+            names.entry(*body).or_default().push(name);
+        }
+        let groups = names.into_iter().filter_map(|(body, mut names)| {
+            names.sort_unstable();
+            names.dedup();
+            (names.len() > 1).then(|| (body, names.into_iter().cloned().collect()))
+        });
+        groups.collect()
+    }
+}
+
+/// The hashes of the code of an image's kernels, by name.
+fn bodies_of(image: &Image<'_>) -> HashMap<String, [u8; 32]> {
+    let Some(contents) = image.contents().ok().filter(|contents| image.format_of(contents) == Format::SpirV) else {
+        return HashMap::new();
+    };
+    let Ok((index, reaches)) = kernel::reaches(&contents) else { return HashMap::new() };
+    let listed: HashSet<&str> = image.kernels().into_iter().collect();
+    let is_kernel = |name: &String| image.is_unlisted() || listed.contains(name.as_str());
+    let mut numbers = Numbers::new(&index);
+    let kernels = reaches.into_iter().filter(|(name, _)| is_kernel(name));
+    kernels.filter_map(|(name, reach)| Some((name, body(&index, &reach, &mut numbers)?))).collect()
+}
+
+fn body(index: &Index<'_>, reach: &Reach, numbers: &mut Numbers) -> Option<[u8; 32]> {
+    let words = body::words(index, reach, numbers)?;
+    let mut bytes = Vec::with_capacity(words.len().saturating_mul(4));
+    words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+    Some(*blake3::hash(&bytes).as_bytes())
 }
 
 /// Images that hold a kernel of a name, and names that the same code has, in one file.
 #[derive(Debug)]
 pub(crate) struct KernelNames<'a> {
     holders: HashMap<&'a str, Arc<[usize]>>,
-    bodies: std::vec::IntoIter<Option<[u8; 32]>>,
+    alike: Alike,
     same: HashMap<[u8; 32], Arc<[String]>>,
     told: usize,
 }
@@ -230,12 +262,7 @@ impl<'a> KernelNames<'a> {
                 holders.entry(name).or_default().push(image.index);
             }
         }
-        let groups = alike.names.into_iter().filter_map(|(body, mut names)| {
-            names.sort_unstable();
-            names.dedup();
-            (names.len() > 1).then(|| (body, names.into()))
-        });
-        let same: HashMap<[u8; 32], Arc<[String]>> = groups.collect();
+        let same = alike.groups();
         let listed = |told: usize| -> usize {
             let of_each = |names: &[String]| names.iter().take(told).map(String::len).sum::<usize>();
             let of_groups = same.values().map(|names| of_each(names).saturating_mul(names.len()));
@@ -246,15 +273,15 @@ impl<'a> KernelNames<'a> {
             told /= 2;
         }
         let holders = holders.into_iter().map(|(name, images)| (name, images.into())).collect();
-        KernelNames { holders, bodies: alike.bodies.into_iter(), same, told }
+        KernelNames { holders, alike, same, told }
     }
 
-    /// Adds to the next kernels, in the order in which they were compared, what they have in common with others of their
-    /// file.
+    /// Adds to kernels what they have in common with others of their file.
     pub(crate) fn tell(&mut self, kernels: &mut [KernelFacts]) {
         for kernel in kernels {
             kernel.images = self.holders.get(kernel.name.as_str()).cloned().unwrap_or_else(|| [kernel.image].into());
-            kernel.body = self.bodies.next().flatten();
+            // Where an image lists a name twice, the first has the code.
+            kernel.body = self.alike.bodies.get_mut(&kernel.image).and_then(|bodies| bodies.remove(&kernel.name));
             kernel.same = kernel.body.and_then(|body| self.same.get(&body)).cloned();
             kernel.told = self.told;
         }
@@ -386,13 +413,13 @@ impl<'a> Recorded<'a> {
     }
 }
 
-/// `body` is asked for where kernels are compared.
+/// `code` is given where kernels are compared.
 fn one(
     examined: &Examined<'_, '_>,
     recorded: &Recorded<'_>,
     name: &str,
     mut owned: Option<Kernel>,
-    body: Option<(&Index<'_>, &mut Numbers)>,
+    code: Option<(&Index<'_>, &mut Numbers)>,
 ) -> KernelFacts {
     let image = examined.image;
     let passed = owned.as_mut().map(|module| std::mem::take(&mut module.arguments)).unwrap_or_default();
@@ -433,12 +460,7 @@ fn one(
         recorded: !image.properties.sets.is_empty(),
         esimd,
         asserts: assert_used || module.is_some_and(|module| module.asserts),
-        body: body.zip(module).and_then(|((index, numbers), module)| {
-            let words = body::words(index, &module.reach, numbers)?;
-            let mut bytes = Vec::with_capacity(words.len().saturating_mul(4));
-            words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-            Some(*blake3::hash(&bytes).as_bytes())
-        }),
+        body: code.zip(module).and_then(|((index, numbers), module)| body(index, &module.reach, numbers)),
         ..KernelFacts::default()
     };
     let reach = |module: &Kernel| Reach { complete: module.reach.complete, ..Reach::default() };

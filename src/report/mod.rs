@@ -128,8 +128,8 @@ impl<'a> FileFacts<'a> {
         Ok(())
     }
 
-    /// Hands the kernels of the images on like [`FileFacts::each_share`]. Where they are compared with each other, many are
-    /// read twice.
+    /// Hands the kernels of the images on like [`FileFacts::each_share`]. Where they are compared with each other, the code
+    /// of many is read twice.
     ///
     /// # Errors
     /// What `each` returns.
@@ -143,13 +143,11 @@ impl<'a> FileFacts<'a> {
         if self.share_of_all() == all {
             return self.each_share(false, |bundle, images| each(kernels(bundle, images, depth)));
         }
-        let mut alike = Alike::default();
-        if depth.clones {
-            self.each_share(false, |_, images| {
-                alike.read(images);
-                Ok(())
-            })?;
-        }
+        let alike = match depth.clones {
+            false => Alike::default(),
+            true if self.deferred => Alike::read(&bundle.images.iter().collect::<Vec<_>>()),
+            true => Alike::read(&self.images.iter().map(|examined| examined.image).collect::<Vec<_>>()),
+        };
         let mut names = KernelNames::new(bundle, alike);
         self.each_share(false, |bundle, images| {
             let mut found = kernels_of(bundle, images, Depth { clones: false, ..depth });

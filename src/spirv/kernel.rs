@@ -68,6 +68,19 @@ pub fn kernels<'a>(bytes: &'a [u8]) -> Result<(Index<'a>, Vec<Kernel>)> {
     Ok((index, found))
 }
 
+/// Returns the index of a module and the part of it that each kernel reaches, by name, in module order.
+///
+/// # Errors
+/// `Input` where there is no whole SPIR-V header.
+pub(crate) fn reaches<'a>(bytes: &'a [u8]) -> Result<(Index<'a>, Vec<(String, Reach)>)> {
+    let index = Index::read(bytes)?;
+    let mut walks = Walks::new(&index);
+    let reach =
+        |entry: &EntryPoint<'a>| (entry.name.clone().into_owned(), Reach::walk(&index, entry.function, &mut walks));
+    let found = entries(&index).map(reach).collect();
+    Ok((index, found))
+}
+
 /// Returns the entry points that are kernels.
 fn entries<'i, 'a>(index: &'i Index<'a>) -> impl Iterator<Item = &'i EntryPoint<'a>> {
     const KERNEL: u32 = rspirv::spirv::ExecutionModel::Kernel as u32;
