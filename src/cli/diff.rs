@@ -136,6 +136,7 @@ impl Args {
         budgets.total = budgets.total.filter(|_| !ignored.contains(&What::Bytes));
         let selector = self.selection.selector()?;
         let mut interner = Interner::default();
+        let paths = [old.as_path(), new.as_path()];
         let (old, first) = read(global, old, &selector, &mut interner)?;
         let (new, second) = read(global, new, &selector, &mut interner)?;
         // Kernels missing on a side that could not be read are not known to be gone.
@@ -151,7 +152,7 @@ impl Args {
         let all = Report::new(old, new, &ignored, &budgets);
         out.put(self.format, &report::Comparison { report: &all, all: self.all })?;
         if let Some(path) = &self.html {
-            super::inspect::write_page(global, path, &page::builds(&all, global.names())?)?;
+            super::inspect::write_page(global, path, &page::builds(&all, paths, global.names())?)?;
         }
         let fails = self.exit_code && all.differs() || !all.breaches.is_empty();
         Ok(match (first == Exit::Input || second == Exit::Input, fails) {

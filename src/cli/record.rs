@@ -38,7 +38,8 @@ its other caches are left alone. Processes that it starts are recorded too.
 The profile is JSON: for each program of the runtime its device, options and images, by digest and
 kernel, with the files that hold them, among the libraries that the processes had mapped and those
 of --in; and the driver's code. How long each took to compile is null: the runtime's cache does not
-tell. Every verb with selectors reads it:
+tell, and a trace of its calls would, but that doubles the time of a launch and writes 2 KiB for
+each, and the program would not run as it does alone. Every verb with selectors reads it:
   sycl-bundle build foo.whl --profile app.profile -t spir64_x86_64 -o out/   compiles these alone
   sycl-bundle build foo.whl --profile app.profile --harvest -o out/          takes the driver's code
   sycl-bundle inspect libfoo.so --profile app.profile --html used.html       shows them

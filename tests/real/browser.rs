@@ -68,6 +68,15 @@ impl Browser {
         browser
     }
 
+    /// Starts it as a phone's, which is touched.
+    pub fn phone() -> Browser {
+        let mut browser = Browser::start(390, 844);
+        let size = json!({ "width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true });
+        browser.call("Emulation.setDeviceMetricsOverride", size);
+        browser.call("Emulation.setTouchEmulationEnabled", json!({ "enabled": true }));
+        browser
+    }
+
     /// Has the browser do something; what it answers.
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.next += 1;
@@ -153,8 +162,8 @@ impl Browser {
         }
     }
 
-    /// Puts the pointer on the middle of an element, which is scrolled to first.
-    pub fn hover(&mut self, selector: &str) -> (f64, f64) {
+    /// Scrolls to an element, and tells where its middle is.
+    fn middle(&mut self, selector: &str) -> (f64, f64) {
         let place = self.eval(&format!(
             "(() => {{ const own = document.querySelector({0}); if (!own) return null; \
              own.scrollIntoView({{ block: 'center', inline: 'center' }}); const box = own.getBoundingClientRect(); \
@@ -165,6 +174,12 @@ impl Browser {
         let (Some(x), Some(y)) = (x, y) else { panic!("nothing is {selector}") };
         // Scrolling is reported a frame later.
         self.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))");
+        (x, y)
+    }
+
+    /// Puts the pointer on the middle of an element, which is scrolled to first.
+    pub fn hover(&mut self, selector: &str) -> (f64, f64) {
+        let (x, y) = self.middle(selector);
         self.call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y }));
         (x, y)
     }
@@ -175,6 +190,14 @@ impl Browser {
         for kind in ["mousePressed", "mouseReleased"] {
             let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
             self.call("Input.dispatchMouseEvent", event);
+        }
+    }
+
+    /// Taps on the middle of an element.
+    pub fn tap(&mut self, selector: &str) {
+        let (x, y) = self.middle(selector);
+        for (kind, points) in [("touchStart", json!([{ "x": x, "y": y }])), ("touchEnd", json!([]))] {
+            self.call("Input.dispatchTouchEvent", json!({ "type": kind, "touchPoints": points }));
         }
     }
 

@@ -7,8 +7,9 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::judges::{Seen, seen};
+use crate::support::tools::needed;
 use crate::tool::{build, tool};
-use crate::world::{succeed, tail, world};
+use crate::world::{scripts, succeed, tail, world};
 
 fn diff(old: &Path, new: &Path, more: &[&str], expected: i32) -> Value {
     let mut command: Command = tool();
@@ -101,4 +102,34 @@ fn a_build_gains_a_target_and_its_undoing_loses_it() {
     prune.arg("prune").arg(new.join("libwindow.so.2")).args(["--drop", "spir64_x86_64", "-o"]);
     succeed(prune.arg(folder.path().join("back.so")));
     assert_eq!(diff(&world().window(), &folder.path().join("back.so"), &["--exit-code"], 0)["differs"], false);
+}
+
+#[test]
+fn a_wheel_is_compared_with_its_installed_folder() {
+    succeed(needed("python3").arg(scripts().join("fetch.py")).arg("--wheels").arg(world().root()));
+    let wheel = world().root().join("wheels/dpctl-0.22.1-0-cp311-cp311-manylinux_2_28_x86_64.whl");
+    let installed = world().site_packages().join("dpctl");
+    for [old, new] in [[&wheel, &installed], [&installed, &wheel]] {
+        let report = diff(old, new, &["--exit-code"], 0);
+        let files = report["files"].as_array().unwrap();
+        assert_eq!((files.len(), report["kernels"]["unchanged"].as_u64()), (10, Some(25)), "{files:?}");
+        assert!(
+            files
+                .iter()
+                .all(|file| file["differs"] == false && file["old_file"].is_string() && file["new_file"].is_string()),
+            "{files:?}"
+        );
+    }
+    // Where one file is another, that one is named, and no other.
+    let folder = tempfile::tempdir().unwrap();
+    succeed(Command::new("cp").arg("-r").arg(&installed).arg(folder.path()));
+    let modules = folder.path().join("dpctl/tests/input_files");
+    std::fs::copy(modules.join("multi_kernel.spv"), modules.join("raw-arg-kernel.spv")).unwrap();
+    let report = diff(&wheel, &folder.path().join("dpctl"), &["--exit-code"], 1);
+    let files = report["files"].as_array().unwrap().iter();
+    let differing: Vec<_> =
+        files.filter(|file| file["differs"] == true).map(|file| file["name"].as_str().unwrap()).collect();
+    assert!(differing.len() == 1 && differing[0].ends_with("raw-arg-kernel.spv"), "{differing:?}");
+    let count = |what: &str| report["kernels"][what].as_u64().unwrap();
+    assert_eq!([count("added"), count("removed"), count("unchanged")], [2, 1, 24]);
 }

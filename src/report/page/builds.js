@@ -79,6 +79,7 @@ function tell(row) {
     ...kernels.changes[row].map((text, at) => [at ? "" : "Changes", texts[text]]),
   ];
   detail.replaceChildren(make("dl", {}, terms.filter((one) => one).flatMap(([term, text]) => [make("dt", {}, term), make("dd", {}, text)])));
+  detail.scrollIntoView({ block: "nearest" });
 }
 const table = grid({
   id: "kernel-grid", label: "kernels", all: rows, pick: tell,

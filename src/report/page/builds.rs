@@ -8,6 +8,7 @@ use crate::report::diff::{Pair, Report, fate, line};
 use crate::report::evidence::Names;
 use crate::report::text::{bytes, count, counted};
 use serde::Serialize;
+use std::path::Path;
 
 #[derive(Serialize)]
 struct Data<'d> {
@@ -48,11 +49,11 @@ struct Kernels {
     changes: Vec<Vec<usize>>,
 }
 
-/// The page of what changed between two builds.
+/// The page of what changed between two builds, which were named by these paths.
 ///
 /// # Errors
 /// `Input` where that cannot be written as JSON.
-pub(crate) fn builds(report: &Report, names: Names) -> Result<String> {
+pub(crate) fn builds(report: &Report, builds: [&Path; 2], names: Names) -> Result<String> {
     let mut all = Gathering::new(names);
     for kernel in report.pairs.iter().flat_map(|pair| &pair.diff.diffs) {
         all.extend(std::iter::once(kernel.name.as_str()));
@@ -94,7 +95,7 @@ pub(crate) fn builds(report: &Report, names: Names) -> Result<String> {
     };
     let text = serde_json::to_string(&data).map_err(|error| Error::input(error.to_string()))?;
     let frame = Frame {
-        title: title(report),
+        title: title(report, builds),
         facts: facts(report),
         static_part: static_part::builds(report),
         data: script_json(&text),
@@ -118,10 +119,15 @@ fn of_file(pair: &Pair) -> FileRow {
     }
 }
 
-fn title(report: &Report) -> String {
+fn title(report: &Report, builds: [&Path; 2]) -> String {
+    let [old, new] = builds.map(|build| build.file_name().map(|name| visible(&name.to_string_lossy())));
     match report.pairs.as_slice() {
         [only] => format!("{}: two builds", crate::compat::gate::base_name(&only.name)),
-        all => format!("{}: two builds", counted(all.len(), "file")),
+        // Packages of two releases are named by their releases.
+        all => match (old, new) {
+            (Some(old), Some(new)) if old != new => format!("{old} and {new}: {}", counted(all.len(), "file")),
+            _ => format!("{}: two builds", counted(all.len(), "file")),
+        },
     }
 }
 

@@ -82,7 +82,10 @@ const has = (text, all) => all.every((word) => text.includes(word));
 
 const sum = (values) => values.reduce((all, one) => all + one, 0);
 
-// The tip is at the pointer, or at what has the focus, and stays within the window.
+// A phone's window: names come first, and columns are narrow.
+const NARROW = window.innerWidth < 700;
+
+// The tip is at the pointer, or at what has the focus, and stays within the window. One that a tap shows can be scrolled.
 const tip = document.getElementById("tip");
 tip.remove();
 document.body.append(tip);
@@ -113,6 +116,8 @@ function tips(host, selector, tell) {
     const target = event.target.closest(selector);
     const hide = () => { if (told === over) hideTip(); };
     if (!target || !host.contains(target)) return hide();
+    // A tap gives the focus, too, and what is drawn anew then has it: only keys ask with it.
+    if (event.type === "focusin" && !target.matches(":focus-visible")) return;
     const children = tell(target);
     if (!children) return hide();
     told = over;
@@ -120,6 +125,7 @@ function tips(host, selector, tell) {
     if (event.type === "mousemove" || event.type === "click") {
       box = { left: event.clientX + 12, top: event.clientY - 6, bottom: event.clientY + 10 };
     }
+    tip.classList.toggle("held", event.type === "click");
     showTip(children, box);
   };
   host.addEventListener("mousemove", over);
@@ -132,7 +138,9 @@ function tips(host, selector, tell) {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") hideTip();
 });
-document.addEventListener("scroll", hideTip, true);
+document.addEventListener("scroll", (event) => {
+  if (event.target !== tip) hideTip();
+}, true);
 
 // A part of the page, with its title and a line that says what it shows.
 function section(id, title, hint, ...children) {

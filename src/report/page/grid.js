@@ -8,15 +8,16 @@ const SPARE = 8;
 // the room that is left. `all` are the rows, whatever they are; `cells` has the arrows move between cells.
 function grid({ id, label, columns, all, cells, pick, rowClass }) {
   // On a narrow window names come first, as the rest is scrolled to.
-  if (window.innerWidth < 700 && !columns[columns.length - 1].width) columns = [columns[columns.length - 1], ...columns.slice(0, -1)];
+  if (NARROW && !columns[columns.length - 1].width) columns = [columns[columns.length - 1], ...columns.slice(0, -1)];
   const state = { rows: all, sort: null, down: false, at: [0, 0], first: -1, last: -1, chosen: null };
+  const open = NARROW && cells ? 150 : 260;
   const ends = columns.some((column) => !column.width);
   const head = make("tr", { role: "row", "aria-rowindex": "1" });
   const body = make("tbody", {});
   const table = make("table", { role: "grid", "aria-label": label, id },
     make("colgroup", {}, columns.map((one) => make("col", one.width ? { style: `width:${one.width}px` } : {}))),
     make("thead", {}, head), body);
-  const least = sum(columns.map((one) => one.width || 260));
+  const least = sum(columns.map((one) => one.width || open));
   table.style.minWidth = least + "px";
   if (!ends) table.style.width = least + "px";
   const port = make("div", { class: "port", tabindex: "-1" }, table);
@@ -78,8 +79,7 @@ function grid({ id, label, columns, all, cells, pick, rowClass }) {
 
   function letters() {
     const wide = Math.max(port.clientWidth, least) - sum(columns.map((one) => one.width || 0)) - 20;
-    const open = columns.filter((one) => !one.width).length || 1;
-    return Math.max(12, Math.floor(wide / open / 7.3));
+    return Math.max(12, Math.floor(wide / (columns.filter((one) => !one.width).length || 1) / 7.3));
   }
 
   function line(at) {
@@ -154,7 +154,8 @@ function grid({ id, label, columns, all, cells, pick, rowClass }) {
     if (!row) return;
     const cell = event.target.closest("td");
     state.at = [Number(row.dataset.at), cell ? Number(cell.dataset.column) : 0];
-    choose();
+    // Where cells are of their own, the first chooses the row, and the others tell why.
+    if (!cells || state.at[1] === 0) choose();
   });
   body.addEventListener("focusin", (event) => {
     const row = event.target.closest("tr[data-at]");

@@ -105,6 +105,7 @@ named.forEach((name, row) => { if (!firstKernel.has(imageOf(row))) firstKernel.s
 const detail = make("div", { class: "detail", "aria-live": "polite" });
 function fields(...pairs) {
   detail.replaceChildren(make("dl", {}, pairs.filter((one) => one && one[1] !== "").flatMap(([term, text]) => [make("dt", {}, term), make("dd", {}, text)])));
+  detail.scrollIntoView({ block: "nearest" });
 }
 function tellImage(image) {
   return [
@@ -178,6 +179,7 @@ imageGrid.order("Stored", true);
 // A kernel or an image of the map, in the table.
 function reveal(leaf) {
   const want = leaf.kernel === undefined ? "images" : "kernels";
+  document.getElementById("table").scrollIntoView({ block: "start" });
   rows.querySelector(`[data-value=${want}]`).click();
   if (leaf.kernel === undefined) fields(...tellImage(leaf.image));
   else {
@@ -186,5 +188,4 @@ function reveal(leaf) {
     refresh();
     tellKernel(leaf.kernel);
   }
-  document.getElementById("table").scrollIntoView({ block: "start" });
 }

@@ -59,6 +59,9 @@ function matrix(own, files) {
     return [all, kernels];
   }
 
+  // Several kernels in words: "9 run".
+  const inWords = (one, verdict) => `${number(one)} ${verdict || one === 1 ? VERDICTS[verdict][1] : "run"}`;
+
   const worst = (counts) => WORST.find((verdict) => counts[verdict]);
   const totals = own.targets.map((_, target) => tally(own.name.keys(), target));
 
@@ -66,11 +69,13 @@ function matrix(own, files) {
     title: "Kernel", fixed: true, value: () => "",
     show: (line, letters) => {
       if (line.family !== undefined) {
-        return [make("span", { class: "twist" }, line.open ? "▾ " : "▸ "), fitEnd(families[line.family], letters - 10),
+        const name = families[line.family];
+        return [make("span", { class: "twist" }, line.open ? "▾ " : "▸ "),
+          NARROW ? fit(name.split("::").pop() || name, letters - 4 - number(line.rows.length).length) : fitEnd(name, letters - 10),
           make("span", { class: "dim" }, "  " + number(line.rows.length))];
       }
       const name = names[own.name[line.row]];
-      const place = several ? "  " + fit(baseName(files[own.file[line.row]].path), 22) : "";
+      const place = several && !NARROW ? "  " + fit(baseName(files[own.file[line.row]].path), 22) : "";
       // Below its template a kernel is told by its arguments.
       const rest = line.alone ? "" : name.slice(families[familyOf[own.name[line.row]]].length);
       return [make("span", { class: line.alone ? "" : "within" }, rest
@@ -78,7 +83,7 @@ function matrix(own, files) {
         place ? make("span", { class: "dim" }, place) : null];
     },
   }].concat(own.targets.map((target, at) => ({
-    title: target, fixed: true, focus: true, width: 96, kind: "verdict",
+    title: target, fixed: true, focus: true, width: NARROW ? 66 : 96, kind: "verdict",
     head: () => {
       const cut = /^(intel_gpu_|nvidia_gpu_|amd_gpu_)/.exec(target);
       const [runs, unknown, cannot, excused, unasked] = totals[at];
@@ -92,7 +97,8 @@ function matrix(own, files) {
       if (line.family === undefined) return VERDICTS[cellOf(line.row, at)[0]][0];
       const counts = tally(line.rows, at);
       const sign = VERDICTS[worst(counts)][0];
-      return counts.filter((one) => one).length < 2 ? sign : `${sign} ${number(counts[worst(counts)])}/${number(line.rows.length)}`;
+      const some = number(counts[worst(counts)]) + (NARROW ? "" : "/" + number(line.rows.length));
+      return counts.filter((one) => one).length < 2 ? sign : `${sign} ${some}`;
     },
   })));
 
@@ -137,11 +143,12 @@ function matrix(own, files) {
     if (!line) return null;
     if (target < 0) {
       if (line.family !== undefined) return [make("b", {}, families[line.family]), make("p", {}, counted(line.rows.length, "kernel"))];
-      return [make("b", {}, names[own.name[line.row]]), make("p", { class: "dim" }, mangled[own.name[line.row]])];
+      return [make("b", {}, names[own.name[line.row]]), make("p", { class: "dim" }, mangled[own.name[line.row]]),
+        several ? make("p", { class: "dim" }, files[own.file[line.row]].path) : null];
     }
     if (line.family !== undefined) {
       const counts = tally(line.rows, target);
-      const said = counts.map((one, verdict) => (one ? `${number(one)} ${VERDICTS[verdict][1]}` : null)).filter((one) => one);
+      const said = counts.map((one, verdict) => (one ? inWords(one, verdict) : null)).filter((one) => one);
       const reasons = new Map();
       line.rows.forEach((row) => cellOf(row, target)[1].forEach((reason) => reasons.set(reason, (reasons.get(reason) || 0) + 1)));
       const most = [...reasons].sort((one, other) => other[1] - one[1] || one[0] - other[0]).slice(0, 4);
@@ -154,7 +161,7 @@ function matrix(own, files) {
   tips(table.element, "th", (cell) => {
     const target = Number(cell.dataset.column) - 1;
     if (target < 0) return null;
-    const said = totals[target].map((one, verdict) => (there[verdict] || verdict < 3 ? `${number(one)} ${VERDICTS[verdict][1]}` : null)).filter((one) => one);
+    const said = totals[target].map((one, verdict) => (there[verdict] || verdict < 3 ? inWords(one, verdict) : null)).filter((one) => one);
     return [make("b", {}, own.targets[target]), make("p", {}, said.join(", "))];
   });
 

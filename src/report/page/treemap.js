@@ -49,7 +49,8 @@ function squarify(items, box) {
 function treemap(root, leaf) {
   const field = make("div", { class: "map", role: "list", "aria-label": "bytes" });
   const way = make("nav", { class: "way", "aria-label": "where the map is" });
-  const path = [root];
+  // The nodes from the whole to the one shown, and the place and label of each in the one before.
+  let path = [root], steps = [];
   let active = 0;
 
   const kids = (node) => {
@@ -75,26 +76,45 @@ function treemap(root, leaf) {
 
   const here = () => path[path.length - 1];
 
-  // The browser's way back leads out of a node, too.
+  // The browser's ways back and forward lead out of nodes and into them, and a page that is read again shows the same one.
   window.addEventListener("popstate", (event) => {
-    const depth = (event.state && event.state.map) || 1;
-    if (depth < path.length) back(depth - 1);
+    const left = steps;
+    follow(event.state);
+    active = left.length > steps.length ? left[steps.length][0] : 0;
+    draw();
+    focus();
   });
 
-  function go(node) {
-    path.push(node);
-    history.pushState({ map: path.length }, "");
-    active = 0;
+  function follow(state) {
+    path = [root];
+    steps = [];
+    for (const [at, label] of (state && state.map) || []) {
+      const all = kids(here());
+      const node = all[at] && all[at].label === label ? all[at] : all.find((one) => one.label === label);
+      if (!node || !into(node)) return;
+    }
+  }
+
+  // Whether there is something in a node, which is shown then.
+  function into(node) {
+    const inner = choices(node);
+    if (!inner.children || !kids(inner).length) return false;
+    steps.push([kids(here()).indexOf(node), node.label]);
+    path.push(inner === node ? node : { ...inner, label: node.label });
+    return true;
+  }
+
+  function moved() {
+    history.pushState({ map: steps }, "");
     draw();
     focus();
   }
 
   function back(to) {
-    const from = path[to + 1];
+    active = steps[to][0];
     path.length = to + 1;
-    active = Math.max(0, kids(here()).indexOf(from.from || from));
-    draw();
-    focus();
+    steps.length = to;
+    moved();
   }
 
   // A node with one child in the same place shows nothing new.
@@ -105,9 +125,10 @@ function treemap(root, leaf) {
   }
 
   function enter(node) {
-    const inner = choices(node);
-    if (inner.children && kids(inner).length) go(inner === node ? node : { ...inner, label: node.label, from: node });
-    else if (leaf) leaf(node);
+    if (into(node)) {
+      active = 0;
+      moved();
+    } else if (leaf) leaf(node);
   }
 
   function draw() {
@@ -185,5 +206,6 @@ function treemap(root, leaf) {
     ];
   });
   new ResizeObserver(() => draw()).observe(field);
-  return { element: make("div", {}, way, field), replace: (node) => { path.splice(0, path.length, node); active = 0; draw(); } };
+  follow(history.state);
+  return { element: make("div", {}, way, field), replace: (node) => { root = node; follow({ map: steps }); active = 0; draw(); } };
 }

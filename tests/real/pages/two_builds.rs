@@ -67,3 +67,22 @@ fn the_gate_and_the_text_are_as_without_a_page() {
     assert!(browser.text("#table").contains("all are as they were"));
     assert_eq!((browser.count("#kernel-grid"), &browser.faults), (0, &Vec::new()));
 }
+
+#[test]
+fn two_builds_are_looked_at_on_a_phone() {
+    let desk = desk();
+    let page = desk.page(&["diff", "old", "new"]);
+    let mut browser = Browser::phone();
+    browser.open(&page);
+    assert_eq!(browser.eval("document.title"), "old and new: 2 files: device code");
+    let wide = browser.eval("document.documentElement.scrollWidth");
+    assert_eq!(wide, 390);
+    // Names of targets stand in one line.
+    let heights = "[...document.querySelectorAll('#targets td')].map((cell) => cell.offsetHeight)";
+    let heights: Vec<u64> = serde_json::from_value(browser.eval(heights)).unwrap();
+    assert!(!heights.is_empty() && heights.iter().all(|height| *height < 60), "{heights:?}");
+    browser.tap("#kernel-grid tr[data-at] td");
+    browser.until("document.querySelector('#table .detail').innerText.includes('Mangled')");
+    browser.until("document.querySelector('#table .detail').getBoundingClientRect().bottom <= innerHeight + 1");
+    assert_eq!(browser.faults, Vec::<String>::new());
+}
