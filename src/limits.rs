@@ -81,6 +81,13 @@ pub(crate) const MAX_CHAIN: usize = 64;
 /// Bytes of a device configuration; the built-in ones have under 200 KiB together.
 pub(crate) const MAX_CONFIG: usize = 1 << 20;
 
+/// Texts, lists and mappings in a device configuration or a policy: each may be compared with all others, and be a fault
+/// with a message. No built-in configuration has a quarter of them.
+pub(crate) const MAX_CONFIG_VALUES: usize = 1 << 14;
+
+/// Bytes that `like` may take over in one device configuration, where each base is counted as the whole file.
+pub(crate) const MAX_CONFIG_COPIED: usize = 64 << 20;
+
 /// Nesting depth of lists and mappings in a device configuration. Its grammar needs three.
 pub(crate) const MAX_CONFIG_DEPTH: usize = 16;
 

@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -24,6 +25,10 @@ pub(crate) const FILE: &str = "times";
 
 /// Share of the old sums that counts after a build: what was measured some builds ago hardly does.
 const KEPT: f64 = 0.5;
+/// Bound of sums that make sense, products of which are numbers.
+const MOST: f64 = 1e100;
+/// Prefix of temporary files.
+const TEMPORARY: &str = ".times-";
 /// Seconds that a worker takes to start with its compiler.
 const START: f64 = 0.3;
 /// Seconds for a module, and for a byte of it, where nothing was measured. Taken on two cores of 2026's servers: Intel's CPU
@@ -60,14 +65,15 @@ pub(crate) struct History {
 impl History {
     /// Reads the measurements of earlier builds; what cannot be read counts as nothing.
     pub(crate) fn read(path: &Path) -> History {
-        let small = std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() <= limits::HISTORY);
+        let small =
+            std::fs::symlink_metadata(path).is_ok_and(|about| about.is_file() && about.len() <= limits::HISTORY);
         let text = if small { std::fs::read_to_string(path).unwrap_or_default() } else { String::new() };
         let line = |line: &str| {
             let mut words = line.split_whitespace();
             let target = words.next()?.to_owned();
             let numbers: Vec<f64> = words.map_while(|word| word.parse().ok()).collect();
             let sums: [f64; 5] = numbers.try_into().ok()?;
-            sums.iter().all(|sum| sum.is_finite() && *sum >= 0.0).then_some((target, Sums(sums)))
+            sums.iter().all(|sum| (0.0..MOST).contains(sum)).then_some((target, Sums(sums)))
         };
         History { targets: text.lines().filter_map(line).collect(), fresh: BTreeMap::new() }
     }
@@ -102,12 +108,16 @@ impl History {
             let numbers: Vec<String> = sums.iter().map(|sum| format!("{sum:.6}")).collect();
             let _ = writeln!(text, "{target} {}", numbers.join(" "));
         }
-        let temporary = path.with_extension(format!("tmp-{}", std::process::id()));
-        let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
-        written.map_err(|error| {
-            let _ = std::fs::remove_file(&temporary);
-            Error::new(ErrorKind::Environment, format!("cannot write `{}`: {error}", path.display()))
-        })
+        // A name that nobody foresees, made anew: what lies in a folder of several users may be a link.
+        let write = || -> std::io::Result<()> {
+            let folder = path.parent().unwrap_or(Path::new("."));
+            let mut temporary = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
+            temporary.write_all(text.as_bytes())?;
+            temporary.persist(path)?;
+            Ok(())
+        };
+        write()
+            .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot write `{}`: {error}", path.display())))
     }
 }
 
@@ -319,10 +329,28 @@ mod tests {
         assert!((history.seconds("spir64_gen pvc", 4000) - 4.5).abs() < 0.01, "{history:?}");
         assert_eq!(history.seconds("spir64_gen dg1", 1000), 0.05 + 0.03, "another target");
         // Texts that are no history count as none.
-        for text in ["spir64_gen_pvc nan 1 1 1 1", "spir64_gen_pvc 1 2", "\u{0}", "spir64_gen_pvc -1 1 1 1 1"] {
+        for text in [
+            "spir64_gen_pvc nan 1 1 1 1",
+            "spir64_gen_pvc 1 2",
+            "\u{0}",
+            "spir64_gen_pvc -1 1 1 1 1",
+            "t 2 1e308 1 1e308 1e308",
+        ] {
             std::fs::write(&file, text).unwrap();
             assert_eq!(History::read(&file), History::default(), "{text}");
         }
+        // A link is not read, and what it leads to is not written.
+        let elsewhere = folder.path().join("elsewhere");
+        std::fs::write(&elsewhere, "t 1 1 1 1 1").unwrap();
+        std::fs::remove_file(&file).unwrap();
+        for link in [file.clone(), file.with_extension(format!("tmp-{}", std::process::id()))] {
+            std::os::unix::fs::symlink(&elsewhere, link).unwrap();
+        }
+        let mut history = History::read(&file);
+        assert_eq!(history, History::default());
+        history.note("t", 1, 2.0);
+        history.write(&file).unwrap();
+        assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "t 1 1 1 1 1");
     }
 
     #[test]

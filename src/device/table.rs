@@ -2,8 +2,9 @@
 
 use super::read::{Definition, Known, definition, entries};
 use super::target::{Family, Target};
-use super::yaml::{self, Fault};
+use super::yaml::{self, Fault, Value};
 use crate::error::Error;
+use crate::limits::MAX_CONFIG_COPIED;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -41,6 +42,12 @@ const PREFIXES: [&str; 3] = ["intel_gpu_", "nvidia_gpu_", "amd_gpu_"];
 /// A name in the form in which names are compared.
 pub(super) fn normal(name: &str) -> String {
     name.trim().to_ascii_lowercase().replace('-', "_")
+}
+
+/// Whether the normal form of a name is this one.
+fn is_called(name: &str, normal: &str) -> bool {
+    let character = |byte: u8| if byte == b'-' { b'_' } else { byte.to_ascii_lowercase() };
+    name.trim().bytes().map(character).eq(normal.bytes())
 }
 
 /// Returns the rest of a name behind its prefix.
@@ -119,8 +126,15 @@ impl TargetTable {
             faults.push(fault);
             None
         });
-        let mut families = Vec::new();
+        let (mut families, mut copied) = (Vec::new(), 0usize);
         for entry in entries(root.as_ref(), &mut faults) {
+            if matches!(&entry.value.value, Value::Map(keys) if keys.iter().any(|key| key.key == "like")) {
+                copied = copied.saturating_add(text.len());
+            }
+            if copied > MAX_CONFIG_COPIED {
+                faults.push(Fault::new(entry.place, "more is taken over by `like` than a file of this size may"));
+                break;
+            }
             let Some(own) = definition(entry, file, self, aspects, &mut faults) else { continue };
             let name = own.name().to_owned();
             let earlier = self.target(&name).map(|one| &one.file).or_else(|| self.family(&name).map(|one| &one.file));
@@ -162,7 +176,7 @@ impl TargetTable {
         let targets = self.targets.iter().map(|one| (&one.name, &one.aliases));
         let families = self.families.iter().map(|one| (&one.name, &one.aliases));
         let mut all = targets.chain(families);
-        all.find(|(own, aliases)| normal(own) == name || aliases.iter().any(|alias| normal(alias) == name))
+        all.find(|(own, aliases)| is_called(own, &name) || aliases.iter().any(|alias| is_called(alias, &name)))
             .map(|(own, _)| own.as_str())
     }
 

@@ -4,7 +4,7 @@
 //! gathers: size, depth and number of nodes are limited, and aliases are refused, so that no text grows when read.
 
 use crate::error::{Error, Result};
-use crate::limits::{MAX_CONFIG, MAX_CONFIG_DEPTH};
+use crate::limits::{MAX_CONFIG, MAX_CONFIG_DEPTH, MAX_CONFIG_VALUES};
 use saphyr_parser::{Event, Marker, Parser};
 use std::fmt;
 
@@ -111,7 +111,7 @@ pub fn parse(text: &str) -> Result<Option<Node>, Fault> {
     }
     let mut open: Vec<Open> = Vec::new();
     let mut root = None;
-    let mut documents = 0usize;
+    let (mut documents, mut values) = (0usize, 0usize);
     for event in Parser::new_from_str(text) {
         let (event, span) = match event {
             Ok(event) => event,
@@ -149,6 +149,10 @@ pub fn parse(text: &str) -> Result<Option<Node>, Fault> {
             },
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => continue,
         };
+        values = values.saturating_add(1);
+        if values > MAX_CONFIG_VALUES {
+            return Err(Fault::new(place, format!("more than {MAX_CONFIG_VALUES} texts, lists and mappings")));
+        }
         match open.last_mut() {
             None => root = Some(closed),
             Some(Open::List(_, items)) => items.push(closed),
@@ -196,6 +200,7 @@ mod tests {
         }
         assert!(parse(&"[".repeat(40)).unwrap_err().message.contains("nested deeper"));
         assert!(parse(&"[".repeat(100_000)).is_err());
+        assert!(parse(&format!("[{}]", "a,".repeat(20_000))).unwrap_err().message.contains("more than"));
         assert!(parse(&"a".repeat(MAX_CONFIG + 1)).unwrap_err().message.contains("are more than"));
     }
 

@@ -6,7 +6,7 @@
 use crate::bytes;
 use crate::device::did_you_mean;
 use crate::device::yaml::{Fault, Place};
-use crate::limits::MAX_CONFIG;
+use crate::limits::{MAX_CONFIG, MAX_CONFIG_VALUES};
 use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
@@ -65,7 +65,7 @@ pub(super) struct Located<T> {
 pub(super) struct Table<'d> {
     entries: &'d DeTable<'d>,
     pub(crate) place: Place,
-    text: &'d str,
+    lines: &'d Lines<'d>,
 }
 
 /// Number, Boolean or text, as text.
@@ -94,12 +94,41 @@ impl Scalar {
     }
 }
 
-/// Returns the line and column of a byte of a text.
-fn place(text: &str, offset: usize) -> Place {
-    let before = text.get(..offset).unwrap_or(text);
-    let line = before.bytes().filter(|byte| *byte == b'\n').count().saturating_add(1);
-    let last = before.rsplit('\n').next().unwrap_or_default();
-    Place { line, column: last.chars().count().saturating_add(1) }
+/// Text that tells where its bytes are.
+#[derive(Debug, PartialEq, Eq)]
+struct Lines<'d> {
+    text: &'d str,
+    /// Offset of each line.
+    starts: Vec<usize>,
+}
+
+impl<'d> Lines<'d> {
+    fn new(text: &'d str) -> Self {
+        let behind = text.match_indices('\n').map(|(at, _)| at.saturating_add(1));
+        Lines { text, starts: std::iter::once(0).chain(behind).collect() }
+    }
+
+    /// Returns the line and column of a byte.
+    fn place(&self, offset: usize) -> Place {
+        let line = self.starts.partition_point(|start| *start <= offset);
+        let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or_default();
+        let before = self.text.get(start..offset).unwrap_or_default();
+        Place { line, column: before.chars().count().saturating_add(1) }
+    }
+}
+
+/// Number of values in a table, all that they hold counted.
+fn count(table: &DeTable<'_>) -> usize {
+    let (mut count, mut left) = (0usize, table.values().collect::<Vec<_>>());
+    while let Some(value) = left.pop() {
+        count = count.saturating_add(1);
+        match value.get_ref() {
+            DeValue::Array(items) => left.extend(items.iter()),
+            DeValue::Table(entries) => left.extend(entries.values()),
+            _ => {}
+        }
+    }
+    count
 }
 
 /// Parses a text and calls `read` with its table.
@@ -113,11 +142,15 @@ pub(super) fn with_table<T>(text: &str, read: impl FnOnce(Table<'_>) -> T) -> Re
     }
     // Some editors write a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = Lines::new(text);
     let root = DeTable::parse(text).map_err(|error| {
-        let at = error.span().map_or(start, |span: Range<usize>| place(text, span.start));
+        let at = error.span().map_or(start, |span: Range<usize>| lines.place(span.start));
         Fault::new(at, error.message().replace('\n', "; "))
     })?;
-    Ok(read(Table { entries: root.get_ref(), place: start, text }))
+    if count(root.get_ref()) > MAX_CONFIG_VALUES {
+        return Err(Fault::new(start, format!("more than {MAX_CONFIG_VALUES} values")));
+    }
+    Ok(read(Table { entries: root.get_ref(), place: start, lines: &lines }))
 }
 
 /// Returns the name of a value's type for messages.
@@ -135,13 +168,13 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 
 impl<'d> Table<'d> {
     fn place_of<T>(&self, value: &Spanned<T>) -> Place {
-        place(self.text, value.span().start)
+        self.lines.place(value.span().start)
     }
 
     /// Returns the names of all keys, with their locations.
     pub(crate) fn keys(&self) -> impl Iterator<Item = Located<&'d str>> {
-        let (entries, text) = (self.entries, self.text);
-        entries.iter().map(move |(key, _)| Located { place: place(text, key.span().start), value: &**key.get_ref() })
+        let (entries, lines) = (self.entries, self.lines);
+        entries.iter().map(move |(key, _)| Located { place: lines.place(key.span().start), value: &**key.get_ref() })
     }
 
     /// Adds a fault for each key that is not among these.
@@ -190,7 +223,7 @@ impl<'d> Table<'d> {
     /// Returns the table of a key.
     pub(crate) fn table(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Table<'d>> {
         let found = self.get(key, "a table", faults, DeValue::as_table)?;
-        Some(Table { entries: found.value, place: found.place, text: self.text })
+        Some(Table { entries: found.value, place: found.place, lines: self.lines })
     }
 
     /// Returns the tables of a list of tables.
@@ -200,7 +233,7 @@ impl<'d> Table<'d> {
         for item in list.value.iter() {
             let place = self.place_of(item);
             match item.get_ref().as_table() {
-                Some(entries) => tables.push(Table { entries, place, text: self.text }),
+                Some(entries) => tables.push(Table { entries, place, lines: self.lines }),
                 None => faults.push(Fault::new(place, format!("`{key}` must be a list of tables"))),
             }
         }
@@ -323,5 +356,7 @@ mod tests {
         }
         assert!(with_table("a = [", |_| ()).is_err() && with_table("a = 1\na = 2\n", |_| ()).is_err());
         assert!(with_table(&"a = [".repeat(50_000), |_| ()).is_err());
+        let many = format!("a = [{}]", "[], ".repeat(20_000));
+        assert!(with_table(&many, |_| ()).unwrap_err().message.contains("more than"));
     }
 }

@@ -81,8 +81,9 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     if text.len() as u64 >= limit {
         return Err(malformed(&format!("its RECORD has {limit} bytes or more")));
     }
-    // The first line of a name counts.
+    // Of a changed member the first line counts; others may be millions.
     let lines = text.lines().rev().map(|line| (first_field(line), line));
+    let lines = lines.filter(|((path, _), _)| before.contains_key(path));
     let told: HashMap<String, &str> =
         lines.map(|((path, field), line)| (path, line.get(field.len()..).unwrap_or_default())).collect();
     let states = |name: &str, old: &Recorded| {

@@ -18,6 +18,7 @@ mod shown;
 #[path = "../support/mod.rs"]
 mod support;
 
+use std::io::{Cursor, Read, Write as _};
 use std::path::Path;
 
 use meter::Meter;
@@ -27,7 +28,9 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::requirements::Requirements;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::{Error, ErrorKind};
+use sycl_bundle::rewrite::wheel::repack;
 use sycl_bundle::spirv::Module;
+use zip::write::{SimpleFileOptions, ZipWriter};
 
 /// Ending of a reading.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
@@ -145,4 +148,19 @@ fn finds_of_the_fuzzers_stay_harmless() {
         }
         assert!(replayed > 0, "fixtures/hostile/{name} is empty");
     }
+}
+
+#[test]
+fn a_record_of_many_lines_costs_no_more_than_its_text() {
+    let lines: String = (0..2_000_000).map(|nth| format!("{nth:x}\n")).collect();
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, text) in [("a/l.so", "old"), ("x-1.dist-info/RECORD", lines.as_str())] {
+        writer.start_file(name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(text.as_bytes()).unwrap();
+    }
+    let wheel = writer.finish().unwrap().into_inner();
+    let new = |name: &str| (name == "a/l.so").then(|| Ok(Box::new(&b"new"[..]) as Box<dyn Read>));
+    let mut meter = Meter::new();
+    let repacked = meter.run("a RECORD of many lines", wheel.len(), || repack(&wheel, &new, Cursor::new(Vec::new())));
+    assert_eq!(repacked.unwrap().changed, 1);
 }
