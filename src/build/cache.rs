@@ -92,14 +92,7 @@ impl Cache {
                 format!("cannot keep a binary in `{}`: a link in the cache leads elsewhere", folder.display());
             return Err(Error::new(ErrorKind::Environment, message));
         }
-        let write = || -> io::Result<()> {
-            let mut temporary = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
-            temporary.write_all(&entry_head(key, binary))?;
-            temporary.write_all(binary)?;
-            temporary.persist(&path)?;
-            Ok(())
-        };
-        write().map_err(failed)
+        replace(&path, &[&entry_head(key, binary), binary]).map_err(failed)
     }
 
     /// Entries lie in 256 folders, by the first byte of their key.
@@ -108,6 +101,15 @@ impl Cache {
         let (first, rest) = hex.split_at_checked(2).unwrap_or((&hex, ""));
         self.folder.join(FORM).join(first).join(rest)
     }
+}
+
+/// Writes a file by way of one with a name that nobody foresees: what lies in a folder of several users may be a link.
+pub(super) fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut temporary = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
+    parts.iter().try_for_each(|part| temporary.write_all(part))?;
+    temporary.persist(path)?;
+    Ok(())
 }
 
 const MAGIC: [u8; 8] = *b"SBc1\0\0\0\0";

@@ -10,12 +10,11 @@
 //! alone. Smaller ones go before one that has to wait, until together they are as large as it: nothing waits for ever.
 
 use super::target::Target;
-use super::{Job, Step, Unit};
+use super::{Job, Step, Unit, cache};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -27,8 +26,6 @@ pub(crate) const FILE: &str = "times";
 const KEPT: f64 = 0.5;
 /// Bound of sums that make sense, products of which are numbers.
 const MOST: f64 = 1e100;
-/// Prefix of temporary files.
-const TEMPORARY: &str = ".times-";
 /// Seconds that a worker takes to start with its compiler.
 const START: f64 = 0.3;
 /// Seconds for a module, and for a byte of it, where nothing was measured. Taken on two cores of 2026's servers: Intel's CPU
@@ -108,15 +105,7 @@ impl History {
             let numbers: Vec<String> = sums.iter().map(|sum| format!("{sum:.6}")).collect();
             let _ = writeln!(text, "{target} {}", numbers.join(" "));
         }
-        // A name that nobody foresees, made anew: what lies in a folder of several users may be a link.
-        let write = || -> std::io::Result<()> {
-            let folder = path.parent().unwrap_or(Path::new("."));
-            let mut temporary = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
-            temporary.write_all(text.as_bytes())?;
-            temporary.persist(path)?;
-            Ok(())
-        };
-        write()
+        cache::replace(path, &[text.as_bytes()])
             .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot write `{}`: {error}", path.display())))
     }
 }
