@@ -162,7 +162,7 @@ pub struct Depth {
 /// images that are not asked about are found too.
 pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -> Vec<KernelFacts> {
     let mut all = kernels_of(bundle, images, depth);
-    let alike = Alike::of(&all);
+    let alike = Alike::from_kernels(&all);
     KernelNames::new(bundle, alike).tell(&mut all);
     all
 }
@@ -199,7 +199,7 @@ impl Alike {
         Alike { bodies: bodies.filter(|(_, bodies)| !bodies.is_empty()).collect() }
     }
 
-    fn of(kernels: &[KernelFacts]) -> Alike {
+    fn from_kernels(kernels: &[KernelFacts]) -> Alike {
         let mut alike = Alike::default();
         for kernel in kernels {
             if let Some(body) = kernel.body {
