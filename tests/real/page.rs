@@ -120,7 +120,7 @@ fn a_real_wheel_is_looked_at_on_a_phone() {
     browser.tap("#matrix-grid tr.family td.first");
     browser.until(&format!("document.querySelectorAll('#matrix-grid tr[data-at]').length < {rows}"));
 
-    // What a row tells is in sight.
+    // The row's details are in sight.
     browser.tap("#kernel-grid tr[data-at='0'] td");
     browser.until("document.querySelector('#table .detail').innerText.includes('Mangled')");
     browser.until("document.querySelector('#table .detail').getBoundingClientRect().bottom <= innerHeight + 1");
