@@ -127,9 +127,9 @@ pub(crate) const MAX_GLOB_DEPTH: usize = 16;
 /// Bytes of a glob; mangled names reach tens of thousands.
 pub(crate) const MAX_GLOB: usize = 64 << 10;
 
-/// Instructions that are read to find what the kernels of one module reach. The largest known modules need a hundredth
-/// of it.
-pub(crate) const MAX_REACHED: usize = 1 << 22;
+/// Instructions that are read to find what the kernels of one module reach. The largest modules of compilers need a hundredth
+/// of them; those of a library of oneMKL, linked into one, more than a quarter.
+pub(crate) const MAX_REACHED: usize = 1 << 24;
 
 /// Factor by which the parts of a module together may exceed its size. Many entry points of a hostile module may each
 /// reach all of it; with debug information the parts of real modules reach ten times the whole.
