@@ -19,6 +19,7 @@ use crate::rewrite::specialize::{Outcome, Specialized, specialized};
 use crate::spirv::instrumentation::strip;
 use crate::spirv::link::{Options, Source, link};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Decisions about each image of a bundle.
@@ -172,17 +173,20 @@ fn names(symbols: &[String]) -> HashSet<&str> {
     symbols.iter().map(String::as_str).collect()
 }
 
-/// The images that others may import from.
+/// The images that others may import from, for one target.
 struct Library<'l, 'a> {
     all: &'l [Examined<'l, 'a>],
     places: HashMap<usize, usize>,
     providers: Providers<'l>,
+    /// Findings against the images, each looked for when it is first imported from: thousands may import from one.
+    against: Vec<OnceCell<Option<Finding>>>,
 }
 
 impl<'l, 'a> Library<'l, 'a> {
     fn new(all: &'l [Examined<'l, 'a>]) -> Self {
         let places = all.iter().enumerate().map(|(place, examined)| (examined.image.index, place)).collect();
-        Library { all, places, providers: Providers::from_images(all) }
+        let against = all.iter().map(|_| OnceCell::new()).collect();
+        Library { all, places, providers: Providers::from_images(all), against }
     }
 
     /// Returns the modules that an image has to be linked with, each with what it imports itself.
@@ -197,13 +201,13 @@ impl<'l, 'a> Library<'l, 'a> {
             if examined.problem.is_some() || wanted.cannot_compile(examined).is_some() {
                 return Err(None);
             }
-            let subject = wanted.facts.map(Subject::new);
-            let against = subject.and_then(|subject| {
+            let against = || {
+                let subject = Subject::new(wanted.facts?);
                 let mut reasons = fit(examined, &subject).reasons.into_iter();
                 reasons.find(|finding| is_in_the_way(finding, &subject))
-            });
-            if against.is_some() {
-                return Err(against);
+            };
+            if let Some(finding) = self.against.get(place).and_then(|known| known.get_or_init(against).as_ref()) {
+                return Err(Some(finding.clone()));
             }
             let module = examined.image.contents().map_err(|_| None)?;
             modules.push(Needed { module, imports: &examined.imports });
