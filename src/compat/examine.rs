@@ -238,7 +238,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a
     let native = Native::read(&contents, format, if inflated { place.inflated() } else { place });
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
     // A module of which its container says nothing speaks for itself; else what is listed is what the runtime goes by.
-    let unlisted = image.origin.is_none() && image.entries.is_empty();
+    let unlisted = image.is_unlisted();
     let (kernels, exports, imports) = match &module {
         Some(module) if unlisted => {
             (module.kernels().map(str::to_owned).collect(), module.exports.clone(), module.imports.clone())

@@ -307,11 +307,10 @@ pub(crate) fn providers(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec
 /// The hash of the code of each of the `wanted` kernels of an image, whatever else is in its module; of code that is not
 /// wholly known none.
 pub(crate) fn bodies(examined: &Examined<'_, '_>, wanted: &HashSet<&str>) -> Vec<(String, [u8; 32])> {
-    let depth = Depth { clones: true, evidence: false };
     let has = examined.kernels.iter().any(|kernel| wanted.contains(kernel.as_str()));
-    let facts = if has { of_image(examined, depth).kernels } else { Vec::new() };
-    let wanted = facts.into_iter().filter(|facts| wanted.contains(facts.name.as_str()));
-    wanted.filter_map(|facts| Some((facts.name, facts.body?))).collect()
+    let mut all = if has { bodies_of(examined.image) } else { HashMap::new() };
+    let wanted = examined.kernels.iter().filter(|kernel| wanted.contains(kernel.as_str()));
+    wanted.filter_map(|kernel| all.remove_entry(kernel)).collect()
 }
 
 /// Gives kernels the aspects that their code uses, along calls and across modules.

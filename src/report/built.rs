@@ -345,7 +345,7 @@ impl Built {
     /// The summary for a person; `verbose` names every image, with `kernel` giving the name a kernel is shown by.
     pub(crate) fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, width: usize) -> Shown {
         let mut lines = Vec::new();
-        let size = |bytes: u64| text::bytes(bytes);
+        let size = text::bytes;
         let images = self.images;
         match self.targets.as_slice() {
             several @ [_, _, ..] => lines.extend(self.per_target(several, width)),
