@@ -192,7 +192,7 @@ impl Draft {
     /// Creates a copy of a file, with room for `more` bytes behind it.
     ///
     /// # Errors
-    /// Those of [`Draft::with_capacity`].
+    /// Errors of [`Draft::with_capacity`].
     pub(crate) fn copy_of(file: &[u8], more: usize) -> Result<Draft> {
         let mut draft = Draft::with_capacity(file.len().saturating_add(more))?;
         draft.extend(file)?;
@@ -202,7 +202,7 @@ impl Draft {
     /// Appends bytes.
     ///
     /// # Errors
-    /// Those of [`Draft::with_capacity`].
+    /// Errors of [`Draft::with_capacity`].
     pub(crate) fn extend(&mut self, bytes: &[u8]) -> Result<()> {
         let at = self.len;
         self.resize(at.saturating_add(bytes.len()))?;
@@ -212,7 +212,7 @@ impl Draft {
     /// Changes the length; what is new is zeros.
     ///
     /// # Errors
-    /// Those of [`Draft::with_capacity`].
+    /// Errors of [`Draft::with_capacity`].
     pub(crate) fn resize(&mut self, len: usize) -> Result<()> {
         self.reserve(len)?;
         match &mut self.store {

@@ -328,7 +328,7 @@ fn is_riddle(lines: &[&str], at: usize) -> bool {
     let line = lines[at].trim_start();
     let before = if at == 0 { "" } else { lines[at - 1].trim_start() };
     let (first, plain) = match (line.strip_prefix("/// "), line.strip_prefix("// ")) {
-        (Some(first), _) if !before.starts_with("///") => (first, false),
+        (Some(first), _) if !before.starts_with("///") || before == "/// # Errors" => (first, false),
         (_, Some(first)) if !before.starts_with("//") => (first, true),
         _ => return false,
     };

@@ -153,7 +153,7 @@ pub struct Compiler {
 /// A digest of a compiler's file, for [`Compiler::identity`]: its contents, so that it is the same on every machine.
 ///
 /// # Errors
-/// What reading it fails with.
+/// Errors of reading it.
 pub fn fingerprint(path: &Path) -> Result<String> {
     let mut hasher = blake3::Hasher::new_derive_key("sycl-bundle 2026-11 compiler file");
     let failed = |error| Error::io(format!("reading `{}`", path.display()), &error);

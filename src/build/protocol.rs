@@ -251,7 +251,7 @@ impl Reply {
     /// Writes the frame and flushes.
     ///
     /// # Errors
-    /// Those of [`Reply::encode`]; `Io` where it cannot be written.
+    /// Errors of [`Reply::encode`]; `Io` where it cannot be written.
     pub(crate) fn write(&self, output: &mut dyn Write) -> Result<()> {
         let failed = |error: io::Error| Error::io("writing to the parent process", &error);
         output.write_all(&self.encode()?).map_err(failed)?;

@@ -73,7 +73,7 @@ pub enum Asked {
 /// Answers requests until the parent closes `input`.
 ///
 /// # Errors
-/// What cannot be read of the parent or written to it.
+/// Errors of reading from the parent and writing to it.
 pub fn serve(input: &mut dyn Read, output: &mut dyn Write, compiler: &mut dyn Compiler) -> Result<()> {
     while let Some(request) = Request::read(input)? {
         let reply = match request {

@@ -321,7 +321,7 @@ impl TargetArgs {
     /// Changes the list of images, writes the copy and says what was done.
     ///
     /// # Errors
-    /// Those of [`Linked::edit`].
+    /// Errors of [`Linked::edit`].
     pub(crate) fn change(
         &self,
         global: &Global,

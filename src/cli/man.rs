@@ -52,7 +52,7 @@ impl Args {
 /// Every page by file name: the program's, one for each verb that the help shows, and the guides.
 ///
 /// # Errors
-/// Where rendering fails, which for a page in memory it does not.
+/// Errors of rendering, which for a page in memory does not fail.
 pub(crate) fn pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut root = super::Cli::command().name("sycl-bundle").disable_help_subcommand(true);
     root.build();

@@ -28,7 +28,7 @@ impl PolicyFile {
     /// The file that a flag names, else SYCL_BUNDLE_CONFIG, else the nearest here or above; none where there is none.
     ///
     /// # Errors
-    /// Where one that is named cannot be read.
+    /// `Io` and `Input` where one that is named cannot be read.
     pub(crate) fn open(named: Option<&Path>) -> Result<Option<PolicyFile>> {
         let set = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
         let (path, found) = match named.map(Path::to_path_buf).or_else(set) {
@@ -46,7 +46,7 @@ impl PolicyFile {
     /// The text of the file.
     ///
     /// # Errors
-    /// Where it is none.
+    /// `Input` where it is none.
     pub(crate) fn text(&self) -> Result<&str> {
         std::str::from_utf8(self.input.bytes()).map_err(|error| {
             let at = u64::try_from(error.valid_up_to()).unwrap_or(u64::MAX);

@@ -141,7 +141,7 @@ impl Selection {
     /// The profiles that are given.
     ///
     /// # Errors
-    /// What cannot be read, and what is no profile.
+    /// Errors of reading; `Input` where the file is no profile.
     pub(crate) fn profiles(&self) -> Result<Vec<Profile>> {
         read_profiles(&self.profile)
     }
@@ -155,7 +155,7 @@ impl Selection {
 /// Reads profiles of `record`.
 ///
 /// # Errors
-/// What cannot be read, and what is no profile.
+/// Errors of reading; `Input` where the file is no profile.
 pub(crate) fn read_profiles(paths: &[PathBuf]) -> Result<Vec<Profile>> {
     let read = |path: &PathBuf| {
         let profile = Input::open(path).and_then(|input| Profile::parse(input.bytes()));

@@ -293,7 +293,7 @@ impl Arena {
     /// Keeps an owner of bytes, such as a mapping of a file, for as long as the arena lives.
     ///
     /// # Errors
-    /// Those of [`Arena::keep`].
+    /// Errors of [`Arena::keep`].
     pub fn keep_owner(&self, owner: Owner) -> Result<&[u8]> {
         self.put(Entry::Other(owner))
     }

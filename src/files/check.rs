@@ -133,7 +133,7 @@ impl Gate<'_> {
 /// selected. Also gives who has it. Standard input is not read again.
 ///
 /// # Errors
-/// What cannot be read.
+/// Errors of reading.
 pub(crate) fn linked_elsewhere<'f>(
     reporter: &dyn Reporter,
     files: &[PathBuf],
@@ -242,7 +242,7 @@ fn write_findings(
 /// Judges the code of kernels against what is declared, recorded or fixed: what `check --declared` and its like do.
 ///
 /// # Errors
-/// What cannot be read or selected.
+/// Errors of reading and selecting.
 pub(crate) fn warn<'q>(
     reporter: &dyn Reporter,
     (files, selector): (&[PathBuf], &Selector),
@@ -266,7 +266,7 @@ pub(crate) fn warn<'q>(
 /// Links the images of the files: what `check --link` does.
 ///
 /// # Errors
-/// What cannot be read or selected.
+/// Errors of reading and selecting.
 pub(crate) fn link(
     reporter: &dyn Reporter,
     (files, selector): (&[PathBuf], &Selector),

@@ -359,7 +359,7 @@ pub(crate) fn stem_and_folder(path: &Path) -> (String, &Path) {
 /// Writes images; returns the bytes written.
 ///
 /// # Errors
-/// What cannot be written in that form; `NoDeviceCode` where there are no images.
+/// Errors of writing in that form; `NoDeviceCode` where there are no images.
 pub(crate) fn write(
     reporter: &dyn Reporter,
     form: &OutputForm,
@@ -420,7 +420,7 @@ pub(crate) fn write(
 /// bytes written.
 ///
 /// # Errors
-/// Those of [`write()`]; `Usage` where a part would replace another file.
+/// Errors of [`write()`]; `Usage` where a part would replace another file.
 pub(crate) fn write_with_parts(
     reporter: &dyn Reporter,
     form: &OutputForm,

@@ -47,7 +47,7 @@ pub(crate) type Each<'e> = dyn FnMut(ArgumentKind, Leaf<'_>) -> Result<()> + 'e;
 /// Hands on each file that an argument stands for.
 ///
 /// # Errors
-/// What `each` returns. What cannot be read is handed on as such.
+/// Errors of `each`. Files that cannot be read are handed on as such.
 pub(crate) fn expand(argument: &Path, each: &mut Each<'_>) -> Result<ArgumentKind> {
     let mut expansion = Expansion { each, seen: HashSet::new() };
     if let Some(pid) = pid(argument) {

@@ -77,7 +77,7 @@ impl Filtering<'_> {
     /// Writes the outputs. Gives what became of each, and of a copy of a linked file how it was changed.
     ///
     /// # Errors
-    /// What cannot be read, selected or written.
+    /// Errors of reading, selecting and writing.
     pub(crate) fn run(&self, reporter: &dyn Reporter, wanted: &[Wanted<'_>]) -> Result<(Filtered, Vec<Edited>, Exit)> {
         let mut filtered = Filtered {
             schema_version: SchemaVersion,

@@ -82,7 +82,7 @@ impl Gathered<'_> {
 /// import.
 ///
 /// # Errors
-/// What cannot be selected or kept; `Usage` where the images number aspects in different ways.
+/// Errors of selecting and keeping; `Usage` where the images number aspects in different ways.
 pub(crate) fn gather<'k>(
     reporter: &dyn Reporter,
     files: &[PathBuf],
@@ -96,7 +96,7 @@ pub(crate) fn gather<'k>(
 /// Gathers images like [`gather`], for verbs that go by the code itself.
 ///
 /// # Errors
-/// Those of [`gather`].
+/// Errors of [`gather`].
 pub(crate) fn gather_code<'k>(
     reporter: &dyn Reporter,
     files: &[PathBuf],

@@ -276,7 +276,7 @@ impl Spooled {
     /// Maps it.
     ///
     /// # Errors
-    /// Those of [`mapped`].
+    /// Errors of [`mapped`].
     pub(crate) fn new(file: &File) -> Result<Spooled> {
         Ok(Spooled(Arc::new(mapped(file)?)))
     }

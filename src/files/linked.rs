@@ -46,7 +46,7 @@ impl Linked {
     /// Opens it and checks where the copy goes.
     ///
     /// # Errors
-    /// What cannot be read or written; `Usage` where the copy would replace the file, or the file is signed and may
+    /// Errors of reading and writing; `Usage` where the copy would replace the file, or the file is signed and may
     /// not lose that.
     pub(crate) fn open(path: &Path, target: &Target) -> Result<Linked> {
         check_place(None, &target.output)?;

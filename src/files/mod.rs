@@ -81,7 +81,7 @@ impl Tally {
 /// all; where there are none, the package itself.
 ///
 /// # Errors
-/// What `each` returns.
+/// Errors of `each`.
 pub(crate) fn each_file(
     reporter: &dyn Reporter,
     paths: &[PathBuf],
@@ -114,7 +114,7 @@ pub(crate) struct ReadOptions<'h> {
 /// Reads files like [`each_file`], with options.
 ///
 /// # Errors
-/// What `each` returns.
+/// Errors of `each`.
 pub(crate) fn each_file_with(
     reporter: &dyn Reporter,
     paths: &[PathBuf],

@@ -32,7 +32,7 @@ impl Source {
     /// Opens an input, which the user knows as `name`. `output` is none where it is to replace the input.
     ///
     /// # Errors
-    /// What cannot be read or built; `Usage` where the output would replace it.
+    /// Errors of reading and building; `Usage` where the output would replace it.
     pub(crate) fn open(reporter: &dyn Reporter, path: &Path, name: String, output: Option<&Path>) -> Result<Source> {
         let input = Input::open(path)?;
         if output.is_some_and(|output| same_file(path, output)) {
@@ -73,7 +73,7 @@ impl Source {
     /// The images of the input, as they are to be built from.
     ///
     /// # Errors
-    /// What [`Bundle::read`] says; for a table what its files say.
+    /// Errors of [`Bundle::read`]; for a table those of its files.
     pub(crate) fn bundle<'a>(&'a self, host: &'a Host<'a>) -> Result<Bundle<'a>> {
         self.parts.as_ref().map_or_else(|| Bundle::read(host), |parts| parts.bundle(host))
     }

@@ -62,7 +62,7 @@ impl Beside {
     /// Opens what belongs to a module; none where nothing does.
     ///
     /// # Errors
-    /// What cannot be read of it.
+    /// Errors of reading it.
     pub(crate) fn open(&self, module: &Path) -> Result<Option<Files>> {
         let open = |named: &Option<PathBuf>, extension: &str| {
             let path = named.clone().or_else(|| Some(module.with_extension(extension)).filter(|path| path.is_file()));

@@ -509,7 +509,7 @@ impl<'r> Share<'r> {
 /// Writes what `put` makes of each share, in order.
 ///
 /// # Errors
-/// What `write` returns.
+/// Errors of `write`.
 fn each_share<'r>(
     targets: &'r [TargetFindings],
     put: impl Fn(&mut String, &Share<'r>) + Sync,

@@ -99,7 +99,7 @@ impl<'a> FileFacts<'a> {
     /// problems.
     ///
     /// # Errors
-    /// What `each` returns.
+    /// Errors of `each`.
     pub(crate) fn each_share(
         &mut self,
         hash: bool,
@@ -132,7 +132,7 @@ impl<'a> FileFacts<'a> {
     /// of many is read twice.
     ///
     /// # Errors
-    /// What `each` returns.
+    /// Errors of `each`.
     pub(crate) fn each_kernels(
         &mut self,
         depth: Depth,

@@ -76,7 +76,7 @@ pub fn offload_binary(images: &[Image<'_>], version: Version) -> Result<Vec<u8>>
 /// table.
 ///
 /// # Errors
-/// Those of [`offload_binary()`], and `Input` where names take more than 4 GiB.
+/// Errors of [`offload_binary()`], and `Input` where names take more than 4 GiB.
 pub(crate) fn registered_binary(images: &[Image<'_>]) -> Result<Vec<u8>> {
     let spirv = |image: &Image<'_>| image.target == "spir64";
     let images: Vec<Image<'_>> = images
@@ -135,7 +135,7 @@ impl EntryStrings {
 /// Writes a binary clang offload bundle with an empty entry for the host, compressed if a level is given.
 ///
 /// # Errors
-/// Those of [`offload_binary()`].
+/// Errors of [`offload_binary()`].
 pub fn offload_bundle(images: &[Image<'_>], host: &str, compress: Option<i32>) -> Result<Vec<u8>> {
     let mut groups: Vec<(String, Vec<Image<'_>>)> = Vec::new();
     for image in images {

@@ -52,7 +52,7 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
 /// Edits like [`edit`], and where `shrinking` the pages of removed payloads leave an ELF file.
 ///
 /// # Errors
-/// Those of [`edit`].
+/// Errors of [`edit`].
 pub fn edit_in(
     file: &[u8],
     drop: &HashSet<usize>,

@@ -94,7 +94,7 @@ pub(crate) fn copy<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infer_targ
 /// property sets are listed too. Code that splits or links modules reads them from the module instead.
 ///
 /// # Errors
-/// Those of [`copy`]; `Input` where the module is damaged.
+/// Errors of [`copy`]; `Input` where the module is damaged.
 pub(crate) fn copy_with_symbols<'k>(
     arena: &'k Arena,
     examined: &Examined<'_, '_>,

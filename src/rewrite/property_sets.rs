@@ -148,7 +148,7 @@ pub(crate) fn program_metadata<'k>(arena: &'k Arena, kernels: &[KernelFacts]) ->
 /// Returns all sets that follow from code, in DPC++'s order.
 ///
 /// # Errors
-/// Those of [`requirements`].
+/// Errors of [`requirements`].
 pub(crate) fn implied_by_code<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> Result<Properties<'k>> {
     let list = |set, all: &[String]| names(arena, set, &all.iter().map(String::as_str).collect::<Vec<_>>());
     let kernels: Vec<&str> = facts.kernels.iter().map(|kernel| kernel.name.as_str()).collect();

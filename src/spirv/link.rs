@@ -191,7 +191,7 @@ impl Declaration {
 /// Returns the declarations of a module's imports and exports, by symbol.
 ///
 /// # Errors
-/// Those of reading a module to link.
+/// Errors of reading a module to link.
 pub fn declarations(module: &[u8]) -> Result<HashMap<String, Declaration>> {
     let part = InputModule::read(&Source { bytes: module, ..Source::default() })?;
     let mut keys = Keys { part: &part, known: HashMap::new() };

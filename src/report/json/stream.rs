@@ -45,7 +45,7 @@ struct Stream<'i, T, P> {
 /// Writes what `put` makes of each share of the items, in order; gives what was found wrong with them.
 ///
 /// # Errors
-/// What `write` returns.
+/// Errors of `write`.
 pub(in crate::report) fn stream<T: Sync, P: Fn(&mut String, &[T]) -> Vec<Problem> + Sync>(
     items: &[T],
     put: P,

@@ -133,7 +133,7 @@ pub fn embed_images(
 /// tries the addition, so it costs a copy of the file and refuses exactly what [`embed`] would.
 ///
 /// # Errors
-/// Those of [`embed`].
+/// Errors of [`embed`].
 pub fn possible(host: &Host<'_>, bundle: &Bundle<'_>, planned: &[Addition<'_>]) -> Result<()> {
     embed(host, bundle, planned, &[]).map(drop)
 }

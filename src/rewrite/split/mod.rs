@@ -130,7 +130,7 @@ fn must_stay_whole(image: &Image<'_>) -> bool {
 /// Splits an image like [`split`], with an index of its module, which takes about as much memory as the module.
 ///
 /// # Errors
-/// Those of [`split`].
+/// Errors of [`split`].
 pub(crate) fn split_indexed<'k>(
     arena: &'k Arena,
     mut input: Input<'_, 'k>,

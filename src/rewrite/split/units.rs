@@ -119,7 +119,7 @@ pub(crate) struct Inputs<'i, 'k> {
 /// left out.
 ///
 /// # Errors
-/// What cannot be inflated or linked.
+/// Errors of inflating and linking.
 pub(crate) fn units<'k>(
     arena: &'k Arena,
     gathered: &Inputs<'_, 'k>,
