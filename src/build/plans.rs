@@ -334,7 +334,7 @@ impl Recipes {
 /// The numbers of images, for the user and within. A file that an earlier run embedded images into is restored first, so its
 /// images have two numberings: the file's, which `inspect` shows and selectors mean, and the restored file's, which
 /// everything is built from.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Numbers {
     /// Number in the file by number in the restored file.
     shown: HashMap<usize, usize>,

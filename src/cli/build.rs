@@ -16,9 +16,8 @@ use crate::build::plans::Recipes;
 use crate::bundle::spec_constants::Setting;
 use crate::device::table::TargetTable;
 use crate::device::yaml::Place;
-use crate::error::{Context as _, Error, ErrorKind, Exit, Result};
-use crate::files::package::LinkedFile;
-use crate::files::sources::Source;
+use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::build::Only;
 use crate::files::write::write_atomically;
 use crate::policy::rules::{Rule, RuleSettings, Rules};
 use crate::report::batch::Batch;
@@ -245,35 +244,6 @@ impl PaceArgs {
     /// The part of the work that this run compiles into the cache: all of it, where no shard is asked for.
     pub(crate) fn shard(&self) -> Option<Shard> {
         self.cache_only.then_some(Shard { index: 0, count: 1 })
-    }
-}
-
-/// One image for one target.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Only {
-    /// The image, as the user knows it.
-    pub(crate) image: usize,
-    /// The name of the target.
-    pub(crate) target: String,
-}
-
-impl Only {
-    /// `N:TARGET`.
-    ///
-    /// # Errors
-    /// A sentence for clap.
-    pub(crate) fn parse(text: &str) -> Result<Only, String> {
-        let parts = text.split_once(':').and_then(|(image, target)| Some((image.parse().ok()?, target)));
-        match parts {
-            Some((image, target)) if !target.is_empty() => Ok(Only { image, target: target.to_owned() }),
-            _ => Err("an image's number and a target: 12:intel_gpu_pvc".to_owned()),
-        }
-    }
-
-    /// The error where there is nothing to compile for it.
-    pub(crate) fn missing(&self) -> Error {
-        let message = format!("image {} is not compiled for {}", self.image, self.target);
-        Error::new(ErrorKind::Usage, message).with_remedy("write the plan again: the input or the options changed")
     }
 }
 
@@ -521,45 +491,5 @@ impl DependArgs {
         });
         let names: Vec<String> = prerequisites.iter().map(|path| commands::escaped(&path.to_string_lossy())).collect();
         write_atomically(&file, commands::rule(&target, &names).as_bytes(), None).map(drop)
-    }
-}
-
-/// Files that are read together and go into one output.
-pub(crate) struct Group<'g> {
-    /// Paths of the files.
-    pub(crate) files: Vec<&'g Path>,
-    /// Name of the file as the user knows it, where that is not its path.
-    pub(crate) name: Option<&'g str>,
-    /// Path of the output.
-    pub(crate) output: &'g Path,
-    /// Whether the output takes the place of the input.
-    pub(crate) in_place: bool,
-}
-
-impl<'g> Group<'g> {
-    /// Takes one file of a package.
-    pub(crate) fn of_package(file: &'g LinkedFile) -> Group<'g> {
-        let in_place = file.input == file.output;
-        Group { files: vec![&file.input], name: Some(&file.name), output: &file.output, in_place }
-    }
-
-    /// Opens the files.
-    ///
-    /// # Errors
-    /// Fails for a file that cannot be read.
-    pub(crate) fn open(&self, global: &Global) -> Result<Vec<Source>> {
-        let output = Some(self.output).filter(|_| !self.in_place);
-        let mut sources = Vec::new();
-        for path in &self.files {
-            let name = self.name.map_or_else(|| path.display().to_string(), str::to_owned);
-            sources.push(Source::open(global, path, name.clone(), output).context(|| name)?);
-        }
-        Ok(sources)
-    }
-
-    /// Name in messages and documents.
-    pub(crate) fn name(&self) -> String {
-        let path = || self.files.first().map(|path| path.display().to_string()).unwrap_or_default();
-        self.name.map_or_else(path, str::to_owned)
     }
 }

@@ -5,6 +5,7 @@
 //! Files are independent: each is opened, read, examined, handed on and closed before the next, so that memory follows
 //! the largest file and not their sum. That holds for the files inside packages, folders and processes too.
 
+pub(crate) mod build;
 pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod compiled;

@@ -280,7 +280,7 @@ impl Package {
     ///
     /// # Errors
     /// `Input` where a wheel is malformed, `Environment` where it cannot be written.
-    pub(crate) fn finish(self, reporter: &dyn Reporter) -> Result<Vec<PathBuf>> {
+    pub(crate) fn finish(&self, reporter: &dyn Reporter) -> Result<Vec<PathBuf>> {
         let mut written: Vec<PathBuf> = Vec::new();
         let unpacked: Vec<&Path> = self.wheels.iter().map(|wheel| wheel.scratch.path()).collect();
         let alone = self.files.iter().filter(|file| !unpacked.iter().any(|scratch| file.input.starts_with(scratch)));

@@ -8,7 +8,7 @@ use super::name::shorten;
 use crate::build::compile::{Binary, CompileResults};
 use crate::build::plan::Plan;
 use crate::build::plans::{Numbers, Plans};
-use crate::build::target::{CPU_SPEC, Target};
+use crate::build::target::CPU_SPEC;
 use crate::build::wanted::Wanted;
 use crate::build::{Failure, Job, Unit};
 use crate::bundle::Bundle;
@@ -38,10 +38,10 @@ pub(crate) struct Batch<'w, 'a> {
 
 impl<'w, 'a> Batch<'w, 'a> {
     /// Numbers the images of files through.
-    pub(crate) fn new(works: Vec<Work<'w, 'a>>, bundles: &[Bundle<'_>]) -> Batch<'w, 'a> {
+    pub(crate) fn new<'b>(works: impl Iterator<Item = (Work<'w, 'a>, &'b Bundle<'b>)>) -> Batch<'w, 'a> {
         let mut start = 0usize;
         let mut parts = Vec::new();
-        for (work, bundle) in works.into_iter().zip(bundles) {
+        for (work, bundle) in works {
             parts.push((start, work));
             start = start.saturating_add(bundle.images.last().map_or(0, |image| image.index.saturating_add(1)));
         }
@@ -49,7 +49,7 @@ impl<'w, 'a> Batch<'w, 'a> {
     }
 
     /// Takes the jobs out of the plans of the files.
-    pub(crate) fn jobs<'j>(&self, plans: &mut [Plans<'j>]) -> Vec<Job<'j>> {
+    pub(crate) fn jobs<'p, 'j: 'p>(&self, plans: impl Iterator<Item = &'p mut Plans<'j>>) -> Vec<Job<'j>> {
         let mut jobs = Vec::new();
         for ((start, _), plans) in self.parts.iter().zip(plans) {
             jobs.extend(plans.jobs.drain(..).map(|job| Job { image: job.image.saturating_add(*start), ..job }));
@@ -218,11 +218,6 @@ impl<'w, 'a> Work<'w, 'a> {
     pub(crate) fn label(&self, (image, target): Unit) -> String {
         let safe = |c: char| if c.is_ascii_alphanumeric() || "._-+".contains(c) { c } else { '_' };
         format!("{}.{}", self.numbers.shown(image), self.target(target).chars().map(safe).collect::<String>())
-    }
-
-    /// The targets to compile for, without what the user said of them.
-    pub(crate) fn targets(&self) -> Vec<Target> {
-        self.wanted.iter().map(|wanted| wanted.target.clone()).collect()
     }
 
     /// A target in a message.
