@@ -7,19 +7,18 @@ use super::selection::DeviceConfigs;
 use super::selection::read_profiles;
 use crate::build::live::Live;
 use crate::compat::explain::said::{self, Message};
-use crate::compat::fit::Subject;
 use crate::compat::kernels::{Depth, kernels};
-use crate::compat::offers::{Lent, are_open};
+use crate::compat::offers::Lent;
 use crate::device::resolve::named_targets;
 use crate::error::{Error, ErrorKind, Exit, Result};
-use crate::files::{each_file, each_linked, report_problems};
+use crate::files::explain::explain;
 use crate::report::document::Form;
 use crate::report::explain::Built;
 use crate::report::explain::request::Request;
 use crate::report::kernels::OnDevice;
 use crate::report::profile::Profile;
 use crate::report::{FileFacts, explain as report};
-use crate::select::{Pattern, Selector};
+use crate::select::Pattern;
 use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -106,52 +105,15 @@ impl Args {
             let error = Error::new(ErrorKind::Usage, "there is nothing to explain");
             return Err(error.with_remedy("give `--message TEXT`, or `--kernel GLOB -t TARGET`"));
         }
-        let subjects: Vec<_> = asked.iter().map(|one| Subject::new(one.target).with_march(one.march)).collect();
-        let mut explanation = request.begin();
         let live = devices(global, &self.device)?;
-        let mut unmatched = None;
-        let mut any = false;
-        let (mut open, mut count) = (false, 0usize);
-        let exit = each_file(global, &self.files, &Selector::default(), |facts| {
-            report_problems(global, facts);
-            match request.check(facts) {
-                Ok(()) => any = true,
-                // Of several files the one with a near name has more to say.
-                Err(error) if unmatched.is_none() || error.remedy().is_some() => unmatched = Some(error),
-                Err(_) => {}
-            }
-            request.add_concerns(facts, &mut explanation);
-            explanation.choices.extend(request.choices(facts.path, &facts.images, &subjects));
-            open |= are_open(&facts.images);
-            count = count.saturating_add(1);
-            explanation.built.extend(ask(global, facts, live.as_ref(), &|name| request.takes(name))?);
-            Ok(())
+        let (explanation, exit) = explain(global, &self.files, &request, &asked, &|facts| {
+            ask(global, facts, live.as_ref(), &|name| request.takes(name))
         })?;
-        if open && count > 1 && !subjects.is_empty() {
-            let mut linked = Vec::new();
-            let all = each_linked(global, &self.files, |path, images| {
-                linked.extend(request.choices(path, images, &subjects));
-                Ok(())
-            })?;
-            explanation.choices = if all { linked } else { explanation.choices };
-        }
-        if let Some(error) = unmatched.filter(|_| !any && exit == Exit::Done) {
-            return Err(error);
-        }
-        let file = self.files.first().map(|file| file.display().to_string());
-        request.add_remedies(file.as_deref(), asked.first().map(|one| one.target), &mut explanation);
         out.put(self.format, &explanation)?;
         if self.message.is_some() && explanation.lines.is_empty() {
             global.note("nothing in the message is known; the lines that count name an error code or a reason");
         }
-        let fails = match &request.message {
-            Some(message) => message.sayings.is_empty(),
-            None => {
-                let runs = |way: &report::ImageChoice| way.verdict != crate::report::check::Verdict::Incompatible;
-                !explanation.choices.iter().all(runs) || explanation.built.iter().any(|built| built.failure.is_some())
-            }
-        };
-        Ok(if fails && exit == Exit::Done { Exit::No } else { exit })
+        Ok(if request.fails(&explanation) && exit == Exit::Done { Exit::No } else { exit })
     }
 
     fn read(&self) -> Result<Option<Message>> {

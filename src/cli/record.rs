@@ -6,28 +6,21 @@
 use super::global::Global;
 use super::output::Output;
 use super::process::Forwarding;
-use crate::build::record::{Entry, Recorded};
-use crate::bundle::Bundle;
-use crate::compat::examine::examine;
-use crate::container::Host;
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Exit, Result};
-use crate::files::input::Input;
-use crate::files::mapped_code;
 use crate::files::write::{Scratch, write_atomically};
-use crate::files::{ReadOptions, each_file_with};
+use crate::files::{mapped_code, record};
 use crate::report::document::Form;
 use crate::report::json::SchemaVersion;
-use crate::report::profile::{self, Device, Native, Place, Profile, Program, RecordedImage, digest_text};
+use crate::report::profile::{self, Profile};
 use crate::report::text::documented;
-use crate::select::Selector;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 const AFTER_HELP: &str = "\
 The program runs as it would alone: with its input and output, its signals and its exit status,
@@ -113,10 +106,10 @@ impl Args {
             command: self.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             seconds: begun.elapsed().as_secs_f64(),
             exit_status: status,
-            programs: programs(global, temporary.path(), !self.no_code)?,
+            programs: record::programs(global, temporary.path(), !self.no_code),
         };
         let files = self.within.iter().cloned().chain(mapped).collect::<Vec<_>>();
-        find_files(global, &files, &mut profile)?;
+        record::find_files(global, &files, &mut profile)?;
         if output.as_os_str() == "-" {
             out.put(Form::Json, &profile)?;
         } else {
@@ -193,84 +186,4 @@ fn processes(first: u32) -> Vec<u32> {
         at = at.saturating_add(1);
     }
     found
-}
-
-/// Reads what the runtime left in its cache, in the order in which it was written.
-fn programs(global: &Global, cache: &Path, keep: bool) -> Result<Vec<Program>> {
-    let mut sources: Vec<(SystemTime, PathBuf)> = Vec::new();
-    let mut folders = vec![cache.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let (path, Ok(metadata)) = (entry.path(), entry.metadata()) else { continue };
-            if metadata.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "src") {
-                sources.push((metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), path));
-            }
-        }
-    }
-    sources.sort();
-    let mut programs = Vec::new();
-    for (_, source) in sources {
-        match program(&source, keep) {
-            Ok(program) => programs.push(program),
-            // A process that was ended while it wrote leaves a part.
-            Err(error) => global.note(&format!("an entry of the runtime's cache cannot be read: {error}")),
-        }
-    }
-    Ok(programs)
-}
-
-/// Reads an entry of the runtime's cache.
-fn program(source: &Path, keep: bool) -> Result<Program> {
-    let binary = Input::open(&source.with_extension("bin"))?;
-    let source = Input::open(source)?;
-    let entry = Entry::read(source.bytes(), binary.bytes())?;
-    let [platform, name, version, driver] = entry.device;
-    let (mut images, mut digests) = (Vec::new(), BTreeSet::new());
-    for module in &entry.modules {
-        let host = Host::read(module)?;
-        let bundle = Bundle::read(&host)?;
-        for image in examine(&bundle) {
-            digests.insert(image.blake3);
-            let (blake3, size) = (digest_text(&image.blake3), image.size);
-            images.push(RecordedImage { blake3, size, kernels: image.kernels, files: Vec::new() });
-        }
-    }
-    let recorded = entry.binaries.first().map(|binary| Recorded {
-        modules: digests,
-        options: entry.options.clone(),
-        has_constants: !entry.constants.is_empty(),
-        binary: binary.to_vec(),
-    });
-    Ok(Program {
-        device: Device { platform, name, version, driver },
-        options: entry.options,
-        constant_bytes: entry.constants.len(),
-        images,
-        seconds: None,
-        native: recorded.map(|recorded| Native::new(&recorded, keep)).transpose()?,
-    })
-}
-
-/// Looks for the images of a profile in files.
-fn find_files(global: &Global, files: &[PathBuf], profile: &mut Profile) -> Result<()> {
-    let digests: HashSet<[u8; 32]> = profile.digests()?.into_iter().collect();
-    if digests.is_empty() {
-        return Ok(());
-    }
-    let selector = Selector { digests: Some(digests), ..Selector::default() };
-    let options = ReadOptions { silent: true, eager_free: true, ..ReadOptions::default() };
-    let mut places: HashMap<String, Vec<Place>> = HashMap::new();
-    each_file_with(global, files, &selector, options, |facts| {
-        for image in &facts.images {
-            let place = Place { file: facts.path.to_owned(), image: image.image.index };
-            places.entry(digest_text(&image.blake3)).or_default().push(place);
-        }
-        Ok(())
-    })?;
-    for image in profile.programs.iter_mut().flat_map(|program| &mut program.images) {
-        image.files = places.get(&image.blake3).cloned().unwrap_or_default();
-    }
-    Ok(())
 }

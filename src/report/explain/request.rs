@@ -13,6 +13,7 @@ use crate::demangle::demangle;
 use crate::device::target::Target;
 use crate::error::Result;
 use crate::report::FileFacts;
+use crate::report::check::Verdict;
 use crate::select::{Pattern, Selector};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,6 +40,17 @@ impl Request {
         };
         let sayings = self.message.iter().flat_map(|message| &message.sayings);
         Explanation { lines: sayings.map(one).collect(), ..Explanation::default() }
+    }
+
+    /// Whether the answer is a bad one: nothing of the message is known, or without one a kernel does not run.
+    pub(crate) fn fails(&self, explanation: &Explanation) -> bool {
+        match &self.message {
+            Some(message) => message.sayings.is_empty(),
+            None => {
+                let runs = |choice: &ImageChoice| choice.verdict != Verdict::Incompatible;
+                !explanation.choices.iter().all(runs) || explanation.built.iter().any(|built| built.failure.is_some())
+            }
+        }
     }
 
     /// Whether the choice among a kernel's images is explained: it is asked for; where none is, the message names it, or
