@@ -168,6 +168,31 @@ fn every_page_is_in_the_docs() {
 }
 
 #[test]
+fn a_followed_verb_is_reached_step_by_step() {
+    let page = text("src/docs/following_a_verb.md");
+    let tables: Vec<&str> = page.split("|---|---|\n").skip(1).collect();
+    assert_eq!(tables.len(), 2, "inspect and build");
+    for (table, most) in tables.into_iter().zip([15, 25]) {
+        let rows = table.lines().take_while(|line| line.starts_with('|'));
+        let files: Vec<&str> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
+        assert!(
+            files.len() <= most,
+            "a reader crosses {} files, and {most} are enough: find what stands apart",
+            files.len()
+        );
+        let mut above = text(files[0]);
+        for file in &files[1..] {
+            let path = Path::new(file);
+            let stem = if path.ends_with("mod.rs") { path.parent().unwrap() } else { path }.file_stem().unwrap();
+            let is_word = |c: char| c.is_alphanumeric() || c == '_';
+            let named = above.split(|c| !is_word(c)).any(|word| word == stem.to_str().unwrap());
+            assert!(named, "src/docs/following_a_verb.md: no file above {file} names it: say how it is reached");
+            above.push_str(&text(file));
+        }
+    }
+}
+
+#[test]
 fn a_container_is_everywhere() {
     let kinds = text("src/container/kind.rs");
     let of = |from: &str| {

@@ -7,6 +7,8 @@
 pub mod threat_model {}
 #[doc = include_str!("dependencies.md")]
 pub mod dependencies {}
+#[doc = include_str!("following_a_verb.md")]
+pub mod following_a_verb {}
 #[doc = include_str!("adding_a_container.md")]
 pub mod adding_a_container {}
 #[doc = include_str!("adding_a_target_family.md")]
