@@ -222,127 +222,170 @@ pub(crate) fn is_in_the_way(finding: &Finding, subject: &Subject<'_>) -> bool {
     finding.rule != RuleId::Imports && (subject.takes_spirv() || finding.rule != RuleId::Target)
 }
 
+/// The way to decide about each image.
+struct Planner<'p, 'a> {
+    wanted: For<'p>,
+    /// Whether images become objects, which need neither a kernel nor what they import.
+    objects: bool,
+    library: Option<&'p Library<'p, 'a>>,
+}
+
+/// An image that is compiled.
+struct Chosen<'a> {
+    job: Job<'a>,
+    /// Whether what it imports is in its native code.
+    linked: bool,
+    specialized: Option<Specialized>,
+    removed_options: Vec<String>,
+    refused_options: Vec<String>,
+}
+
+/// Reason why an image is not compiled.
+enum Left {
+    Skipped(Finding),
+    Stays(Stay),
+    Damaged(Error),
+    /// Nothing is compiled: what was asked for cannot be.
+    Wrong(Error),
+}
+
 fn plan_images<'a>(
     images: &[Examined<'_, 'a>],
     wanted: For<'_>,
     objects: bool,
     library: Option<&Library<'_, 'a>>,
 ) -> Result<Plan<'a>> {
-    // An object needs neither a kernel nor what it imports.
-    let not_alone = |examined: &Examined<'_, '_>| if objects { None } else { native::not_alone(examined) };
+    let planner = Planner { wanted, objects, library };
     let mut plan = Plan::default();
     for examined in images {
-        let image = examined.image;
+        let image = examined.image.index;
+        match planner.choose(examined, &mut plan.set) {
+            Ok(chosen) => {
+                if chosen.linked {
+                    plan.linked.insert(image);
+                }
+                plan.specialized.extend(chosen.specialized.map(|specialized| (image, specialized)));
+                count(&mut plan.removed_options, chosen.removed_options);
+                count(&mut plan.refused_options, chosen.refused_options);
+                plan.jobs.push(chosen.job);
+            }
+            Err(Left::Skipped(finding)) => plan.skipped.push((image, finding)),
+            Err(Left::Stays(stay)) => plan.staying.push((image, stay)),
+            Err(Left::Damaged(error)) => plan.problems.push(Problem::of_image(image, error)),
+            Err(Left::Wrong(error)) => return Err(error),
+        }
+    }
+    Ok(plan)
+}
+
+fn count(counts: &mut BTreeMap<String, usize>, options: Vec<String>) {
+    for option in options {
+        let count = counts.entry(option).or_default();
+        *count = count.saturating_add(1);
+    }
+}
+
+impl<'p, 'a> Planner<'p, 'a> {
+    /// Decides about an image; constants that get a value go to `set`.
+    fn choose(&self, examined: &Examined<'_, 'a>, set: &mut BTreeSet<ConstantName>) -> Result<Chosen<'a>, Left> {
+        let (image, wanted) = (examined.image, self.wanted);
         if let Some(error) = &examined.problem {
-            plan.problems.push(Problem::of_image(image.index, error.clone()));
-            continue;
+            return Err(Left::Damaged(error.clone()));
         }
-        let mut step = match &wanted.target.backend {
-            _ if objects => Step::Compile,
-            Backend::Ocloc { device } => Step::Offline(device.clone()),
-            Backend::Nvidia { .. } => Step::Offline(wanted.target.architecture().into_owned()),
-            Backend::Cpu(_) | Backend::Live { .. } => Step::Build,
-        };
         let recipe = (wanted.recipe)(examined);
-        if !recipe.native && not_alone(examined).is_none() {
-            plan.staying.push((image.index, Stay::Rule(wanted.rules.to_owned())));
-            continue;
+        let not_alone = if self.objects { None } else { native::not_alone(examined) };
+        if !recipe.native && not_alone.is_none() {
+            return Err(Left::Stays(Stay::Rule(wanted.rules.to_owned())));
         }
-        let constants = match native::open_constants(examined) {
-            Some(stay) => match specialize(examined, &recipe, &mut plan.set) {
-                Ok(Outcome::Done(specialized)) => Ok(Some(specialized)),
-                // Only where some got one is it of interest which did not.
-                Ok(Outcome::Open(names)) if names.len() < constant_count(&stay) => Err(Stay::OpenConstants(names)),
-                Ok(Outcome::Open(_) | Outcome::None) => Err(stay),
-                Err(error) if error.kind() == ErrorKind::Usage => return Err(error),
-                Err(error) => {
-                    plan.problems.push(Problem::of_image(image.index, error));
-                    continue;
-                }
-            },
-            None => Ok(None),
+        let constants = constants(examined, &recipe, set)?;
+        let cannot = constants.as_ref().err().cloned().or_else(|| wanted.has_no(examined));
+        let needed = match (not_alone, cannot) {
+            (Some(stay @ Stay::Imports(_)), None) => Some(self.needed(image.index, stay)?),
+            (Some(stay), _) | (None, Some(stay)) => return Err(Left::Stays(stay)),
+            (None, None) => None,
         };
-        let open = constants.as_ref().err().cloned();
-        let cannot = || open.clone().or_else(|| wanted.has_no(examined));
-        let mut needed = Vec::new();
-        if let Some(stay) = not_alone(examined).or_else(cannot) {
-            let imports = matches!(stay, Stay::Imports(_)) && cannot().is_none();
-            let modules = match library.filter(|_| imports) {
-                Some(library) => library.modules(image.index, wanted),
-                None => Err(None),
-            };
-            let modules = match modules {
-                Ok(modules) => modules,
-                Err(Some(finding)) => {
-                    let own = wanted.against.get(&image.index).cloned();
-                    plan.skipped.push((image.index, own.unwrap_or(finding)));
-                    continue;
-                }
-                Err(None) => {
-                    plan.staying.push((image.index, stay));
-                    continue;
-                }
-            };
-            plan.linked.insert(image.index);
-            match wanted.takes_one() {
-                true => needed = modules,
-                false => step = Step::Link(modules.into_iter().map(|other| other.module).collect()),
-            }
-        }
         if let Some(finding) = wanted.against.get(&image.index) {
-            plan.linked.remove(&image.index);
-            plan.skipped.push((image.index, finding.clone()));
-            continue;
+            return Err(Left::Skipped(finding.clone()));
         }
+        let linked = needed.is_some();
+        let (step, needed) = match needed {
+            Some(modules) if !wanted.takes_one() => {
+                (Step::Link(modules.into_iter().map(|other| other.module).collect()), Vec::new())
+            }
+            modules => (self.step(), modules.unwrap_or_default()),
+        };
         let mut specialized = constants.ok().flatten();
-        let contents = match &mut specialized {
-            Some(specialized) => Ok(Cow::Owned(std::mem::take(&mut specialized.module))),
-            None => image.contents(),
-        };
-        let stripped = contents.and_then(|il| match recipe.strip_itt {
-            true => Ok(strip(&il, ITT)?.map_or(il, Cow::Owned)),
-            false => Ok(il),
-        });
-        let whole = stripped.and_then(|il| match needed.as_slice() {
-            [] => Ok(il),
-            needed => linked(&il, &examined.imports, needed).map(Cow::Owned),
-        });
-        let il = match whole {
-            Ok(il) => il,
-            Err(error) if !needed.is_empty() => {
-                plan.linked.remove(&image.index);
-                plan.staying.push((image.index, Stay::NotLinked(error.message())));
-                continue;
-            }
-            Err(error) => {
-                plan.problems.push(Problem::of_image(image.index, error));
-                continue;
-            }
-        };
-        if let Some(specialized) = specialized {
-            plan.specialized.insert(image.index, specialized);
-        }
+        let own = specialized.as_mut().map(|specialized| std::mem::take(&mut specialized.module));
+        let il = module(examined, own, &recipe, &needed).map_err(|error| match needed.is_empty() {
+            true => Left::Damaged(error),
+            false => Left::Stays(Stay::NotLinked(error.message())),
+        })?;
         let (compile, link) = options_for(wanted.target, image, &recipe);
-        for (options, counts) in [
-            (compile.removed.into_iter().chain(link.removed), &mut plan.removed_options),
-            (compile.refused.into_iter().chain(link.refused), &mut plan.refused_options),
-        ] {
-            for option in options {
-                let count = counts.entry(option).or_default();
-                *count = count.saturating_add(1);
-            }
-        }
-        plan.jobs.push(Job {
+        let job = Job {
             image: image.index,
             il,
             compile_options: compile.kept,
             link_options: link.kept,
             step,
             target: wanted.number,
-            kernels: if objects { Vec::new() } else { held(examined) },
-        });
+            kernels: if self.objects { Vec::new() } else { held(examined) },
+        };
+        Ok(Chosen {
+            job,
+            linked,
+            specialized,
+            removed_options: [compile.removed, link.removed].concat(),
+            refused_options: [compile.refused, link.refused].concat(),
+        })
     }
-    Ok(plan)
+
+    /// The step that makes the code of an image alone.
+    fn step(&self) -> Step<'a> {
+        match &self.wanted.target.backend {
+            _ if self.objects => Step::Compile,
+            Backend::Ocloc { device } => Step::Offline(device.clone()),
+            Backend::Nvidia { .. } => Step::Offline(self.wanted.target.architecture().into_owned()),
+            Backend::Cpu(_) | Backend::Live { .. } => Step::Build,
+        }
+    }
+
+    /// The modules that an image is linked with; without a library it stays for `stay`.
+    fn needed(&self, image: usize, stay: Stay) -> Result<Vec<Needed<'p, 'a>>, Left> {
+        let modules = self.library.map_or(Err(None), |library| library.modules(image, self.wanted));
+        modules.map_err(|finding| match finding {
+            Some(finding) => Left::Skipped(self.wanted.against.get(&image).cloned().unwrap_or(finding)),
+            None => Left::Stays(stay),
+        })
+    }
+}
+
+/// The image with values for its specialization constants, where it has some; else why they stay open.
+fn constants(
+    examined: &Examined<'_, '_>,
+    recipe: &Recipe,
+    set: &mut BTreeSet<ConstantName>,
+) -> Result<Result<Option<Specialized>, Stay>, Left> {
+    let Some(stay) = native::open_constants(examined) else { return Ok(Ok(None)) };
+    match specialize(examined, recipe, set) {
+        Ok(Outcome::Done(specialized)) => Ok(Ok(Some(specialized))),
+        // Only where some got one is it of interest which did not.
+        Ok(Outcome::Open(names)) if names.len() < constant_count(&stay) => Ok(Err(Stay::OpenConstants(names))),
+        Ok(Outcome::Open(_) | Outcome::None) => Ok(Err(stay)),
+        Err(error) if error.kind() == ErrorKind::Usage => Err(Left::Wrong(error)),
+        Err(error) => Err(Left::Damaged(error)),
+    }
+}
+
+/// The module that the compiler gets: `own` where constants got values in it, without what is stripped, with what it needs.
+fn module<'a>(
+    examined: &Examined<'_, 'a>,
+    own: Option<Vec<u8>>,
+    recipe: &Recipe,
+    needed: &[Needed<'_, '_>],
+) -> Result<Cow<'a, [u8]>> {
+    let il = own.map_or_else(|| examined.image.contents(), |own| Ok(Cow::Owned(own)))?;
+    let il = if recipe.strip_itt { strip(&il, ITT)?.map_or(il, Cow::Owned) } else { il };
+    if needed.is_empty() { Ok(il) } else { linked(&il, &examined.imports, needed).map(Cow::Owned) }
 }
 
 /// The kernels of an image that its module has: `filter` empties modules and leaves the entries.

@@ -13,7 +13,7 @@ use crate::device::resolve::named_targets;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::explain::explain;
 use crate::report::document::Form;
-use crate::report::explain::Built;
+use crate::report::explain::KernelBuild;
 use crate::report::explain::request::Request;
 use crate::report::kernels::OnDevice;
 use crate::report::profile::Profile;
@@ -158,7 +158,7 @@ pub(crate) fn ask(
     facts: &FileFacts<'_>,
     live: Option<&(Live, &[String])>,
     wanted: &dyn Fn(&str) -> bool,
-) -> Result<Vec<Built>> {
+) -> Result<Vec<KernelBuild>> {
     let (Some((live, words)), Some(bundle)) = (live, facts.bundle) else { return Ok(Vec::new()) };
     let mut all = kernels(bundle, &facts.images, Depth { clones: false, evidence: false });
     all.retain(|kernel| wanted(&kernel.name));
@@ -173,7 +173,7 @@ pub(crate) fn ask(
                 Some(OnDevice::None { errc, reason }) => Some((*errc, reason.clone())),
                 None => Some((None, "the device was not asked".to_owned())),
             };
-            built.push(Built {
+            built.push(KernelBuild {
                 file: facts.path.into(),
                 device: device.name.clone(),
                 kernel: kernel.name.clone(),

@@ -8,7 +8,7 @@ pub mod judgement;
 
 use super::aspects::Code;
 use super::built_in::of_the_device;
-use super::choice::{choose_among, refused_in_bundles};
+use super::choice::{Choice, choose_among, refused_in_bundles};
 use super::engine::Engine;
 use super::examine::Examined;
 use super::finding::{Finding, RuleId, build_remedy};
@@ -126,8 +126,7 @@ impl<'g> Gate<'g> {
     ) -> (Vec<Item>, Option<Coverage>) {
         let target = subject.target;
         let own = |rule, certain, message: String| {
-            let finding = Arc::new(Finding::new(rule, certain, message, build_remedy(target)));
-            Item { finding, whose: None, excused: None }
+            Item::new(Finding::new(rule, certain, message, build_remedy(target)), None)
         };
         let counts = |at: &usize| {
             self.images().get(*at).is_some_and(|one| demand.states.is_empty() || demand.states.contains(&one.state))
@@ -139,22 +138,7 @@ impl<'g> Gate<'g> {
         }
         let choice = choose_among(self.images(), counted, name, subject);
         let Some(chosen) = choice.chosen else {
-            let why: Vec<&str> = choice.passed_over.iter().map(|(_, why)| why.as_str()).take(3).collect();
-            let failure = choice.failure.as_deref().unwrap_or_default();
-            // The sentence names the kernel, and stands here for many.
-            let failure = failure.replacen(&format!("Kernel {name} has"), "Kernel has", 1);
-            let message = if choice.unsure { why.join(" ") } else { failure };
-            let mut item = own(RuleId::NoImage, !choice.unsure, message.clone());
-            let of_kernel = choice.of_kernel.iter().filter_map(|at| self.images().get(*at));
-            if let Some((possible, said)) =
-                of_kernel.filter_map(|image| buildable(image, subject)).max_by_key(|said| said.0)
-            {
-                let remedy =
-                    if possible { build_remedy(target) } else { "launch it on devices that take SPIR-V".to_owned() };
-                let message = format!("{message} {said}");
-                item.finding = Arc::new(Finding::new(RuleId::NoImage, !choice.unsure, message, remedy));
-            }
-            return (vec![item], None);
+            return (vec![self.not_chosen(name, &choice, subject)], None);
         };
         let mut judgement: Vec<Item> = Vec::new();
         let place = images.iter().position(|at| *at == chosen).map(Whose::Own);
@@ -166,7 +150,7 @@ impl<'g> Gate<'g> {
             for finding in fit.reasons.iter().chain(&fit.gaps) {
                 let open = finding.rule == RuleId::Imports && !finding.certain;
                 if (!open || !resolved) && seen.insert((finding.rule, finding.message.clone())) {
-                    judgement.push(Item { finding: Arc::new(finding.clone()), whose, excused: None });
+                    judgement.push(Item::new(finding.clone(), whose));
                 }
             }
         }
@@ -184,39 +168,53 @@ impl<'g> Gate<'g> {
             let remedy = format!("compile it ahead of time: -fsycl-targets={}", target.name);
             let aspect = Some("online_compiler".to_owned());
             let finding = Finding { aspect, ..Finding::new(RuleId::Aspect, online == Has::No, message, remedy) };
-            judgement.push(Item { finding: Arc::new(finding), whose: place, excused: None });
+            judgement.push(Item::new(finding, place));
         }
         if let Some(image) = self.images().get(chosen).filter(|_| !demand.forbidden.is_empty()) {
             let used = self.engine.used(chosen);
             let forbidden = forbidden(image, &used, &demand.forbidden);
-            judgement.extend(forbidden.map(|one| Item { finding: Arc::new(one), whose: place, excused: None }));
+            judgement.extend(forbidden.map(|one| Item::new(one, place)));
         }
         if demand.native && !native {
             let message = format!("Kernel has no image compiled for {}.", target.name);
             judgement.push(own(RuleId::NotNative, true, message));
         }
-        if demand.bundles {
-            let others = refused_in_bundles(self.images(), images, subject);
-            if let Some(image) = others.first().and_then(|at| self.images().get(*at)) {
-                let devices = image.native.as_ref().map(|native| native.devices().join(", ")).unwrap_or_default();
-                let message = format!(
-                    "Executable bundles of the kernel take in native code for {devices}, which the driver refuses on {}.",
-                    target.name
-                );
-                let remedy =
-                    "put the code for all GPUs into one archive, or leave SPIR-V in the native code (ocloc without \
-                              -exclude_ir): such images are taken everywhere"
-                        .to_owned();
-                let finding = Finding::new(RuleId::KernelBundle, true, message, remedy);
-                judgement.push(Item { finding: Arc::new(finding), whose: None, excused: None });
-            }
-        }
+        judgement.extend(demand.bundles.then(|| self.refused_bundle(images, subject)).flatten());
         if choice.unsure && judgement.is_empty() {
-            let why: Vec<&str> = choice.passed_over.iter().map(|(_, why)| why.as_str()).take(3).collect();
-            let message = format!("Which image the runtime chooses on {} is not known: {}", target.name, why.join(" "));
+            let message = format!("Which image the runtime chooses on {} is not known: {}", target.name, why(&choice));
             judgement.push(own(RuleId::NoImage, false, message));
         }
         (judgement, code)
+    }
+
+    /// The finding about a kernel for which no image is chosen.
+    fn not_chosen(&self, kernel: &str, choice: &Choice, subject: &Subject<'_>) -> Item {
+        let failure = choice.failure.as_deref().unwrap_or_default();
+        // The sentence names the kernel, and stands here for many.
+        let failure = failure.replacen(&format!("Kernel {kernel} has"), "Kernel has", 1);
+        let message = if choice.unsure { why(choice) } else { failure };
+        let of_kernel = choice.of_kernel.iter().filter_map(|at| self.images().get(*at));
+        let said = of_kernel.filter_map(|image| buildable(image, subject)).max_by_key(|said| said.0);
+        let (message, remedy) = match said {
+            None => (message, build_remedy(subject.target)),
+            Some((true, said)) => (format!("{message} {said}"), build_remedy(subject.target)),
+            Some((false, said)) => (format!("{message} {said}"), "launch it on devices that take SPIR-V".to_owned()),
+        };
+        Item::new(Finding::new(RuleId::NoImage, !choice.unsure, message, remedy), None)
+    }
+
+    /// The finding that executable bundles of a kernel hold native code that the target's driver refuses.
+    fn refused_bundle(&self, images: &[usize], subject: &Subject<'_>) -> Option<Item> {
+        let others = refused_in_bundles(self.images(), images, subject);
+        let image = others.first().and_then(|at| self.images().get(*at))?;
+        let devices = image.native.as_ref().map(|native| native.devices().join(", ")).unwrap_or_default();
+        let message = format!(
+            "Executable bundles of the kernel take in native code for {devices}, which the driver refuses on {}.",
+            subject.target.name
+        );
+        let remedy = "put the code for all GPUs into one archive, or leave SPIR-V in the native code (ocloc without \
+                      -exclude_ir): such images are taken everywhere";
+        Some(Item::new(Finding::new(RuleId::KernelBundle, true, message, remedy), None))
     }
 
     /// The images that an image imports from on a target, and those that they import from; and whether nothing is left
@@ -309,6 +307,11 @@ pub(crate) fn fingerprint_of(target: &str, file: &str, finding: &Finding, kernel
 /// The name of a file without the folders and packages that it is in: what stays when a tree is built elsewhere.
 pub(crate) fn base_name(file: &str) -> &str {
     file.rsplit(['/', '\\', '!']).next().unwrap_or(file)
+}
+
+/// The first reasons why images were passed over.
+fn why(choice: &Choice) -> String {
+    choice.passed_over.iter().map(|(_, why)| why.as_str()).take(3).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::device::resolve::Named;
 use crate::error::{Exit, Reporter, Result};
 use crate::report::FileFacts;
 use crate::report::explain::request::Request;
-use crate::report::explain::{Built, Explanation};
+use crate::report::explain::{Explanation, KernelBuild};
 use crate::select::Selector;
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub(crate) fn explain(
     files: &[PathBuf],
     request: &Request,
     targets: &[Named<'_>],
-    ask: &dyn Fn(&FileFacts<'_>) -> Result<Vec<Built>>,
+    ask: &dyn Fn(&FileFacts<'_>) -> Result<Vec<KernelBuild>>,
 ) -> Result<(Explanation, Exit)> {
     let subjects: Vec<_> = targets.iter().map(|one| Subject::new(one.target).with_march(one.march)).collect();
     let mut explanation = request.begin();

@@ -344,48 +344,8 @@ const LOG_LINES: usize = 12;
 impl Built {
     /// The summary for a person; `verbose` names every image, with `kernel` giving the name a kernel is shown by.
     pub(crate) fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, width: usize) -> Shown {
-        let mut lines = Vec::new();
-        let size = text::bytes;
-        let images = self.images;
-        match self.targets.as_slice() {
-            several @ [_, _, ..] => lines.extend(self.per_target(several, width)),
-            one => {
-                let (compiled, one) = (self.compiled, one.first());
-                let target = one.map_or(&self.target, |one| &one.target);
-                let architecture = one.map(|one| one.architecture.as_str()).filter(|own| !target.ends_with(own));
-                let for_what = architecture.map_or(target.clone(), |own| format!("{target} ({own})"));
-                lines.push(match self.dry_run {
-                    true => format!("{compiled} of {} would be compiled for {for_what}", counted(images, "image")),
-                    false => format!(
-                        "{compiled} of {} compiled for {for_what} in {:.1} s: {} of native code",
-                        counted(images, "image"),
-                        self.seconds,
-                        size(self.native_bytes)
-                    ),
-                });
-            }
-        }
-        if self.cached > 0 && self.targets.len() < 2 {
-            lines.push(format!("  {} of them out of the cache", self.cached));
-        }
-        if self.harvested > 0 {
-            lines.push(format!("  {} of them made by the driver while the program ran", self.harvested));
-        }
-        let adding = |target: &&TargetCounts| target.added_options.is_some();
-        if let Some(added) = self.targets.iter().find(adding).and_then(|target| target.added_options.as_deref()) {
-            let names: Vec<&str> = self.targets.iter().filter(adding).map(|target| target.target.as_str()).collect();
-            let why = "Intel's OpenCL driver refuses the code that is made there without it";
-            lines.push(format!("  {added} for {}: {why}", names.join(", ")));
-        }
-        if self.shared > 0 {
-            lines.push(format!("  {} of them the code of another GPU named, which the driver takes", self.shared));
-        }
-        if self.archives > 0 {
-            lines.push(format!("  {} for the Intel GPUs named together", counted(self.archives, "archive")));
-        }
-        if self.folded > 0 {
-            lines.push(format!("  {} of them folded: the code of another under their kernel's name", self.folded));
-        }
+        let mut lines = self.first_lines(width);
+        self.origin_lines(&mut lines);
         if let Some(slowest) = &self.slowest {
             let name = slowest.kernel.as_deref().map(kernel).unwrap_or_default();
             let image = self.image(slowest.image, slowest.file.as_deref());
@@ -407,6 +367,76 @@ impl Built {
         if self.unselected > 0 {
             lines.push(format!("  {} not selected", counted(self.unselected, "image")));
         }
+        self.staying_lines(verbose, kernel, &mut lines);
+        self.skipped_lines(verbose, kernel, &mut lines);
+        self.failed_lines(verbose, kernel, &mut lines);
+        for (option, images) in &self.refused_options {
+            lines.push(format!(
+                "  option {} is not known to be harmless and was left out ({}; --trust-options gives it to the compiler)",
+                option,
+                counted(*images, "image")
+            ));
+        }
+        if verbose {
+            for (option, images) in &self.removed_options {
+                lines.push(format!("  option {option} not given to the driver ({})", counted(*images, "image")));
+            }
+        }
+        if !self.without_spirv.is_empty() {
+            lines.push(format!(
+                "  {} without SPIR-V now: their kernels run on no other device than those of the targets",
+                counted(self.without_spirv.len(), "image")
+            ));
+        }
+        self.file_lines(&mut lines);
+        Shown::folded(&lines, width)
+    }
+
+    /// The number of compiled images: a line for one target, a table of several.
+    fn first_lines(&self, width: usize) -> Vec<String> {
+        if let several @ [_, _, ..] = self.targets.as_slice() {
+            return self.per_target(several, width);
+        }
+        let (compiled, images, one) = (self.compiled, counted(self.images, "image"), self.targets.first());
+        let target = one.map_or(&self.target, |one| &one.target);
+        let architecture = one.map(|one| one.architecture.as_str()).filter(|own| !target.ends_with(own));
+        let for_what = architecture.map_or(target.clone(), |own| format!("{target} ({own})"));
+        vec![match self.dry_run {
+            true => format!("{compiled} of {images} would be compiled for {for_what}"),
+            false => {
+                let (seconds, size) = (self.seconds, text::bytes(self.native_bytes));
+                format!("{compiled} of {images} compiled for {for_what} in {seconds:.1} s: {size} of native code")
+            }
+        }]
+    }
+
+    /// Origins of the native code, as far as it was not just compiled.
+    fn origin_lines(&self, lines: &mut Vec<String>) {
+        if self.cached > 0 && self.targets.len() < 2 {
+            lines.push(format!("  {} of them out of the cache", self.cached));
+        }
+        if self.harvested > 0 {
+            lines.push(format!("  {} of them made by the driver while the program ran", self.harvested));
+        }
+        let adding = |target: &&TargetCounts| target.added_options.is_some();
+        if let Some(added) = self.targets.iter().find(adding).and_then(|target| target.added_options.as_deref()) {
+            let names: Vec<&str> = self.targets.iter().filter(adding).map(|target| target.target.as_str()).collect();
+            let why = "Intel's OpenCL driver refuses the code that is made there without it";
+            lines.push(format!("  {added} for {}: {why}", names.join(", ")));
+        }
+        if self.shared > 0 {
+            lines.push(format!("  {} of them the code of another GPU named, which the driver takes", self.shared));
+        }
+        if self.archives > 0 {
+            lines.push(format!("  {} for the Intel GPUs named together", counted(self.archives, "archive")));
+        }
+        if self.folded > 0 {
+            lines.push(format!("  {} of them folded: the code of another under their kernel's name", self.folded));
+        }
+    }
+
+    /// The images that stay as they are, by reason.
+    fn staying_lines(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, lines: &mut Vec<String>) {
         let mut kinds: BTreeMap<&str, Vec<&Staying>> = BTreeMap::new();
         for staying in &self.staying {
             kinds.entry(staying.kind).or_default().push(staying);
@@ -430,26 +460,11 @@ impl Built {
                 all.first().and_then(|staying| staying.remedy).filter(|_| self.dry_run || !self.made_nothing());
             lines.extend(remedy.map(|remedy| format!("    help: {remedy}")));
         }
-        self.skipped_lines(verbose, kernel, &mut lines);
-        self.failed_lines(verbose, kernel, &mut lines);
-        for (option, images) in &self.refused_options {
-            lines.push(format!(
-                "  option {} is not known to be harmless and was left out ({}; --trust-options gives it to the compiler)",
-                option,
-                counted(*images, "image")
-            ));
-        }
-        if verbose {
-            for (option, images) in &self.removed_options {
-                lines.push(format!("  option {option} not given to the driver ({})", counted(*images, "image")));
-            }
-        }
-        if !self.without_spirv.is_empty() {
-            lines.push(format!(
-                "  {} without SPIR-V now: their kernels run on no other device than those of the targets",
-                counted(self.without_spirv.len(), "image")
-            ));
-        }
+    }
+
+    /// The files of a package, and the output.
+    fn file_lines(&self, lines: &mut Vec<String>) {
+        let size = text::bytes;
         let (native, others): (Vec<_>, Vec<_>) = self.files.iter().partition(|file| file.compiled > 0);
         for file in native {
             let (before, after) = (size(file.bytes_before), size(file.bytes_after));
@@ -467,7 +482,6 @@ impl Built {
             let (before, after) = (size(self.bytes_before), size(self.bytes_after));
             lines.push(format!("{} ({}): {before} before, {after} after", self.output, self.emit));
         }
-        Shown::folded(&lines, width)
     }
 }
 

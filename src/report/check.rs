@@ -12,7 +12,7 @@ use super::text::Shown;
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Code, Graph, codes};
-pub(crate) use crate::compat::finding::Verdict;
+use crate::compat::finding::Verdict;
 use crate::compat::kernels::providers;
 use crate::compat::warnings::{self, Subject, Warning};
 use crate::device::target::Target;
@@ -23,7 +23,7 @@ use std::io::Write;
 
 /// A warning with where its kernel is.
 #[derive(Debug)]
-pub(crate) struct Finding<'f> {
+pub(crate) struct LocatedWarning<'f> {
     /// The file, as the user gave it.
     pub(crate) file: &'f str,
     /// The image's index in the file.
@@ -69,7 +69,7 @@ pub(crate) struct Answer<'f> {
     /// The question.
     pub(crate) question: Question<'f>,
     /// Warnings, in order of files and images.
-    pub(crate) findings: Vec<Finding<'f>>,
+    pub(crate) findings: Vec<LocatedWarning<'f>>,
     /// Whether some code could not be judged.
     pub(crate) partial: bool,
 }
@@ -91,8 +91,8 @@ fn verdict(answers: &[Answer<'_>]) -> Verdict {
     answers.iter().map(Answer::verdict).max().unwrap_or(Verdict::Compatible)
 }
 
-fn finding<'f>(one: &Finding<'f>) -> json::Finding<'f> {
-    let Finding { file, image, user: (of, number), warning } = *one;
+fn finding<'f>(one: &LocatedWarning<'f>) -> json::Finding<'f> {
+    let LocatedWarning { file, image, user: (of, number), warning } = *one;
     let evidence = warning.evidence.as_ref();
     let found = warning.finding(&Names { demangle: true }.show(warning.function()));
     json::Finding {
@@ -361,7 +361,7 @@ impl Warnings<'_> {
                 let image = self.images.get(warning.module)?;
                 let user = warning.evidence.as_ref().and_then(|evidence| evidence.chain.last());
                 let user = user.and_then(|step| self.images.get(step.module)).unwrap_or(image);
-                Some(Finding { file: &image.file, image: image.image, user: (&user.file, user.image), warning })
+                Some(LocatedWarning { file: &image.file, image: image.image, user: (&user.file, user.image), warning })
             });
             Answer { question: *question, findings: findings.collect(), partial: self.partial }
         });
@@ -410,7 +410,8 @@ mod tests {
             warning(RuleId::FixedTargetsSubGroupSize, None),
             warning(RuleId::FixedTargetsWorkGroupSize, None),
         ];
-        let findings = || warnings.iter().map(|warning| Finding { file: "a", image: 1, user: ("b", 2), warning });
+        let findings =
+            || warnings.iter().map(|warning| LocatedWarning { file: "a", image: 1, user: ("b", 2), warning });
         let questions = [Question::Declared, Question::External, Question::Target("spir64")];
         let answers = questions.map(|question| Answer { question, findings: findings().collect(), partial: true });
         let mut text = Vec::new();
@@ -427,7 +428,7 @@ mod tests {
     fn lines_are_findings() {
         let warnings = [warning(RuleId::FixedTargetsAspect, None)];
         let findings =
-            warnings.iter().map(|warning| Finding { file: "a", image: 1, user: ("b", 2), warning }).collect();
+            warnings.iter().map(|warning| LocatedWarning { file: "a", image: 1, user: ("b", 2), warning }).collect();
         let mut text = Vec::new();
         jsonl(&mut text, &[Answer { question: Question::Target("spir64"), findings, partial: false }]).unwrap();
         let line: Value = serde_json::from_slice(&text).unwrap();

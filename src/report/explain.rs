@@ -3,7 +3,6 @@
 mod json;
 pub(crate) mod request;
 
-use super::check::Verdict;
 use super::document::{Document, Form, Sink};
 use super::evidence;
 use super::inspect::View;
@@ -16,6 +15,7 @@ use crate::compat::examine::Examined;
 use crate::compat::explain::said::Saying;
 use crate::compat::explain::trace::{Concern, Thrown, devices};
 use crate::compat::finding::Finding;
+use crate::compat::finding::Verdict;
 use crate::compat::fit::Subject;
 use crate::device::target::{Backend, DeviceType};
 use crate::error::Result;
@@ -33,7 +33,7 @@ pub(crate) struct Explanation {
     /// The image that the runtime chooses, for each kernel and target that is asked about.
     pub(crate) choices: Vec<ImageChoice>,
     /// Results of building kernels on live devices.
-    pub(crate) built: Vec<Built>,
+    pub(crate) built: Vec<KernelBuild>,
 }
 
 /// One thing that a message says.
@@ -124,7 +124,7 @@ pub(crate) struct Objection {
 
 /// The result of building a kernel for a live device.
 #[derive(Debug)]
-pub(crate) struct Built {
+pub(crate) struct KernelBuild {
     /// The file.
     pub(crate) file: Arc<str>,
     /// The device's name.
@@ -374,7 +374,7 @@ fn choice_text(choice: &ImageChoice, view: &View) -> Shown {
     out
 }
 
-fn built_text(built: &Built, view: &View) -> Shown {
+fn built_text(built: &KernelBuild, view: &View) -> Shown {
     let mut out = Shown::default();
     let kernel = view.names().show(&built.kernel);
     let answer = match &built.failure {
@@ -459,7 +459,8 @@ mod tests {
             findings: vec![found],
             traps: vec![Trap::Ambiguous, Trap::NoFallback, Trap::AnyGpu, Trap::NativeImports, Trap::KernelBundle],
         };
-        let built = |failure| Built { file: "a.so".into(), device: "D".into(), kernel: "k".into(), image: 1, failure };
+        let built =
+            |failure| KernelBuild { file: "a.so".into(), device: "D".into(), kernel: "k".into(), image: 1, failure };
         let built = vec![built(None), built(Some((Some("build"), "why".into())))];
         Explanation { lines: told.collect(), choices: vec![choice], built }
     }

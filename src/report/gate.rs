@@ -16,11 +16,11 @@ pub(crate) mod links;
 mod sarif;
 mod table;
 
-use super::check::Verdict;
 use super::document::{Document, Form, Sink};
 use super::json::FileProblem;
 use super::text::{Shown, counted};
 use crate::compat::aspects::Evidence;
+use crate::compat::finding::Verdict;
 use crate::compat::finding::{self, Judge};
 use crate::compat::gate::fingerprint;
 use crate::compat::gate::judgement::{Found, Grouping, Item, Judgement, Kernels, Proofs};
@@ -51,7 +51,7 @@ pub(crate) struct FileFindings {
 
 /// A finding, in its file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Finding<'r> {
+pub(crate) struct LocatedFinding<'r> {
     /// The file.
     pub(crate) of: &'r FileFindings,
     /// The kernel and the finding about it.
@@ -103,7 +103,7 @@ pub(super) struct Group<'r> {
 impl FileFindings {
     /// Makes a finding about a file as a whole: the only kernel has an empty name.
     pub(crate) fn whole(file: Arc<str>, findings: Vec<finding::Finding>) -> FileFindings {
-        let items = findings.into_iter().map(|one| Item { finding: Arc::new(one), whose: None, excused: None });
+        let items = findings.into_iter().map(|one| Item::new(one, None));
         let judged = Judgement {
             kernels: Arc::new(Kernels::new(vec![("".into(), Vec::new())], Vec::new())),
             grouping: Arc::new(Grouping::new(vec![0])),
@@ -137,10 +137,10 @@ impl<'r> Group<'r> {
     }
 
     /// The first findings, in the order of files and kernels.
-    pub(crate) fn findings(&self, most: usize) -> Vec<Finding<'r>> {
+    pub(crate) fn findings(&self, most: usize) -> Vec<LocatedFinding<'r>> {
         let all = self.parts.iter().flat_map(|&(file, of, kernels, nth, item)| {
             let places = kernels.iter().take(most).map(move |kernel| (file, *kernel, nth));
-            places.filter_map(move |place| Some((place, Finding { of, found: of.judged.found(place.1, item)? })))
+            places.filter_map(move |place| Some((place, LocatedFinding { of, found: of.judged.found(place.1, item)? })))
         });
         let mut all: Vec<_> = all.collect();
         all.sort_by_key(|(place, _)| *place);
@@ -149,7 +149,7 @@ impl<'r> Group<'r> {
     }
 }
 
-impl<'r> Finding<'r> {
+impl<'r> LocatedFinding<'r> {
     /// A text that identifies the finding from one build to the next.
     pub(crate) fn fingerprint(&self, target: &str) -> String {
         fingerprint(target, &self.of.file, &self.found)
@@ -163,8 +163,8 @@ impl<'r> Finding<'r> {
 
 impl TargetFindings {
     /// The findings, in the order of files, images and kernels.
-    pub(crate) fn findings(&self) -> impl Iterator<Item = Finding<'_>> {
-        self.files.iter().flat_map(|of| of.judged.findings().map(move |found| Finding { of, found }))
+    pub(crate) fn findings(&self) -> impl Iterator<Item = LocatedFinding<'_>> {
+        self.files.iter().flat_map(|of| of.judged.findings().map(move |found| LocatedFinding { of, found }))
     }
 
     /// All that is said of any kernel, with the kernels of which it is.
@@ -495,11 +495,11 @@ struct Share<'r> {
 
 impl<'r> Share<'r> {
     /// The findings, each with its kernel's place and whether it is the target's first.
-    pub(crate) fn findings(&self) -> impl Iterator<Item = (usize, bool, Finding<'r>)> {
+    pub(crate) fn findings(&self) -> impl Iterator<Item = (usize, bool, LocatedFinding<'r>)> {
         let of_kernel = |of: &'r FileFindings, kernel: usize| {
             let first = self.first == Some((self.file, kernel));
             let all = of.judged.findings_of(kernel).enumerate();
-            all.map(move |(nth, found)| (kernel, first && nth == 0, Finding { of, found }))
+            all.map(move |(nth, found)| (kernel, first && nth == 0, LocatedFinding { of, found }))
         };
         let kernels = self.kernels.clone();
         self.of.into_iter().flat_map(move |of| kernels.clone().flat_map(move |kernel| of_kernel(of, kernel)))

@@ -1,6 +1,5 @@
 //! How do the files of a set link, and what is wrong?
 
-use super::check::Verdict;
 use super::check::json as form;
 use super::document::{Document, Form, Sink};
 use super::evidence::Names;
@@ -11,6 +10,7 @@ use super::name::shorten;
 use super::text::{Shown, lines};
 use super::text::{count, counted};
 use crate::compat::finding::RuleId;
+use crate::compat::finding::Verdict;
 use crate::compat::link::{Import, LinkFinding, LinkUnit, Linked, Place};
 use crate::demangle::demangle;
 use crate::error::{Error, ErrorKind, Result};

@@ -21,7 +21,7 @@ use super::text;
 use crate::demangle::demangle;
 use crate::error::Result;
 use crate::policy::{AppliedPolicy, Exception};
-use crate::report::gate::{FileFindings, Finding};
+use crate::report::gate::{FileFindings, LocatedFinding};
 use crate::report::name::family;
 pub(crate) use builds::builds;
 pub(crate) use files::Files;
@@ -381,7 +381,7 @@ impl AppliedPolicy {
         let general = target.target.is_empty();
         let files: Vec<FileFindings> = target.files.iter().filter(|of| general || of.is_whole()).cloned().collect();
         let own = TargetFindings { target: target.target.clone(), files };
-        let place = |one: &Finding<'_>| match (&*one.of.file, &**one.found.kernel) {
+        let place = |one: &LocatedFinding<'_>| match (&*one.of.file, &**one.found.kernel) {
             (file, _) if file == self.policy.file => None,
             (file, "") => Some(visible(file)),
             (file, kernel) => Some(visible(&format!("{file}: {}", names.show(kernel)))),

@@ -124,6 +124,13 @@ pub(crate) struct Item {
     pub(crate) excused: Option<Arc<str>>,
 }
 
+impl Item {
+    /// Makes an item that counts.
+    pub(crate) fn new(finding: Finding, whose: Option<Whose>) -> Item {
+        Item { finding: Arc::new(finding), whose, excused: None }
+    }
+}
+
 /// Kernels by what is found of them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Grouping {

@@ -298,7 +298,7 @@ fn add(judged: &mut Judgement, over: Vec<BudgetFinding>) -> Vec<Finding> {
     for one in over {
         match one.kernel {
             Some(kernel) => {
-                let item = Item { finding: Arc::new(one.finding), whose: Some(Whose::Other(one.at)), excused: None };
+                let item = Item::new(one.finding, Some(Whose::Other(one.at)));
                 of.entry(kernel).or_default().push(item);
             }
             None => whole.push(one.finding),
@@ -319,7 +319,7 @@ fn alone(over: Vec<BudgetFinding>, numbers: Vec<usize>) -> Judgement {
     let mut items: Vec<Vec<Item>> = Vec::new();
     for BudgetFinding { kernel, at, finding } in over {
         kernels.push((kernel.unwrap_or_default().into(), vec![at]));
-        items.push(vec![Item { finding: Arc::new(finding), whose: Some(Whose::Own(0)), excused: None }]);
+        items.push(vec![Item::new(finding, Some(Whose::Own(0)))]);
     }
     let grouping = Arc::new(Grouping::new((0..items.len()).collect()));
     Judgement { kernels: Arc::new(Kernels::new(kernels, numbers)), grouping, items, code: Vec::new() }

@@ -4,7 +4,7 @@
 //! same of several kernels at one place are one.
 
 use super::table::EXAMPLES;
-use super::{Counts, Finding, Group, TargetFindings, alike, word};
+use super::{Counts, Group, LocatedFinding, TargetFindings, alike, word};
 use crate::report::evidence::{self, Names};
 use crate::report::name::shorten;
 use crate::report::text::count;
@@ -22,7 +22,7 @@ pub(crate) fn github(targets: &[TargetFindings], names: Names) -> Shown {
     let mut out = Shown::default();
     for target in targets {
         for group in target.groups() {
-            let mut places: Vec<(Place<'_>, Finding<'_>, usize)> = Vec::new();
+            let mut places: Vec<(Place<'_>, LocatedFinding<'_>, usize)> = Vec::new();
             let mut known: HashMap<Place<'_>, usize> = HashMap::new();
             for finding in group.findings(usize::MAX) {
                 let place = finding.evidence().and_then(|evidence| evidence.place.as_ref());

@@ -1,12 +1,13 @@
 //! What did the gate find, as JSON?
 
 use super::baseline::Compared;
-use super::{Counts, CoverageCounts, Finding, TargetFindings, verdict};
+use super::{Counts, CoverageCounts, LocatedFinding, TargetFindings, verdict};
 use super::{KernelTexts, Share};
+use crate::compat::finding::Verdict;
 use crate::compat::offers;
 use crate::demangle::demangle;
 use crate::error::Result;
-use crate::report::check::{Verdict, json as form};
+use crate::report::check::json as form;
 use crate::report::evidence;
 use crate::report::json::writer::{Gap, push, split, text};
 use crate::report::json::{FileProblem, SchemaVersion, put};
@@ -15,12 +16,12 @@ use std::io::Write;
 
 /// A finding as it is written; `demangled` is the kernel's name in the source.
 fn entry<'a>(
-    finding: Finding<'a>,
+    finding: LocatedFinding<'a>,
     target: &str,
     demangled: Cow<'a, str>,
     compared: Option<&Compared>,
 ) -> form::Finding<'a> {
-    let Finding { of, found } = finding;
+    let LocatedFinding { of, found } = finding;
     let evidence = finding.evidence();
     let kernel = Some(&**found.kernel).filter(|name| !name.is_empty());
     form::Finding {

@@ -5,8 +5,8 @@
 //! Written here and not by crate `quick-junit`, which holds the whole report: 13 MB for the 20,440 cases of one library of
 //! dpnp on 35 targets, a document of 7.8 MB. Here threads write it in pieces.
 
-use super::{Finding, TargetFindings};
 use super::{KernelTexts, Share};
+use super::{LocatedFinding, TargetFindings};
 use crate::compat::gate::judgement::Item;
 use crate::error::Result;
 use crate::report::evidence::{self, Names};
@@ -62,7 +62,8 @@ fn cases(out: &mut String, share: &Share<'_>, texts: &KernelTexts, names: Names,
             false => escaped(&names.show(name)),
         });
         let _ = write!(out, "    <testcase classname=\"{class}\" name=\"{shown}\"");
-        let findings: Vec<Finding<'_>> = of.judged.findings_of(kernel).map(|found| Finding { of, found }).collect();
+        let findings: Vec<LocatedFinding<'_>> =
+            of.judged.findings_of(kernel).map(|found| LocatedFinding { of, found }).collect();
         if findings.is_empty() {
             out.push_str("/>\n");
         } else {
@@ -74,12 +75,13 @@ fn cases(out: &mut String, share: &Share<'_>, texts: &KernelTexts, names: Names,
 }
 
 /// Writes the findings of one kernel.
-fn case(out: &mut String, findings: &[Finding<'_>], names: Names, strict: bool) {
-    let fails = |one: &&Finding<'_>| one.found.excused.is_none() && (one.found.finding.certain || strict);
-    let failing: Vec<&Finding<'_>> = findings.iter().filter(fails).collect();
+fn case(out: &mut String, findings: &[LocatedFinding<'_>], names: Names, strict: bool) {
+    let fails = |one: &&LocatedFinding<'_>| one.found.excused.is_none() && (one.found.finding.certain || strict);
+    let failing: Vec<&LocatedFinding<'_>> = findings.iter().filter(fails).collect();
     if failing.is_empty() {
-        let why =
-            |one: &Finding<'_>| one.found.excused.map_or(one.found.finding.message.clone(), |why| why.to_string());
+        let why = |one: &LocatedFinding<'_>| {
+            one.found.excused.map_or(one.found.finding.message.clone(), |why| why.to_string())
+        };
         let texts: Vec<String> = findings.iter().map(why).collect();
         let _ = writeln!(out, "      <skipped message=\"{}\"/>", escaped(&texts.join(" ")));
     }
@@ -91,7 +93,7 @@ fn case(out: &mut String, findings: &[Finding<'_>], names: Names, strict: bool) 
     }
 }
 
-fn details(finding: &Finding<'_>, names: Names) -> Shown {
+fn details(finding: &LocatedFinding<'_>, names: Names) -> Shown {
     let mut text = Shown::default();
     if let Some(image) = finding.found.image {
         writeln!(text, "image {image} of {}", finding.of.file);

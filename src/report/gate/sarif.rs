@@ -7,7 +7,7 @@
 
 use super::Share;
 use super::baseline::Compared;
-use super::{FileFindings, Finding, TargetFindings};
+use super::{FileFindings, LocatedFinding, TargetFindings};
 use crate::compat::aspects::Evidence;
 use crate::compat::finding::{Rule, RuleId, Severity};
 use crate::demangle::demangle;
@@ -91,8 +91,13 @@ pub(super) fn rule(rule: &Rule) -> Value {
     })
 }
 
-fn result(finding: &Finding<'_>, target: &TargetFindings, rules: &[RuleId], compared: Option<&Compared>) -> Value {
-    let Finding { of: FileFindings { file, .. }, found } = finding;
+fn result(
+    finding: &LocatedFinding<'_>,
+    target: &TargetFindings,
+    rules: &[RuleId],
+    compared: Option<&Compared>,
+) -> Value {
+    let LocatedFinding { of: FileFindings { file, .. }, found } = finding;
     let id = found.finding.rule;
     let of_kernel = !found.kernel.is_empty();
     let kernel = of_kernel.then(|| format!("kernel {}", display(found.kernel)));

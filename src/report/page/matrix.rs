@@ -11,7 +11,7 @@ use crate::compat::finding::{self, Judge};
 use crate::compat::gate::judgement::Item;
 use crate::compat::warnings::called;
 use crate::report::evidence::Names;
-use crate::report::gate::{Cell, Finding, Standing, TargetFindings, rows_by_file};
+use crate::report::gate::{Cell, LocatedFinding, Standing, TargetFindings, rows_by_file};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -72,7 +72,7 @@ pub(super) fn matrix(targets: &[&TargetFindings], files: &Files, table: &Table, 
             matrix.name.push(name);
             matrix.class.push(class);
             let why = all.iter().flatten().flat_map(|Cell { of, kernel }| {
-                of.judged.findings_of(*kernel).filter_map(|found| Finding { of, found }.evidence())
+                of.judged.findings_of(*kernel).filter_map(|found| LocatedFinding { of, found }.evidence())
             });
             let why: BTreeMap<&'static str, &Evidence> = why.map(|why| (why.aspect.name(), why)).collect();
             for (aspect, why) in why {
