@@ -95,81 +95,60 @@ pub fn edit_in(
     let base_host = Host::read(base_bytes)?;
     let base = Bundle::read(&base_host)?;
 
-    let in_middle = below(&top, &middle);
-    let in_base = below(&middle, &base);
-    let stays: HashSet<usize> = top
-        .images
-        .iter()
-        .filter(|image| !drop.contains(&image.index))
-        .filter_map(|image| in_middle.get(&image.index).copied())
-        .collect();
-    // Images that native images on top have replaced stay replaced.
-    let base_stays: HashSet<usize> = stays.iter().filter_map(|index| in_base.get(index).copied()).collect();
-    let base_drop: HashSet<usize> =
-        base.images.iter().map(|image| image.index).filter(|index| !base_stays.contains(index)).collect();
-
-    let mut plan = Plan { standalone: Vec::new(), natives: Vec::new(), layout: Layout::Keep };
-    let mut standalone_at = HashMap::new();
-    let mut gone = 0usize;
-    for image in middle.images.iter().filter(|image| !in_base.contains_key(&image.index)) {
-        if stays.contains(&image.index) {
-            standalone_at.insert(image.index, plan.standalone.len());
-            plan.standalone.push(standalone_copy(image));
-        } else {
-            gone = gone.saturating_add(1);
-        }
-    }
-    let (mut lifted, mut orphans) = (gone, 0usize);
-    for image in top.images.iter().filter(|image| !in_middle.contains_key(&image.index)) {
-        if drop.contains(&image.index) {
-            lifted = lifted.saturating_add(1);
-            continue;
-        }
-        match source(image, &middle).filter(|source| stays.contains(source)) {
-            Some(source) => plan.natives.push((source, image)),
-            // The image's source is removed, and with it the shared tables, so it takes a copy of them along.
-            None => {
-                orphans = orphans.saturating_add(1);
-                plan.standalone.push(standalone_copy(image));
-            }
-        }
-    }
-    plan.standalone.extend(add.iter().cloned());
-    // In the order in which they were added, which is the order of their payloads.
-    plan.natives.sort_by_key(|(_, image)| (image.origin.map(|origin| origin.payload), image.stored.len()));
-    if shrinking {
-        // Native images that come back on top find their sources by where these are.
-        plan.layout = Layout::Shrink { moving: plan.natives.is_empty() };
-    }
+    let layers = Layers {
+        in_middle: below(&top, &middle),
+        in_base: below(&middle, &base),
+        top: &top,
+        middle: &middle,
+        base: &base,
+    };
+    let plan = Plan::new(&layers, drop, add, shrinking);
     let earlier = images_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
     let of_natives = natives_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
-    let untouched = base_drop.is_empty() && add.is_empty() && orphans == 0 && gone == 0;
+    let untouched = plan.base_drop.is_empty() && add.is_empty() && plan.orphans == 0 && plan.gone == 0;
     let lower = if untouched {
         Lower { bytes: Draft::copy_of(middle_bytes, 0)?, zeroed: 0, cut: 0, left: 0 }
     } else {
         let mut all: Vec<(String, String)> = notes.to_vec();
-        for note in earlier.iter().chain(of_natives.iter().filter(|_| orphans > 0)) {
+        for note in earlier.iter().chain(of_natives.iter().filter(|_| plan.orphans > 0)) {
             if all.iter().all(|(key, _)| *key != note.0) {
                 all.push(note.clone());
             }
         }
-        plan.lower(&base_host, &base, &base_drop, &all)?
+        plan.lower(&base_host, &base, &all)?
     };
-    let bytes = if plan.natives.is_empty() {
-        lower.bytes
-    } else {
-        let places = Places { middle: &middle, in_base: &in_base, base: &base, standalone_at: &standalone_at };
-        plan.upper(&lower.bytes, &places, of_natives)?
-    };
+    let bytes = if plan.natives.is_empty() { lower.bytes } else { plan.upper(&lower.bytes, &layers, of_natives)? };
+    let lifted = plan.gone.saturating_add(plan.lifted);
     Ok(Edited { bytes, zeroed: lower.zeroed, cut: lower.cut, left: lower.left, lifted, changed })
+}
+
+/// A file with both layers, with that of images from elsewhere alone, and without any.
+struct Layers<'l, 'a> {
+    top: &'l Bundle<'a>,
+    middle: &'l Bundle<'a>,
+    base: &'l Bundle<'a>,
+    /// Images of `top` that are in `middle`, by their indexes.
+    in_middle: HashMap<usize, usize>,
+    /// Images of `middle` that are in `base`, by their indexes.
+    in_base: HashMap<usize, usize>,
 }
 
 struct Plan<'p, 'a> {
     /// Images with tables of their own.
     standalone: Vec<OutImage<'p>>,
+    /// Places among `standalone` of images of the middle layer.
+    standalone_at: HashMap<usize, usize>,
     /// Native images with the index of their source in the middle layer.
     natives: Vec<(usize, &'p Image<'a>)>,
+    /// Images at the bottom that go.
+    base_drop: HashSet<usize>,
     layout: Layout,
+    /// The number of images from elsewhere that go.
+    gone: usize,
+    /// The number of native images that go.
+    lifted: usize,
+    /// The number of native images whose source goes.
+    orphans: usize,
 }
 
 struct Lower {
@@ -179,15 +158,59 @@ struct Lower {
     left: u64,
 }
 
-impl Plan<'_, '_> {
+impl<'p, 'a> Plan<'p, 'a> {
+    fn new(layers: &Layers<'p, 'a>, drop: &HashSet<usize>, add: &[OutImage<'p>], shrinking: bool) -> Plan<'p, 'a> {
+        let Layers { top, middle, base, in_middle, in_base } = layers;
+        let staying = top.images.iter().filter(|image| !drop.contains(&image.index));
+        let stays: HashSet<usize> = staying.filter_map(|image| in_middle.get(&image.index).copied()).collect();
+        // Images that native images on top have replaced stay replaced.
+        let base_stays: HashSet<usize> = stays.iter().filter_map(|index| in_base.get(index).copied()).collect();
+        let below = base.images.iter().map(|image| image.index);
+        let mut plan = Plan {
+            standalone: Vec::new(),
+            standalone_at: HashMap::new(),
+            natives: Vec::new(),
+            base_drop: below.filter(|index| !base_stays.contains(index)).collect(),
+            layout: Layout::Keep,
+            gone: 0,
+            lifted: 0,
+            orphans: 0,
+        };
+        for image in middle.images.iter().filter(|image| !in_base.contains_key(&image.index)) {
+            if stays.contains(&image.index) {
+                plan.standalone_at.insert(image.index, plan.standalone.len());
+                plan.standalone.push(standalone_copy(image));
+            } else {
+                plan.gone = plan.gone.saturating_add(1);
+            }
+        }
+        for image in top.images.iter().filter(|image| !in_middle.contains_key(&image.index)) {
+            if drop.contains(&image.index) {
+                plan.lifted = plan.lifted.saturating_add(1);
+                continue;
+            }
+            match source(image, middle).filter(|source| stays.contains(source)) {
+                Some(source) => plan.natives.push((source, image)),
+                // The image's source is removed, and with it the shared tables, so it takes a copy of them along.
+                None => {
+                    plan.orphans = plan.orphans.saturating_add(1);
+                    plan.standalone.push(standalone_copy(image));
+                }
+            }
+        }
+        plan.standalone.extend(add.iter().cloned());
+        // In the order in which they were added, which is the order of their payloads.
+        plan.natives.sort_by_key(|(_, image)| (image.origin.map(|origin| origin.payload), image.stored.len()));
+        if shrinking {
+            // Native images that come back on top find their sources by where these are.
+            plan.layout = Layout::Shrink { moving: plan.natives.is_empty() };
+        }
+        plan
+    }
+
     /// Returns the bottom without the removed images, with the images from elsewhere on it.
-    fn lower(
-        &self,
-        host: &Host<'_>,
-        base: &Bundle<'_>,
-        drop: &HashSet<usize>,
-        notes: &[(String, String)],
-    ) -> Result<Lower> {
+    fn lower(&self, host: &Host<'_>, base: &Bundle<'_>, notes: &[(String, String)]) -> Result<Lower> {
+        let drop = &self.base_drop;
         let some_left = base.images.iter().any(|image| !drop.contains(&image.index) && image.origin.is_some());
         if !drop.is_empty() && !some_left && !self.standalone.is_empty() {
             // The list must never be empty, so the new images are added first. The old images are removed after that,
@@ -219,21 +242,21 @@ impl Plan<'_, '_> {
     }
 
     /// Returns the file with the native images on top.
-    fn upper(&self, lower: &[u8], places: &Places<'_, '_>, notes: &[(String, String)]) -> Result<Draft> {
+    fn upper(&self, lower: &[u8], layers: &Layers<'_, '_>, notes: &[(String, String)]) -> Result<Draft> {
         let host = Host::read(lower)?;
         let bundle = Bundle::read(&host)?;
-        let own = below(&bundle, places.base);
+        let own = below(&bundle, layers.base);
         let by_base: HashMap<usize, usize> = own.iter().map(|(new, old)| (*old, *new)).collect();
         let standalone: Vec<usize> =
             bundle.images.iter().map(|image| image.index).filter(|index| !own.contains_key(index)).collect();
         let mut additions = Vec::new();
         for (source, image) in &self.natives {
-            let index = match places.in_base.get(source) {
+            let index = match layers.in_base.get(source) {
                 Some(index) => by_base.get(index).copied(),
-                None => places.standalone_at.get(source).and_then(|nth| standalone.get(*nth)).copied(),
+                None => self.standalone_at.get(source).and_then(|nth| standalone.get(*nth)).copied(),
             };
             let index = index.ok_or_else(|| {
-                Error::input(format!("image {} of {} is not where it was", source, places.middle.images.len()))
+                Error::input(format!("image {} of {} is not where it was", source, layers.middle.images.len()))
             })?;
             let format = image.declared.number();
             additions.push(Addition {
@@ -249,15 +272,6 @@ impl Plan<'_, '_> {
         }
         embed::embed_replacing(&host, &bundle, &additions, &[], notes)
     }
-}
-
-/// Lookup from an image of the middle layer to the same image in a new file.
-struct Places<'p, 'a> {
-    middle: &'p Bundle<'a>,
-    in_base: &'p HashMap<usize, usize>,
-    base: &'p Bundle<'a>,
-    /// Positions among the images from elsewhere.
-    standalone_at: &'p HashMap<usize, usize>,
 }
 
 /// Returns an image unchanged, for writing it again.
