@@ -81,6 +81,10 @@ pub(crate) const MAX_CHAIN: usize = 64;
 /// Bytes of a device configuration; the built-in ones have under 200 KiB together.
 pub(crate) const MAX_CONFIG: usize = 1 << 20;
 
+/// Bytes of a baseline or a profile of a program. The baseline of every kernel of the largest known library on all targets
+/// has a tenth of it.
+pub(crate) const MAX_RECORDED: usize = 64 << 20;
+
 /// Texts, lists and mappings in a device configuration or a policy: each may be compared with all others, and be a fault
 /// with a message. No built-in configuration has a quarter of them.
 pub(crate) const MAX_CONFIG_VALUES: usize = 1 << 14;
@@ -153,8 +157,11 @@ pub(crate) const MAX_TABLE_COLUMNS: usize = 16;
 /// Bytes of all rows of a file table together that may repeat other rows' files, beyond [`MAX_OVERLAP`] times the files.
 pub(crate) const MAX_TABLE_REPEATED: u64 = 64 << 20;
 
-/// Bytes of an input that cannot be mapped: a pipe, a device, standard input.
+/// Bytes of an input that cannot be mapped: a pipe, standard input.
 pub(crate) const MAX_STREAM: u64 = 4 << 30;
+
+/// Bytes that are read of a device: what a person types, or nothing at all.
+pub(crate) const MAX_DEVICE: u64 = 1 << 20;
 
 /// Bytes of memory that a worker with a driver may take where the machine does not tell how much it has; else three quarters
 /// of what it has.

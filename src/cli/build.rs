@@ -315,7 +315,7 @@ impl RecipeArgs {
         let file = if self.no_policy { None } else { PolicyFile::open(self.policy.as_deref())? };
         let mut rules = Rules::default();
         if let Some(file) = file {
-            let text = file.text()?;
+            let text = file.text();
             if let Some(found) = file.read(global, Rules::read(&file.name, text, targets))? {
                 file.announce(global);
                 rules = found;

@@ -5,6 +5,7 @@ use crate::bundle::aspect;
 use crate::device::table::TargetTable;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::input::Input;
+use crate::limits;
 use crate::policy::text::{Date, day_at};
 use crate::policy::{AppliedPolicy, Policy};
 use std::path::{Path, PathBuf};
@@ -15,11 +16,11 @@ const NAME: &str = "sycl-bundle.toml";
 /// Names a policy where no flag does.
 const VARIABLE: &str = "SYCL_BUNDLE_CONFIG";
 
-/// The file, opened.
+/// The file, read.
 pub(crate) struct PolicyFile {
     /// As messages name it.
     pub(crate) name: String,
-    input: Input,
+    text: String,
     /// Whether nobody named it: it was found.
     pub(crate) found: bool,
 }
@@ -39,19 +40,13 @@ impl PolicyFile {
             },
         };
         let name = path.display().to_string();
-        let input = Input::open(&path).map_err(|error| error.context(name.clone()))?;
-        Ok(Some(PolicyFile { name, input, found }))
+        let text = Input::read_text(&path, limits::MAX_CONFIG)?;
+        Ok(Some(PolicyFile { name, text, found }))
     }
 
     /// The text of the file.
-    ///
-    /// # Errors
-    /// `Input` where it is none.
-    pub(crate) fn text(&self) -> Result<&str> {
-        std::str::from_utf8(self.input.bytes()).map_err(|error| {
-            let at = u64::try_from(error.valid_up_to()).unwrap_or(u64::MAX);
-            Error::at(at, "no UTF-8 text").context(self.name.clone())
-        })
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
     /// Says that it was found.
@@ -119,7 +114,7 @@ impl PolicyArgs {
             return Ok(None);
         }
         let Some(file) = PolicyFile::open(self.policy.as_deref())? else { return Ok(None) };
-        let text = file.text()?;
+        let text = file.text();
         let aspects: Vec<&str> = aspect::names().collect();
         let policy = file.read(global, Policy::read(&file.name, text, targets, &aspects))?;
         // One that only says how to build demands nothing.

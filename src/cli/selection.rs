@@ -6,8 +6,9 @@ use crate::bundle::aspect;
 use crate::bundle::image::State;
 use crate::device;
 use crate::device::table::{Added, TargetTable};
-use crate::error::{Context as _, Error, Result};
+use crate::error::{Context as _, Result};
 use crate::files::input::Input;
+use crate::limits;
 use crate::report::devices::profile;
 use crate::report::profile::Profile;
 use crate::select::predicate::Predicate;
@@ -158,8 +159,8 @@ impl Selection {
 /// Errors of reading; `Input` where the file is no profile.
 pub(crate) fn read_profiles(paths: &[PathBuf]) -> Result<Vec<Profile>> {
     let read = |path: &PathBuf| {
-        let profile = Input::open(path).and_then(|input| Profile::parse(input.bytes()));
-        profile.context(|| path.display().to_string())
+        let text = Input::read_text(path, limits::MAX_RECORDED)?;
+        Profile::parse(text.as_bytes()).context(|| path.display().to_string())
     };
     paths.iter().map(read).collect()
 }
@@ -244,11 +245,7 @@ impl LiveTargets {
 /// `Io` or `Input` where the file cannot be read as text; faults in it are not errors here.
 pub(crate) fn add_definitions(table: &mut TargetTable, path: &Path) -> Result<Added> {
     let name = path.display().to_string();
-    let input = Input::open(path).map_err(|error| error.context(name.clone()))?;
-    let text = std::str::from_utf8(input.bytes()).map_err(|error| {
-        let at = u64::try_from(error.valid_up_to()).unwrap_or(u64::MAX);
-        Error::at(at, "no UTF-8 text").context(name.clone())
-    })?;
+    let text = Input::read_text(path, limits::MAX_CONFIG)?;
     let aspects: Vec<&str> = aspect::names().collect();
-    Ok(table.add(&name, text, &aspects))
+    Ok(table.add(&name, &text, &aspects))
 }

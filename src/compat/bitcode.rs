@@ -4,7 +4,7 @@
 //! holds for both. Metadata counts as `sycl-post-link` would record it.
 
 use super::aspects::Aspect;
-use super::aspects::code::{self, Call, Code, Indirect, Node, Use};
+use super::aspects::code::{self, Call, Code, Indirect, Node, Origin, Use};
 use super::built_in::can_be_imported;
 use crate::bundle::aspect::{self, Epoch};
 use crate::bundle::requirements::{FixedTarget, Requirements, target_number};
@@ -14,6 +14,7 @@ use crate::spirv::kernel::Kernel;
 use crate::spirv::kernel::argument;
 use crate::spirv::kernel::{Attributes, SubGroup};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Returns what the metadata of a module's functions requires; aspects that no SPIR-V shows count as recorded too.
 pub(crate) fn requirements(module: &Module, epoch: Epoch) -> Requirements {
@@ -115,32 +116,28 @@ pub(crate) fn code(module: &Module) -> Code {
         let mut uses: Vec<Use> = function.uses.iter().filter_map(used).collect();
         let mut calls = Vec::new();
         for call in &function.calls {
-            let (place, inlined) = (call.place.clone(), call.inlined.clone());
+            let origin = Origin::new(call.place.clone(), call.inlined.clone());
             match call.to {
                 Some(to) => {
                     let via = if call.direct { EdgeKind::Call } else { EdgeKind::Reference };
-                    calls.push(Call { to, via, offset: call.offset, place, inlined });
+                    calls.push(Call { to: to as u32, via, offset: call.offset, origin });
                 }
                 None => {
-                    let (instruction, aspect) = ("call ptr".to_owned(), Aspect::VirtualFunctions);
-                    uses.push(Use {
-                        aspect,
-                        instruction,
-                        offset: call.offset,
-                        place: place.clone(),
-                        inlined: inlined.clone(),
-                    });
-                    code.indirect.push(Indirect { from: at, place, inlined });
+                    let (instruction, aspect) = ("call ptr".into(), Aspect::VirtualFunctions);
+                    uses.push(Use { aspect, instruction, offset: call.offset, origin: origin.clone() });
+                    code.indirect.push(Indirect { from: at, origin });
                 }
             }
         }
         uses.sort_by_key(|found| found.aspect);
+        let name: Arc<str> = function.name.as_str().into();
         code.nodes.push(Node {
             kind: if function.defined { code::Kind::Defined } else { code::Kind::Declared },
-            name: if function.name.is_empty() { format!("@{at}") } else { function.name.clone() },
-            symbol: function.linked.then(|| function.name.clone()),
-            uses,
-            calls,
+            named: Some(if function.name.is_empty() { format!("@{at}").into() } else { Arc::clone(&name) }),
+            id: 0,
+            symbol: function.linked.then_some(name),
+            uses: uses.into(),
+            calls: calls.into(),
         });
         if function.defined && function.kernel {
             let attributes = attributes(&function.recorded);
@@ -153,10 +150,9 @@ pub(crate) fn code(module: &Module) -> Code {
 fn used(found: &bitcode::Use) -> Option<Use> {
     Some(Use {
         aspect: Aspect::of_name(&found.aspect)?,
-        instruction: found.instruction.clone(),
+        instruction: found.instruction.as_str().into(),
         offset: found.offset,
-        place: found.place.clone(),
-        inlined: found.inlined.clone(),
+        origin: Origin::new(found.place.clone(), found.inlined.clone()),
     })
 }
 

@@ -156,7 +156,7 @@ fn import(image: &Examined<'_, '_>, code: Option<&Code>, symbol: &str) -> Import
     let mut into: Vec<Vec<usize>> = vec![Vec::new(); code.nodes.len()];
     for (from, node) in code.nodes.iter().enumerate() {
         for call in &node.calls {
-            if let Some(callers) = into.get_mut(call.to) {
+            if let Some(callers) = into.get_mut(call.to()) {
                 callers.push(from);
             }
         }
@@ -173,7 +173,7 @@ fn import(image: &Examined<'_, '_>, code: Option<&Code>, symbol: &str) -> Import
     Import {
         symbol: symbol.to_owned(),
         kernels: kernels.map(|kernel| kernel.name.clone()).collect(),
-        functions: functions.filter_map(|node| node.symbol.clone()).collect(),
+        functions: functions.filter_map(|node| Some(node.symbol.as_ref()?.to_string())).collect(),
     }
 }
 

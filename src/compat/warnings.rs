@@ -236,7 +236,7 @@ pub(crate) fn external<'r>(
                 kernel: subject.kernel.to_owned(),
                 subject: what,
                 target: None,
-                callee: Some(function.name.clone()),
+                callee: Some(function.name().into_owned()),
                 evidence: None,
             });
         }

@@ -17,6 +17,7 @@ use crate::container::Arena;
 use crate::demangle::demangle;
 use crate::device::did_you_mean;
 use crate::error::{Error, ErrorKind, Exit, Reporter, Result};
+use crate::limits;
 use crate::policy::AppliedPolicy;
 use crate::report::check::Answers;
 use crate::report::check::{AspectCheck, Questions};
@@ -165,12 +166,11 @@ pub(crate) fn linked_elsewhere<'f>(
 /// `Io` where it cannot be read, `Input` where it is none.
 pub(crate) fn read_baseline(path: &Path) -> Result<(String, Baseline)> {
     let name = path.display().to_string();
-    let input = Input::open(path).map_err(|error| match path.exists() {
-        true => error.context(name.clone()),
-        false => error.context(name.clone()).with_remedy(format!("`--write-baseline {name}` writes what is found now")),
+    let text = Input::read_text(path, limits::MAX_RECORDED).map_err(|error| match path.exists() {
+        true => error,
+        false => error.with_remedy(format!("`--write-baseline {name}` writes what is found now")),
     })?;
-    let text = std::str::from_utf8(input.bytes()).map_err(|_| Error::input("no UTF-8 text").context(name.clone()))?;
-    let baseline = Baseline::read(&name, text)?;
+    let baseline = Baseline::read(&name, &text)?;
     Ok((name, baseline))
 }
 

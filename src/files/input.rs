@@ -15,7 +15,7 @@ use rustix::fs::{FallocateFlags, OFlags, fallocate};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -168,6 +168,30 @@ impl Input {
         }
     }
 
+    /// Reads a text that the user names, of at most `most` bytes: a policy, a configuration, a baseline. It may come out of a
+    /// pipe; one without end is left early.
+    ///
+    /// # Errors
+    /// `Io` where it cannot be read, `Input` where it is longer or no UTF-8, naming the file.
+    pub(crate) fn read_text(path: &Path, most: usize) -> Result<String> {
+        let name = || path.display().to_string();
+        let failed = |error: std::io::Error| Error::io("cannot read", &error).context(name());
+        let limit = (most as u64).saturating_add(1);
+        let mut bytes = Vec::new();
+        if path == Path::new("-") {
+            std::io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(failed)?;
+        } else {
+            File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(failed)?;
+        }
+        if bytes.len() > most {
+            return Err(Error::input(format!("it has more than the {most} bytes that are read of such a file")).context(name()));
+        }
+        String::from_utf8(bytes).map_err(|error| {
+            let at = u64::try_from(error.utf8_error().valid_up_to()).unwrap_or(u64::MAX);
+            Error::at(at, "no UTF-8 text").context(name())
+        })
+    }
+
     /// The name the user gave.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -190,7 +214,7 @@ impl Input {
 fn open(path: &Path) -> Result<Data> {
     let failed = |error: std::io::Error| Error::io("cannot read", &error);
     if path == Path::new("-") {
-        return stream(std::io::stdin().lock()).map(Data::Read);
+        return stream(std::io::stdin().lock(), limits::MAX_STREAM).map(Data::Read);
     }
     let mut file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
@@ -211,7 +235,9 @@ fn contents(path: &Path, file: &mut File, metadata: &std::fs::Metadata) -> Resul
     let len = metadata.len();
     // Files of /proc and the like have no length.
     if !metadata.is_file() || len == 0 {
-        return stream(file).map(Data::Read);
+        let kind = metadata.file_type();
+        let is_device = kind.is_char_device() || kind.is_block_device();
+        return stream(file, if is_device { limits::MAX_DEVICE } else { limits::MAX_STREAM }).map(Data::Read);
     }
     let all = READ_ALL.load(Ordering::Relaxed);
     if !all && len > SMALL && MAPPINGS.load(Ordering::Relaxed) < MAX_MAPPINGS {
@@ -232,12 +258,12 @@ fn contents(path: &Path, file: &mut File, metadata: &std::fs::Metadata) -> Resul
 }
 
 /// Reads what has no length.
-fn stream(from: impl std::io::Read) -> Result<Vec<u8>> {
+fn stream(from: impl std::io::Read, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let read = from.take(limits::MAX_STREAM.saturating_add(1)).read_to_end(&mut bytes);
+    let read = from.take(most.saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(|error| Error::io("cannot read", &error))?;
-    if bytes.len() as u64 > limits::MAX_STREAM {
-        return Err(Error::input(format!("it has more than {} bytes, the limit of a stream", limits::MAX_STREAM))
+    if bytes.len() as u64 > most {
+        return Err(Error::input(format!("it has more than {most} bytes, the limit of what is no plain file"))
             .with_remedy("write it to a file first"));
     }
     Ok(bytes)

@@ -15,6 +15,9 @@ use std::collections::HashMap;
 use std::io::{BufWriter, Read};
 use std::path::{Component, Path, PathBuf};
 
+/// Bytes of a file's name that every file system takes; temporary files beside it append to theirs.
+const MAX_FILE_NAME: usize = 200;
+
 /// Linked file to change.
 #[derive(Debug)]
 pub(crate) struct LinkedFile {
@@ -239,7 +242,7 @@ impl Package {
             let place = |kind: &str| -> Result<PathBuf> {
                 let folder = scratch.path().join(format!("{}.{kind}", copies.len()));
                 std::fs::create_dir(&folder).map_err(|error| cannot_write(&folder, &error))?;
-                Ok(folder.join(Path::new(inside).file_name().unwrap_or_default()))
+                Ok(folder.join(end_of(inside.rsplit('/').next().unwrap_or_default())))
             };
             let (input, output) = (place("in")?, place("out")?);
             std::fs::write(&input, bytes).map_err(|error| cannot_write(&input, &error))?;
@@ -326,6 +329,13 @@ fn kind_of(path: &Path) -> Option<Kind> {
         false
     });
     read.ok().and(kind)
+}
+
+/// The end of a name, as far as file systems take names.
+fn end_of(name: &str) -> &str {
+    let begin = name.len().saturating_sub(MAX_FILE_NAME);
+    let begin = (begin..=name.len()).find(|at| name.is_char_boundary(*at));
+    begin.and_then(|begin| name.get(begin..)).unwrap_or(name)
 }
 
 /// Whether a path leads nowhere but down.

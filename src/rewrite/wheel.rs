@@ -4,6 +4,7 @@
 //! gets the new sizes and hashes, by the rules of the binary distribution format (PEP 427, PEP 376): SHA-256, base64 with the
 //! URL's alphabet and no padding. Signatures of `RECORD` would be wrong and are left out.
 
+use crate::bytes::{slice_at, u16_at, u32_at};
 use crate::container::package::{duplicates, shown_name};
 use crate::error::{Error, Result};
 use base64::Engine as _;
@@ -44,6 +45,7 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     if let Some(name) = duplicates(wheel, &archive).first() {
         return Err(malformed(&format!("two members are called {}", shown_name(name))));
     }
+    let directory = archive.central_directory_start();
     let mut writer = ZipWriter::new(out);
     let mut repacked = Repacked::default();
     let (mut recorded, mut before): (BTreeMap<String, Recorded>, BTreeMap<String, Recorded>) = Default::default();
@@ -51,6 +53,9 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     for index in 0..archive.len() {
         let member = archive.by_index_raw(index).map_err(|error| malformed(&error))?;
         let name = member.name().map_err(|error| malformed(&error))?.into_owned();
+        if !is_as_listed(wheel, &member, directory) {
+            return Err(malformed(&format!("the member {} is not as its directory lists it", shown_name(member.name_raw()))));
+        }
         let new = contents(&shown_name(member.name_raw()));
         match (dist_info_file(&name), new) {
             (Some("RECORD"), _) if record.is_some() => return Err(malformed(&"it has two files RECORD")),
@@ -60,7 +65,12 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
                 let written = write_member(&mut writer, &member, new?)?;
                 drop(member);
                 let mut old = archive.by_index(index).map_err(|error| malformed(&error))?;
-                before.insert(name.clone(), digest(&mut old, &mut std::io::sink(), |error| malformed(error))?);
+                let size = old.size();
+                let old = digest(&mut old, &mut std::io::sink(), |error| malformed(error))?;
+                if old.size != size {
+                    return Err(malformed(&format!("the member {name} has {} bytes, and declares {size}", old.size)));
+                }
+                before.insert(name.clone(), old);
                 if recorded.insert(name.clone(), written).is_some() {
                     return Err(malformed(&format!("two members are called {name}")));
                 }
@@ -81,6 +91,9 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     if text.len() as u64 >= limit {
         return Err(malformed(&format!("its RECORD has {limit} bytes or more")));
     }
+    if text.len() as u64 != member.size() {
+        return Err(malformed(&format!("its RECORD has {} bytes, and declares {}", text.len(), member.size())));
+    }
     // Of a changed member the first line counts; others may be millions.
     let lines = text.lines().rev().map(|line| (first_field(line), line));
     let lines = lines.filter(|((path, _), _)| before.contains_key(path));
@@ -95,6 +108,22 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     write_member(&mut writer, &member, Box::new(Cursor::new(text.into_bytes())))?;
     writer.finish().map_err(|error| unwritable(&error))?;
     Ok(repacked)
+}
+
+/// Whether what stands before a member's bytes agrees with the directory at the end, and the bytes lie between the two. A
+/// member that is copied with another length or name would misplace what follows it.
+fn is_as_listed<R: Read>(wheel: &[u8], member: &ZipFile<'_, R>, directory: u64) -> bool {
+    const SIGNATURE: u32 = 0x0403_4b50;
+    const LENGTH: usize = 30;
+    let Ok(at) = usize::try_from(member.header_start()) else { return false };
+    let field = |offset: usize| u16_at(wheel, at.saturating_add(offset)).map_or(0, usize::from);
+    let (name, extra) = (field(26), field(28));
+    let begin = at.saturating_add(LENGTH);
+    let data = begin.saturating_add(name).saturating_add(extra) as u64;
+    u32_at(wheel, at) == Some(SIGNATURE)
+        && slice_at(wheel, begin, name) == Some(member.name_raw())
+        && data.checked_add(member.compressed_size()).is_some_and(|end| end <= directory)
+        && (member.compression() != CompressionMethod::Stored || member.size() == member.compressed_size())
 }
 
 /// Name of a file directly in the wheel's own `.dist-info` folder.

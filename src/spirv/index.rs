@@ -243,6 +243,14 @@ impl<'a> Index<'a> {
         self.function_at(number).filter(|function| function.id == id)
     }
 
+    /// Returns the place of a function in [`Index::functions`].
+    pub(crate) fn function_place(&self, id: u32) -> Option<usize> {
+        let number = self.definition(id)?;
+        let after = self.functions.partition_point(|function| function.instructions.start <= number);
+        let place = after.checked_sub(1)?;
+        self.functions.get(place).filter(|function| function.id == id).map(|_| place)
+    }
+
     /// Returns the function that contains an instruction.
     pub(crate) fn function_at(&self, number: usize) -> Option<&Function> {
         // Nearly every instruction outside of functions comes before the first function.

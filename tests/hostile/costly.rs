@@ -8,8 +8,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use sycl_bundle::bundle::property_text::encode_base64;
 
-/// Time for one command, unoptimised on a busy machine. What is linear takes a tenth of it, what is not takes minutes.
-const TIME: Duration = Duration::from_secs(60);
+/// Seconds of processor time for one command, unoptimised. What is linear takes a tenth of it, what is not takes minutes.
+const SECONDS: u64 = 60;
+/// Time for one command on a busy machine.
+const TIME: Duration = Duration::from_secs(600);
 /// KiB of memory.
 const MEMORY: u64 = 1 << 20;
 /// Bytes of output.
@@ -17,7 +19,7 @@ const OUTPUT: usize = 256 << 20;
 
 /// Runs the tool, which has to end well within the bounds.
 fn bounded(folder: &Folder, arguments: &[&str]) {
-    let script = format!("ulimit -d {MEMORY}; exec \"$@\"");
+    let script = format!("ulimit -d {MEMORY}; ulimit -t {SECONDS}; exec \"$@\"");
     let mut command = Command::new("sh");
     command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_sycl-bundle")]).args(arguments);
     let mut child = command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();

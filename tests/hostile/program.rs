@@ -119,6 +119,74 @@ fn a_small_package_that_inflates_without_end_is_left_early() {
 }
 
 #[test]
+fn a_compressed_file_beyond_the_limit_is_not_called_damaged() {
+    let folder = Folder::new();
+    let module = [module(), vec![0; 65 << 20]].concat();
+    let mut writer = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(0)).unwrap();
+    writer.write_all(&module).unwrap();
+    folder.put("m.spv.xz", writer.finish().unwrap());
+    let done = tool(&folder, ["inspect", "m.spv.xz"]);
+    assert_eq!(done.status.code(), Some(3));
+    assert!(said(&done).contains("inflates beyond the limit of"), "{}", said(&done));
+}
+
+#[test]
+fn texts_and_devices_without_end_are_left_early() {
+    let folder = Folder::new();
+    folder.put("m.spv", module());
+    for arguments in [
+        vec!["check", "m.spv", "-t", "pvc", "--policy", "/dev/zero"],
+        vec!["check", "m.spv", "-t", "pvc", "--baseline", "/dev/zero"],
+        vec!["check", "m.spv", "-t", "pvc", "--device-config", "/dev/zero"],
+        vec!["targets", "--validate", "/dev/zero"],
+        vec!["build", "m.spv", "-t", "pvc", "-o", "out.table", "--policy", "/dev/zero"],
+        vec!["inspect", "m.spv", "--profile", "/dev/zero"],
+        vec!["wrap", "m.spv", "-o", "m.o", "--properties", "/dev/zero"],
+        vec!["inspect", "/dev/zero"],
+    ] {
+        let begin = Instant::now();
+        let done = limited(&folder, 512 << 10, arguments.iter().copied());
+        assert_eq!(done.status.code(), Some(3), "{arguments:?}: {}", said(&done));
+        assert!(said(&done).contains("it has more than"), "{arguments:?}: {}", said(&done));
+        assert!(begin.elapsed() < Duration::from_secs(5), "{arguments:?}");
+    }
+    // Pipes of other programs are read, and an empty device.
+    pipe(&folder.path().join("policy"));
+    let policy = folder.path().join("policy");
+    let writer = std::thread::spawn(move || std::fs::write(policy, "[targets]\n"));
+    let done = tool(&folder, ["check", "m.spv", "-t", "pvc", "--policy", "policy"]);
+    assert!(!said(&done).contains("cannot read"), "{}", said(&done));
+    writer.join().unwrap().unwrap();
+    assert!(said(&tool(&folder, ["inspect", "/dev/null"])).contains("empty"));
+}
+
+/// A name that is longer than any file's may be costs only itself, and that not either.
+#[test]
+fn a_member_of_a_wheel_may_have_any_name() {
+    let folder = Folder::new();
+    folder.put("m.spv", module());
+    folder.put("n.spv", [module(), vec![0, 0, 1, 0]].concat());
+    let wrapped = tool(&folder, ["wrap", "m.spv", "n.spv", "--emit", "shared", "-o", "l.so"]);
+    assert_eq!(wrapped.status.code(), Some(0), "{}", said(&wrapped));
+    let library = std::fs::read(folder.path().join("l.so")).unwrap();
+    let long = format!("f/{}\u{e9}{}.so", "x".repeat(300), "y".repeat(194));
+    let names = ["f/a.so", long.as_str(), "f/b.so"];
+    let mut writer = zip::ZipWriter::new(File::create(folder.path().join("f-1-py3-none-any.whl")).unwrap());
+    for name in names {
+        writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(&library).unwrap();
+    }
+    writer.start_file("f-1.dist-info/RECORD", zip::write::SimpleFileOptions::default()).unwrap();
+    writer.write_all(names.map(|name| format!("{name},,\n")).concat().as_bytes()).unwrap();
+    writer.finish().unwrap();
+    let done = tool(&folder, ["prune", "f-1-py3-none-any.whl", "-o", "out/", "--image", "0"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    // Three libraries of one image each.
+    let record = tool(&folder, ["inspect", "out/f-1-py3-none-any.whl"]);
+    assert_eq!(said(&record).matches("is the same as").count(), 2, "{}", said(&record));
+}
+
+#[test]
 fn braces_in_braces_are_refused() {
     let folder = Folder::new();
     folder.put("m.spv", module());

@@ -98,7 +98,7 @@ fn evidence(graph: &Graph<'_>, function: &str, aspect: Aspect) -> Option<Evidenc
     let wrapper = format!("__sycl_kernel_{function}");
     [function, wrapper.as_str()].iter().find_map(|wanted| {
         graph.codes().iter().enumerate().find_map(|(module, code)| {
-            let node = code.nodes.iter().position(|node| demangle(&node.name) == *wanted)?;
+            let node = code.nodes.iter().position(|node| demangle(&node.name()) == *wanted)?;
             graph.evidence(module, node, aspect)
         })
     })

@@ -11,7 +11,9 @@ use crate::spirv::index::{Function, Index, LinkageKind};
 use crate::spirv::kernel::Attributes;
 use crate::spirv::lines::LineTracker;
 use crate::spirv::{Instruction, grammar, op, types};
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 /// The code of one module.
 #[derive(Debug, Clone, Default)]
@@ -39,9 +41,28 @@ pub struct Indirect {
     /// The place in [`Code::nodes`] of the function that calls.
     pub(crate) from: usize,
     /// Place in the source.
-    pub(crate) place: Option<SourceLocation>,
-    /// Functions that the call was inlined from, outermost first.
-    pub(crate) inlined: Vec<Inlined>,
+    pub(crate) origin: Origin,
+}
+
+/// Place in the source of an instruction, and the functions that it was inlined from. Most modules have no debug information,
+/// and most instructions of others are inlined from nowhere: it takes no more than a pointer then.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Origin(Option<Box<(Option<SourceLocation>, Vec<Inlined>)>>);
+
+impl Origin {
+    pub(crate) fn new(place: Option<SourceLocation>, inlined: Vec<Inlined>) -> Origin {
+        Origin((place.is_some() || !inlined.is_empty()).then(|| Box::new((place, inlined))))
+    }
+
+    /// Place in the source.
+    pub(crate) fn place(&self) -> Option<&SourceLocation> {
+        self.0.as_ref()?.0.as_ref()
+    }
+
+    /// Functions that the instruction was inlined from, outermost first.
+    pub(crate) fn inlined(&self) -> &[Inlined] {
+        self.0.as_ref().map(|told| told.1.as_slice()).unwrap_or_default()
+    }
 }
 
 /// A kernel.
@@ -73,14 +94,23 @@ pub(crate) enum Kind {
 pub struct Node {
     /// Kind of the node.
     pub(crate) kind: Kind,
-    /// The mangled name: of the entry point, of the linkage, of `OpName`, or else the id.
-    pub name: String,
+    /// The mangled name of the entry point, of the linkage or of `OpName`.
+    pub(crate) named: Option<Arc<str>>,
+    /// The id, for what has no name.
+    pub(crate) id: u32,
     /// The symbol by which it is imported (where it is declared) or exported (where it is defined).
-    pub(crate) symbol: Option<String>,
+    pub(crate) symbol: Option<Arc<str>>,
     /// The first use of each aspect in the function itself, in the order of aspects.
-    pub(crate) uses: Vec<Use>,
+    pub(crate) uses: Box<[Use]>,
     /// Calls and references from the node.
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Box<[Call]>,
+}
+
+impl Node {
+    /// The mangled name, or else the id.
+    pub fn name(&self) -> Cow<'_, str> {
+        self.named.as_deref().map_or_else(|| Cow::Owned(format!("%{}", self.id)), Cow::Borrowed)
+    }
 }
 
 /// A use of an aspect.
@@ -88,29 +118,32 @@ pub struct Node {
 pub(crate) struct Use {
     /// The aspect.
     pub(crate) aspect: Aspect,
-    /// The instruction and the type that shows the use: `OpFMul %double`.
-    pub(crate) instruction: String,
+    /// The instruction and the type that shows the use: `OpFMul %double`. Uses of one kind share it.
+    pub(crate) instruction: Arc<str>,
     /// The byte offset of the instruction in the module.
     pub(crate) offset: u64,
     /// Place in the source.
-    pub(crate) place: Option<SourceLocation>,
-    /// Functions that the instruction was inlined from, outermost first.
-    pub(crate) inlined: Vec<Inlined>,
+    pub(crate) origin: Origin,
 }
 
 /// A call or reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call {
     /// The place in [`Code::nodes`] of what is called.
-    pub(crate) to: usize,
+    pub(crate) to: u32,
     /// Kind of the call.
     pub(crate) via: EdgeKind,
     /// The byte offset of the instruction in the module.
     pub(crate) offset: u64,
     /// Place in the source.
-    pub(crate) place: Option<SourceLocation>,
-    /// Functions that the call was inlined from, outermost first.
-    pub(crate) inlined: Vec<Inlined>,
+    pub(crate) origin: Origin,
+}
+
+impl Call {
+    /// The place in [`Code::nodes`] of what is called.
+    pub(crate) fn to(&self) -> usize {
+        self.to as usize
+    }
 }
 
 impl Code {
@@ -126,22 +159,29 @@ impl Code {
         let entries: HashMap<u32, &str> =
             index.entry_points.iter().map(|entry| (entry.function, &*entry.name)).collect();
         code.nodes.extend(index.functions.iter().map(|function| node_of(index, function, &entries)));
-        // Every function, by its place; holders and signatures get theirs as they are met.
-        let mut places: HashMap<u32, usize> =
-            index.functions.iter().enumerate().rev().map(|(place, function)| (function.id, place)).collect();
-        let place_of = |code: &mut Code, places: &mut HashMap<u32, usize>, id: u32| {
-            *places.entry(id).or_insert_with(|| {
-                code.nodes.push(data(index, id));
-                code.nodes.len().saturating_sub(1)
+        // Functions have their places; holders and signatures get theirs as they are met.
+        let mut others: HashMap<u32, usize> = HashMap::new();
+        let place_of = |code: &mut Code, others: &mut HashMap<u32, usize>, id: u32| {
+            index.function_place(id).unwrap_or_else(|| {
+                *others.entry(id).or_insert_with(|| {
+                    code.nodes.push(data(index, id));
+                    code.nodes.len().saturating_sub(1)
+                })
             })
         };
+        let mut held: BTreeMap<usize, Vec<Call>> = BTreeMap::new();
         for edge in &pointers.edges {
-            let [from, to] = [edge.from, edge.to].map(|id| place_of(&mut code, &mut places, id));
+            let [from, to] = [edge.from, edge.to].map(|id| place_of(&mut code, &mut others, id));
             let offset = index.instruction(edge.at).map_or(0, |instruction| instruction.offset);
-            if let Some(node) = code.nodes.get_mut(from) {
-                node.calls.push(Call { to, via: edge.kind, offset, place: None, inlined: Vec::new() });
+            let call = Call { to: to as u32, via: edge.kind, offset, origin: Origin::default() };
+            held.entry(from).or_default().push(call);
+        }
+        for (place, calls) in held {
+            if let Some(node) = code.nodes.get_mut(place) {
+                node.calls = calls.into();
             }
         }
+        let mut texts: HashMap<(u16, Option<u32>), Arc<str>> = HashMap::new();
         let rules = Rules::new(index);
         let mut edges = Vec::new();
         for (place, function) in index.functions.iter().enumerate() {
@@ -149,14 +189,13 @@ impl Code {
             let (mut seen, mut placed) = (0u32, 0u32);
             let mut uses = Vec::new();
             let mut calls: Vec<Call> = Vec::new();
-            let mut called = std::collections::HashSet::new();
+            let mut called = HashSet::new();
             if let Some(at) = vector_compute(index, function.id) {
                 uses.push(Use {
                     aspect: Aspect::Esimd,
-                    instruction: "OpDecorate VectorComputeFunctionINTEL".to_owned(),
+                    instruction: "OpDecorate VectorComputeFunctionINTEL".into(),
                     offset: index.instruction(at).map_or(0, |instruction| instruction.offset),
-                    place: None,
-                    inlined: Vec::new(),
+                    origin: Origin::default(),
                 });
                 seen |= Aspect::Esimd.bit();
             }
@@ -167,14 +206,14 @@ impl Code {
                 let at = if needs & !placed == 0 { None } else { lines.location() };
                 let fresh = needs & !(if at.is_some() { placed } else { seen | placed });
                 if fresh != 0 {
-                    let text = text(index, &instruction, kind);
+                    let shown = texts.entry((instruction.opcode, kind));
+                    let shown = shown.or_insert_with(|| text(index, &instruction, kind).into());
                     uses.retain(|found: &Use| fresh & found.aspect.bit() == 0);
                     uses.extend(aspects(fresh).map(|aspect| Use {
                         aspect,
-                        instruction: text.clone(),
+                        instruction: Arc::clone(shown),
                         offset: instruction.offset,
-                        place: at.clone(),
-                        inlined: lines.inlined(),
+                        origin: Origin::new(at.clone(), lines.inlined()),
                     }));
                     seen |= fresh;
                     placed |= if at.is_some() { fresh } else { 0 };
@@ -182,22 +221,22 @@ impl Code {
                 if instruction.opcode == op::FUNCTION_POINTER_CALL
                     && code.indirect.last().is_none_or(|last| last.from != place)
                 {
-                    let (at, inlined) = (lines.location(), lines.inlined());
-                    code.indirect.push(Indirect { from: place, place: at, inlined });
+                    let origin = Origin::new(lines.location(), lines.inlined());
+                    code.indirect.push(Indirect { from: place, origin });
                 }
                 pointers.edges_of(index, function.id, number, &instruction, &mut edges);
                 for edge in edges.drain(..) {
                     // The first call tells the way; a module that calls one function a million times has one edge.
                     if called.insert(edge.to) {
-                        let to = place_of(&mut code, &mut places, edge.to);
-                        let (place, inlined) = (lines.location(), lines.inlined());
-                        calls.push(Call { to, via: edge.kind, offset: instruction.offset, place, inlined });
+                        let to = place_of(&mut code, &mut others, edge.to) as u32;
+                        let origin = Origin::new(lines.location(), lines.inlined());
+                        calls.push(Call { to, via: edge.kind, offset: instruction.offset, origin });
                     }
                 }
             }
             uses.sort_by_key(|found| found.aspect);
             if let Some(node) = code.nodes.get_mut(place) {
-                (node.uses, node.calls) = (uses, calls);
+                (node.uses, node.calls) = (uses.into(), calls.into());
             }
         }
         const KERNEL: u32 = 6;
@@ -205,7 +244,7 @@ impl Code {
         code.kernels = kernels
             .map(|entry| Kernel {
                 name: entry.name.clone().into_owned(),
-                node: places.get(&entry.function).copied().filter(|place| *place < index.functions.len()),
+                node: index.function_place(entry.function),
                 attributes: Attributes::read(index, entry.function),
             })
             .collect();
@@ -228,15 +267,15 @@ impl Code {
 fn node_of(index: &Index<'_>, function: &Function, entries: &HashMap<u32, &str>) -> Node {
     let linkage = index.linkage(function.id);
     let imported = linkage.as_ref().is_some_and(|linkage| linkage.kind == LinkageKind::Import);
-    let symbol = linkage.filter(|_| imported != function.defined).map(|linkage| linkage.name);
-    let entry = entries.get(&function.id).map(|name| (*name).to_owned());
-    let name = entry.or_else(|| symbol.clone()).or_else(|| index.name(function.id));
+    let symbol = linkage.filter(|_| imported != function.defined).map(|linkage| Arc::from(linkage.name));
+    let entry = entries.get(&function.id).map(|name| Arc::from(*name));
     Node {
         kind: if function.defined { Kind::Defined } else { Kind::Declared },
-        name: name.unwrap_or_else(|| format!("%{}", function.id)),
+        named: entry.or_else(|| symbol.clone()).or_else(|| index.name(function.id).map(Arc::from)),
+        id: function.id,
         symbol,
-        uses: Vec::new(),
-        calls: Vec::new(),
+        uses: Box::default(),
+        calls: Box::default(),
     }
 }
 
@@ -247,8 +286,8 @@ fn data(index: &Index<'_>, id: u32) -> Node {
         Some(_) => Kind::Data,
         None => Kind::Declared,
     };
-    let name = index.name(id).unwrap_or_else(|| format!("%{id}"));
-    Node { kind, name, symbol: None, uses: Vec::new(), calls: Vec::new() }
+    let named = index.name(id).map(Arc::from);
+    Node { kind, named, id, symbol: None, uses: Box::default(), calls: Box::default() }
 }
 
 /// The decoration that marks explicit-SIMD functions, and its instruction.

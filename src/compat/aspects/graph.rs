@@ -61,6 +61,27 @@ struct Ways {
     down: Vec<Way>,
 }
 
+/// Steps between nodes, by the node that they lead to.
+#[derive(Debug)]
+struct Callers {
+    /// For each node, where its steps begin; then their number.
+    begin: Vec<u32>,
+    /// Node that each step is from, and the step.
+    steps: Vec<(u32, Way)>,
+}
+
+impl Callers {
+    fn range(&self, number: usize) -> std::ops::Range<usize> {
+        let at = |number: usize| self.begin.get(number).map_or(0, |begin| *begin as usize);
+        at(number)..at(number.saturating_add(1))
+    }
+
+    /// Steps that lead to a node.
+    fn steps_to(&self, number: usize) -> &[(u32, Way)] {
+        self.steps.get(self.range(number)).unwrap_or_default()
+    }
+}
+
 /// The next step towards a use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
@@ -170,27 +191,51 @@ impl<'m> Graph<'m> {
     }
 
     /// For each node, who leads to it and by which step.
-    fn callers(&self, nodes: usize) -> Vec<Vec<(u32, Way)>> {
-        let mut into = vec![Vec::new(); nodes];
+    fn callers(&self, nodes: usize) -> Callers {
+        let mut begin = vec![0u32; nodes.saturating_add(1)];
+        self.leads(|to, _, _| {
+            if let Some(count) = begin.get_mut(to) {
+                *count = count.saturating_add(1);
+            }
+        });
+        // From the end of each node's callers down to their begin, as these are filled in from behind.
+        let mut sum = 0u32;
+        for count in &mut begin {
+            sum = sum.saturating_add(*count);
+            *count = sum;
+        }
+        let mut steps = vec![(0, Way::None); sum as usize];
+        self.leads(|to, from, way| {
+            let place = begin.get_mut(to).map(|begin| {
+                *begin = begin.saturating_sub(1);
+                *begin as usize
+            });
+            if let Some(step) = place.and_then(|place| steps.get_mut(place)) {
+                *step = (from as u32, way);
+            }
+        });
+        let mut callers = Callers { begin, steps };
+        for number in 0..nodes {
+            let range = callers.range(number);
+            callers.steps.get_mut(range).unwrap_or_default().reverse();
+        }
+        callers
+    }
+
+    /// Tells every step from one node to another, as `lead(to, from, way)`.
+    fn leads(&self, mut lead: impl FnMut(usize, usize, Way)) {
         let mut number = 0usize;
         for (code, first) in self.codes.iter().zip(&self.first) {
             for node in &code.nodes {
                 for (nth, call) in (0..).zip(&node.calls) {
-                    if let Some(callers) = into.get_mut(first.saturating_add(call.to)) {
-                        callers.push((number as u32, Way::Call(nth)));
-                    }
+                    lead(first.saturating_add(call.to()), number, Way::Call(nth));
                 }
-                if let Some(callers) = self.provided.get(&number).and_then(|provider| into.get_mut(*provider)) {
-                    callers.push((number as u32, Way::Link));
+                if let Some(provider) = self.provided.get(&number) {
+                    lead(*provider, number, Way::Link);
                 }
                 number = number.saturating_add(1);
             }
         }
-        let mut lead = |to: usize, from: usize, way| {
-            if let Some(callers) = into.get_mut(to) {
-                callers.push((from as u32, way));
-            }
-        };
         for (caller, set) in &self.sets.callers {
             lead(self.functions.saturating_add(*set), *caller, Way::Virtual(*set as u32));
         }
@@ -199,7 +244,6 @@ impl<'m> Graph<'m> {
                 lead(*member, self.functions.saturating_add(set), Way::Member(nth));
             }
         }
-        into
     }
 
     /// Every node's next step towards the nearest of those that are `wanted`, by number and node, and its last node on the
@@ -207,7 +251,7 @@ impl<'m> Graph<'m> {
     fn ways_to(
         &self,
         nodes: usize,
-        into: &[Vec<(u32, Way)>],
+        into: &Callers,
         wanted: impl Fn(usize, &Node) -> bool,
     ) -> (Vec<Way>, Vec<u32>) {
         let mut ways = vec![Way::None; nodes];
@@ -223,7 +267,7 @@ impl<'m> Graph<'m> {
         }
         while let Some(number) = next.pop_front() {
             let before = last.get(number).copied().filter(|_| ways.get(number) != Some(&Way::Here));
-            for (caller, step) in into.get(number).into_iter().flatten() {
+            for (caller, step) in into.steps_to(number) {
                 let place = *caller as usize;
                 let way = ways.get_mut(place).filter(|way| **way == Way::None);
                 if let (Some(way), Some(last)) = (way, last.get_mut(place)) {
@@ -242,7 +286,7 @@ impl<'m> Graph<'m> {
                 return vec![(Way::Link, *provider)];
             }
             let calls = (0..).zip(&node.calls).filter(|(_, call)| call.via == EdgeKind::Call);
-            calls.map(|(nth, call)| (Way::Call(nth), first.saturating_add(call.to))).collect()
+            calls.map(|(nth, call)| (Way::Call(nth), first.saturating_add(call.to()))).collect()
         };
         let of = |number: usize| {
             let module = self.first.partition_point(|first| *first <= number).checked_sub(1)?;
@@ -303,7 +347,7 @@ impl<'m> Graph<'m> {
             let sets = self.sets.callers.iter().skip(first).take_while(|(caller, _)| Some(*caller) == number);
             let members = sets.filter_map(|(_, set)| self.sets.members.get(*set)).flatten();
             let members = members.filter_map(|member| self.owner(*member));
-            let calls = node.calls.iter().map(|call| (module, call.to));
+            let calls = node.calls.iter().map(|call| (module, call.to()));
             next.extend(calls.chain(provider).chain(members).filter(|reached| met.insert(*reached)));
         }
         functions
@@ -316,7 +360,8 @@ impl<'m> Graph<'m> {
             let defined = code.nodes.iter().enumerate().filter(|(_, node)| node.kind == Kind::Defined);
             let others = defined.filter(move |(place, _)| !kernels.contains(place));
             others.filter_map(move |(node, found)| {
-                found.symbol.as_ref().map(|_| Exported { module, node, name: &found.name })
+                let name = found.named.as_deref().filter(|_| found.symbol.is_some())?;
+                Some(Exported { module, node, name })
             })
         })
     }
@@ -367,21 +412,21 @@ impl<'m> Graph<'m> {
             // Data and signatures are on the way, but nobody's code; an import is shown as what provides it.
             if matches!(found.kind, Kind::Defined | Kind::Declared) && way != Way::Link {
                 if let Some(call) = call {
-                    inlined(&mut chain, module, &call.inlined);
+                    inlined(&mut chain, module, call.origin.inlined());
                 }
                 // The begin of a chain without end, and its last function, which the next one takes the place of.
                 if chain.len() >= limits::MAX_CHAIN {
                     chain.truncate(limits::MAX_CHAIN.saturating_sub(1));
                 }
-                let place = call.map_or_else(|| jump.take().flatten(), |call| call.place.clone());
-                chain.push(Step { module, function: found.name.clone(), call: place });
+                let place = call.map_or_else(|| jump.take().flatten(), |call| call.origin.place().cloned());
+                chain.push(Step { module, function: found.name().into_owned(), call: place });
                 call = None;
             }
             match way {
                 Way::None => return None,
                 Way::Here => {
                     let found: &Use = found.uses.iter().find(|found| found.aspect == aspect)?;
-                    inlined(&mut chain, module, &found.inlined);
+                    inlined(&mut chain, module, found.origin.inlined());
                     let other = chain.first().is_some_and(|first| first.module != module);
                     // Translators wrap a kernel's function in an entry point of the same name.
                     chain.dedup_by(|next, before| (next.module, &next.function) == (before.module, &before.function));
@@ -389,24 +434,24 @@ impl<'m> Graph<'m> {
                         elsewhere: self.codes.get(module).and_then(|code| code.image).filter(|_| other),
                         aspect,
                         chain,
-                        instruction: found.instruction.clone(),
+                        instruction: found.instruction.to_string(),
                         offset: found.offset,
-                        place: found.place.clone(),
+                        place: found.origin.place().cloned(),
                     });
                 }
                 Way::Call(nth) => {
                     let next = found.calls.get(nth as usize)?;
                     // The reference to a table tells the way better than what stands in the table.
                     call = call.or(Some(next));
-                    at = (module, next.to);
+                    at = (module, next.to());
                 }
                 Way::Link => at = self.owner(*self.provided.get(&number)?)?,
                 Way::Virtual(set) => {
                     let set = set as usize;
                     let Way::Member(nth) = *ways.near.get(self.functions.checked_add(set)?)? else { return None };
                     let indirect = self.codes.get(module)?.indirect.iter().find(|call| call.from == node)?;
-                    inlined(&mut chain, module, &indirect.inlined);
-                    jump = Some(indirect.place.clone());
+                    inlined(&mut chain, module, indirect.origin.inlined());
+                    jump = Some(indirect.origin.place().cloned());
                     at = self.owner(*self.sets.members.get(set)?.get(nth as usize)?)?;
                 }
                 Way::Member(_) => return None,

@@ -92,11 +92,11 @@ fn steps(near: &[Way], leads: impl Fn(usize) -> Vec<(Way, usize)>, uses: impl Fn
     let mut states = vec![State::Not; near.len()];
     // The nodes on the way down.
     let mut begun: Vec<Begun> = Vec::new();
-    let mut next: Vec<usize> = (0..near.len()).rev().filter(|node| reaches(*node)).collect();
+    let mut next = (0..near.len()).filter(|node| reaches(*node));
     loop {
         let Some(Begun { node, calls, passed }) = begun.last_mut() else {
             // The next node that nothing has led to.
-            let Some(root) = next.pop() else { break };
+            let Some(root) = next.next() else { break };
             if let Some(state) = states.get_mut(root).filter(|state| **state == State::Not) {
                 *state = State::Begun;
                 begun.push(Begun { node: root, calls: leads(root), passed: 0 });

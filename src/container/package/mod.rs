@@ -248,6 +248,10 @@ fn whole(mut reader: impl Read, declared: Option<u64>, ceiling: u64) -> Result<D
     let mut bytes = Draft::with_capacity(declared.map_or(0, |_| most))?;
     let mut len = 0usize;
     loop {
+        // Of an empty read readers make what they like.
+        if len >= most {
+            break;
+        }
         bytes.resize(len.saturating_add(BLOCK).min(most))?;
         match reader.read(bytes.get_mut(len..).unwrap_or_default()) {
             Ok(0) => break,

@@ -90,7 +90,7 @@ impl<'s> LinkedSources<'s> {
         for (number, source) in several {
             for (place, node) in source.code.nodes.iter().enumerate() {
                 if let (code::Kind::Defined, Some(symbol)) = (node.kind, &node.symbol) {
-                    definitions.entry(symbol.as_str()).or_insert((number, place));
+                    definitions.entry(&**symbol).or_insert((number, place));
                 }
             }
             for kernel in &source.code.kernels {
@@ -116,8 +116,8 @@ impl<'s> LinkedSources<'s> {
         while let Some((number, place)) = queue.pop() {
             let Some(node) = sources.get(number).and_then(|source| source.code.nodes.get(place)) else { continue };
             let provider = node.symbol.as_ref().filter(|_| node.kind == code::Kind::Declared);
-            let provider = provider.and_then(|symbol| self.definitions.get(symbol.as_str())).copied();
-            for next in node.calls.iter().map(|call| (number, call.to)).chain(provider) {
+            let provider = provider.and_then(|symbol| self.definitions.get(&**symbol)).copied();
+            for next in node.calls.iter().map(|call| (number, call.to())).chain(provider) {
                 if met.insert(next) {
                     queue.push(next);
                 }
@@ -175,7 +175,7 @@ pub(super) fn check(
     let functions = if sources.len() > 1 { linked.reached(sources, members) } else { BTreeSet::new() };
     let name = |(number, place): (usize, usize)| {
         let node = sources.get(number).and_then(|source| source.code.nodes.get(place));
-        node.map(|node| node.name.clone()).unwrap_or_default()
+        node.map(|node| node.name().into_owned()).unwrap_or_default()
     };
     if let Some(fixed) = fixed {
         let mut targets = fixed.clone();

@@ -205,7 +205,7 @@ impl Needs {
         for (place, node) in source.code.nodes.iter().enumerate() {
             // Imports belong to another source.
             if let (code::Kind::Defined, Some(symbol)) = (node.kind, &node.symbol) {
-                found.insert(symbol.clone(), used(Some(place)));
+                found.insert(symbol.to_string(), used(Some(place)));
             }
         }
         for kernel in &source.code.kernels {
