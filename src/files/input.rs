@@ -184,7 +184,9 @@ impl Input {
             File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(failed)?;
         }
         if bytes.len() > most {
-            return Err(Error::input(format!("it has more than the {most} bytes that are read of such a file")).context(name()));
+            return Err(
+                Error::input(format!("it has more than the {most} bytes that are read of such a file")).context(name())
+            );
         }
         String::from_utf8(bytes).map_err(|error| {
             let at = u64::try_from(error.utf8_error().valid_up_to()).unwrap_or(u64::MAX);

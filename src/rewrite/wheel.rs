@@ -54,7 +54,10 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
         let member = archive.by_index_raw(index).map_err(|error| malformed(&error))?;
         let name = member.name().map_err(|error| malformed(&error))?.into_owned();
         if !is_as_listed(wheel, &member, directory) {
-            return Err(malformed(&format!("the member {} is not as its directory lists it", shown_name(member.name_raw()))));
+            return Err(malformed(&format!(
+                "the member {} is not as its directory lists it",
+                shown_name(member.name_raw())
+            )));
         }
         let new = contents(&shown_name(member.name_raw()));
         match (dist_info_file(&name), new) {

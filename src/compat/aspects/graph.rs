@@ -248,12 +248,7 @@ impl<'m> Graph<'m> {
 
     /// Every node's next step towards the nearest of those that are `wanted`, by number and node, and its last node on the
     /// way there.
-    fn ways_to(
-        &self,
-        nodes: usize,
-        into: &Callers,
-        wanted: impl Fn(usize, &Node) -> bool,
-    ) -> (Vec<Way>, Vec<u32>) {
+    fn ways_to(&self, nodes: usize, into: &Callers, wanted: impl Fn(usize, &Node) -> bool) -> (Vec<Way>, Vec<u32>) {
         let mut ways = vec![Way::None; nodes];
         let mut last: Vec<u32> = (0..nodes).map(|number| number as u32).collect();
         let mut next = VecDeque::new();
