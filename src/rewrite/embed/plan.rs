@@ -1,7 +1,8 @@
 //! Where is everything in the added segment?
 //!
-//! The segment must be at the end of the file, so no other data may be there. Installers, AppImages, PyInstaller programs and signed files carry data behind the last byte that the ELF headers
-//! describe, and find it from the end of the file. A segment added behind it would hide it from them.
+//! The segment must be at the end of the file, so no other data may be there. Installers, AppImages, PyInstaller programs and
+//! signed files carry data behind the last byte that the ELF headers describe, and find it from the end of the file. A segment
+//! added behind it would hide it from them.
 
 use super::Addition;
 use super::arrays::{self, Structure, source, source_place};
@@ -9,6 +10,7 @@ use super::record::{Layer, Patch, Record};
 use super::relocations::Table;
 use super::standalone::StandaloneImages;
 use crate::bundle::Bundle;
+use crate::bundle::structure::Descriptor;
 use crate::bytes;
 use crate::container::Host;
 use crate::container::elf::Elf;
@@ -119,17 +121,10 @@ impl<'p> Plan<'p> {
         let record_address = cursor.take(record.len() as u64, 8)?;
 
         // The sizes of the arrays do not depend on the addresses in them.
-        let mut sizes = Vec::new();
-        for (place, descriptor) in bundle.descriptors.iter().enumerate() {
-            let added = additions.iter().filter(|addition| source_place(bundle, addition) == Some(place)).count();
-            let whole =
-                new.standalone.filter(|standalone| standalone.descriptor == place).map_or(0, StandaloneImages::len);
-            let count = kept.get(place).map_or(0, Vec::len).saturating_add(added).saturating_add(whole);
-            if count > usize::from(u16::MAX) {
-                return Err(Error::input(format!("a list of images would hold {count}; its count is a 16-bit field"))
-                    .with_remedy("select fewer images, or use --emit shared"));
-            }
-            sizes.push(cursor.take(count as u64 * descriptor.layout.stride(), 8)?);
+        let sizes = array_sizes(bundle, new, &kept)?;
+        let mut addresses = Vec::new();
+        for size in sizes {
+            addresses.push(cursor.take(size, 8)?);
         }
         let (targets, target_offsets) = target_strings(additions);
         let targets_address = cursor.take(targets.len() as u64, 1)?;
@@ -140,71 +135,42 @@ impl<'p> Plan<'p> {
 
         // Payloads follow the relocations, whose number is that of the non-null pointers.
         let mut payload_cursor = Cursor(0);
-        let mut payloads = Vec::new();
-        for addition in additions {
-            payloads.push((payload_cursor.take(addition.payload.len() as u64, PAYLOAD_ALIGN)?, addition));
+        let mut shared = Vec::new();
+        for (addition, target) in additions.iter().zip(target_offsets) {
+            let at = payload_cursor.take(addition.payload.len() as u64, PAYLOAD_ALIGN)?;
+            shared.push((at, targets_address.saturating_add(target), addition));
         }
-        let whole_payloads =
-            payload_cursor.take(new.standalone.map_or(0, StandaloneImages::payload_size), PAYLOAD_ALIGN)?;
-        let bases = |base: u64| Bases {
-            constants: constants_address,
-            structures: structures_address,
-            payloads: base.saturating_add(whole_payloads),
-        };
-        let build = |base: u64| -> Result<Vec<Array>> {
-            let mut arrays = Vec::new();
-            for (place, descriptor) in bundle.descriptors.iter().enumerate() {
-                let mut structures = Vec::new();
-                for &address in kept.get(place).map_or(&[][..], Vec::as_slice) {
-                    structures.push(arrays::existing(host, descriptor, address)?);
-                }
-                for ((at, addition), target) in payloads.iter().zip(&target_offsets) {
-                    let Some(source) =
-                        source(bundle, addition).filter(|_| source_place(bundle, addition) == Some(place))
-                    else {
-                        continue;
-                    };
-                    let start = base.saturating_add(*at);
-                    let payload = start..start.saturating_add(addition.payload.len() as u64);
-                    let target = targets_address.saturating_add(*target);
-                    structures.push(arrays::added(host, descriptor, source, addition.format, target, payload)?);
-                }
-                if let Some(standalone) = new.standalone.filter(|standalone| standalone.descriptor == place) {
-                    structures.extend(standalone.structures(&bases(base)));
-                }
-                let address = sizes.get(place).copied().unwrap_or(0);
-                arrays.push(Array { descriptor: descriptor.address, address, structures });
-            }
-            Ok(arrays)
+        let own = payload_cursor.take(new.standalone.map_or(0, StandaloneImages::payload_size), PAYLOAD_ALIGN)?;
+        let draft = Draft {
+            file: (host, elf, bundle),
+            standalone: new.standalone,
+            kept,
+            addresses,
+            structures_address,
+            constants_address,
+            shared,
+            own,
         };
         // Any base but 0 gives the same non-null pointers, and so the same number of relocations.
-        let relocations = |arrays: &[Array], base: u64| -> Result<(Vec<u8>, usize)> {
-            let mut places = places(arrays);
-            places.extend(new.standalone.map_or_else(Vec::new, |standalone| standalone.places(&bases(base))));
-            let moved: Vec<(u64, u64)> =
-                arrays.iter().map(|array| (array.descriptor.saturating_add(8), array.address)).collect();
-            Ok((table.extended(host, elf, &places, &moved)?, places.len()))
-        };
-        let (draft, _) = relocations(&build(address)?, address)?;
-        let payload_base = cursor.take(0, 1)?.saturating_add(draft.len() as u64);
+        let (size, _) = draft.relocations(&table, &draft.arrays(address)?, address)?;
+        let payload_base = cursor.take(0, 1)?.saturating_add(size.len() as u64);
         let payload_base = bytes::align_up(payload_base, PAYLOAD_ALIGN)
             .ok_or_else(|| Error::input("the rewritten file would pass the end of the address space"))?;
-        let arrays = build(payload_base)?;
-        let (relocations, relocation_count) = relocations(&arrays, payload_base)?;
-        let end = payload_base.saturating_add(payload_cursor.0);
-        let mut payloads: Vec<Payload<'p>> = payloads
-            .into_iter()
-            .map(|(at, addition)| Payload {
-                address: payload_base.saturating_add(at),
-                target: addition.target,
-                bytes: addition.payload,
-            })
-            .collect();
+        let arrays = draft.arrays(payload_base)?;
+        let (relocations, relocation_count) = draft.relocations(&table, &arrays, payload_base)?;
+        let bases = draft.bases(payload_base);
+        let payload = |(at, _, addition): &(u64, u64, &'p Addition<'p>)| Payload {
+            address: payload_base.saturating_add(*at),
+            target: addition.target,
+            bytes: addition.payload,
+        };
+        let mut payloads: Vec<Payload<'p>> = draft.shared.iter().map(payload).collect();
         let mut tables = Vec::new();
         if let Some(standalone) = new.standalone {
-            payloads.extend(standalone.payloads(&bases(payload_base)));
-            tables = standalone.tables(&bases(payload_base));
+            payloads.extend(standalone.payloads(&bases));
+            tables = standalone.tables(&bases);
         }
+        let end = payload_base.saturating_add(payload_cursor.0);
         Ok(Plan {
             table,
             record,
@@ -223,6 +189,86 @@ impl<'p> Plan<'p> {
             payloads,
             end,
         })
+    }
+}
+
+/// Returns the bytes of each descriptor's new array.
+///
+/// # Errors
+/// `Input` where one would hold more structures than its count can tell.
+fn array_sizes(bundle: &Bundle<'_>, new: &New<'_>, kept: &[Vec<u64>]) -> Result<Vec<u64>> {
+    let size = |(place, descriptor): (usize, &Descriptor)| {
+        let added = new.additions.iter().filter(|addition| source_place(bundle, addition) == Some(place)).count();
+        let own = new.standalone.filter(|standalone| standalone.descriptor == place).map_or(0, StandaloneImages::len);
+        let count = kept.get(place).map_or(0, Vec::len).saturating_add(added).saturating_add(own);
+        if count > usize::from(u16::MAX) {
+            let message = format!("a list of images would hold {count}; its count is a 16-bit field");
+            return Err(Error::input(message).with_remedy("select fewer images, or use --emit shared"));
+        }
+        Ok(count as u64 * descriptor.layout.stride())
+    };
+    bundle.descriptors.iter().enumerate().map(size).collect()
+}
+
+/// Plan whose payloads have no addresses yet.
+struct Draft<'d, 'p> {
+    file: (&'d Host<'d>, &'d Elf<'d>, &'d Bundle<'d>),
+    /// Images with tables of their own.
+    standalone: Option<&'p StandaloneImages<'p>>,
+    /// Addresses of the structures that stay, by descriptor.
+    kept: Vec<Vec<u64>>,
+    /// Addresses of the new arrays, by descriptor.
+    addresses: Vec<u64>,
+    structures_address: u64,
+    constants_address: u64,
+    /// Images that share tables, each with its payload's distance from the first and the address of its target.
+    shared: Vec<(u64, u64, &'p Addition<'p>)>,
+    /// Distance of the payloads of the others.
+    own: u64,
+}
+
+impl Draft<'_, '_> {
+    fn bases(&self, base: u64) -> Bases {
+        Bases {
+            constants: self.constants_address,
+            structures: self.structures_address,
+            payloads: base.saturating_add(self.own),
+        }
+    }
+
+    /// Returns the new arrays, with the first payload at `base`.
+    fn arrays(&self, base: u64) -> Result<Vec<Array>> {
+        let (host, _, bundle) = self.file;
+        let mut arrays = Vec::new();
+        for (place, descriptor) in bundle.descriptors.iter().enumerate() {
+            let mut structures = Vec::new();
+            for &address in self.kept.get(place).map_or(&[][..], Vec::as_slice) {
+                structures.push(arrays::existing(host, descriptor, address)?);
+            }
+            for (at, target, addition) in &self.shared {
+                let here = source_place(bundle, addition) == Some(place);
+                let Some(source) = source(bundle, addition).filter(|_| here) else { continue };
+                let start = base.saturating_add(*at);
+                let payload = start..start.saturating_add(addition.payload.len() as u64);
+                structures.push(arrays::added(host, descriptor, source, addition.format, *target, payload)?);
+            }
+            if let Some(standalone) = self.standalone.filter(|standalone| standalone.descriptor == place) {
+                structures.extend(standalone.structures(&self.bases(base)));
+            }
+            let address = self.addresses.get(place).copied().unwrap_or(0);
+            arrays.push(Array { descriptor: descriptor.address, address, structures });
+        }
+        Ok(arrays)
+    }
+
+    /// Returns the extended relocation table, and the number of new relocations.
+    fn relocations(&self, table: &Table, arrays: &[Array], base: u64) -> Result<(Vec<u8>, usize)> {
+        let (host, elf, _) = self.file;
+        let mut places = places(arrays);
+        places.extend(self.standalone.map_or_else(Vec::new, |standalone| standalone.places(&self.bases(base))));
+        let moved: Vec<(u64, u64)> =
+            arrays.iter().map(|array| (array.descriptor.saturating_add(8), array.address)).collect();
+        Ok((table.extended(host, elf, &places, &moved)?, places.len()))
     }
 }
 
