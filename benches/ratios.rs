@@ -1,7 +1,7 @@
 //! How does the tool's speed compare with what one would use instead, on this machine, now?
 //!
-//! `cargo bench --bench ratios [start|inspect|facts|aspects|kernels|gate|build|offline|link|split]` prints the versions of
-//! what is compared, and ratios of medians; contenders take turns, so that whatever else the machine does falls on both.
+//! `cargo bench --bench ratios [start|inspect|libraries|facts|aspects|kernels|gate|build|offline|link|split]` prints the
+//! versions of what is compared, and ratios of medians (`libraries`, which fetches 0.7 GB, where it is named); contenders take turns, so that whatever else the machine does falls on both.
 //! Times differ by machine and say little; nothing here fails because of one. What readers execute is counted, and held
 //! to what it was, by `tests/real/instructions.rs`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -32,7 +32,7 @@ use sycl_bundle::compat::aspects::Code;
 use sycl_bundle::container::Host;
 use sycl_bundle::spirv::Module;
 use sycl_bundle::spirv::index::Index;
-use world::{succeed, world};
+use world::{scripts, succeed, world};
 
 /// One side of a comparison: its name and what it does once.
 type Contender<'a> = (&'a str, Box<dyn FnMut() + 'a>);
@@ -47,6 +47,9 @@ fn main() {
     }
     if wants("inspect") {
         inspect();
+    }
+    if wanted.as_deref() == Some("libraries") {
+        libraries();
     }
     if wants("facts") {
         facts();
@@ -93,6 +96,43 @@ fn inspect() {
             }),
         ),
     );
+}
+
+/// Images of two large libraries against the same list: oneCCL's 10,154 modules, and 719 archives for three GPUs with their
+/// modules in a file of 2.16 GiB.
+fn libraries() {
+    let root = std::env::var_os("SYCL_BUNDLE_PACKAGES").map_or_else(|| world().root().to_owned(), PathBuf::from);
+    let output = succeed(Command::new("python3").arg(scripts().join("fetch.py")).arg("--packages").arg(root));
+    let packages = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
+    let bundler = offload_bundler();
+    let folder = tempfile::tempdir().unwrap();
+    for (package, library, target) in [
+        ("oneccl-2022.2.0", "libccl.so.1.0", 0.5),
+        ("intel_extension_for_tensorflow_lib-2.15", "libitex_gpu_internal.so", 0.3),
+    ] {
+        let mut wheels = std::fs::read_dir(&packages).unwrap().map(|entry| entry.unwrap().path());
+        let of_package = |path: &PathBuf| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            name.starts_with(package) && name.contains("manylinux")
+        };
+        let wheel = wheels.find(of_package).expect("the wheel is among those that are fetched");
+        let unpack = "import shutil, sys, zipfile\nwheel = zipfile.ZipFile(sys.argv[1])\n\
+                      name = next(name for name in wheel.namelist() if name.endswith('/' + sys.argv[2]))\n\
+                      shutil.copyfileobj(wheel.open(name), open(sys.argv[3], 'wb'), 1 << 20)";
+        let file = folder.path().join(library);
+        succeed(Command::new("python3").args(["-c", unpack]).arg(wheel).arg(library).arg(&file));
+        compare(
+            7,
+            target,
+            (&format!("inspect {library}"), Box::new(|| run(tool().arg("inspect").arg(&file)))),
+            (
+                "clang-offload-bundler --list",
+                Box::new(|| {
+                    run(Command::new(&bundler).args(["--list", "--type=o"]).arg(format!("--input={}", file.display())));
+                }),
+            ),
+        );
+    }
 }
 
 /// The SPIR-V modules of a library, inflated.

@@ -38,7 +38,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("pulldown_cmark", &["src/cli/"]),
     ("indicatif", &["src/cli/progress.rs"]),
     ("comfy_table", &["src/report/table.rs"]),
-    ("memchr", &["src/container/address.rs", "src/cli/output.rs"]),
+    ("memchr", &["src/container/address.rs", "src/native/yaml.rs", "src/cli/output.rs"]),
     ("memmap2", &["src/files/input.rs", "src/files/input.rs"]),
     (
         "tempfile",

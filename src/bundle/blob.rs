@@ -6,7 +6,7 @@
 
 use super::format::Format;
 use super::image::Image;
-use super::{hcf, offload_binary, offload_bundle, syclbin};
+use super::{hcf, kpack, offload_binary, offload_bundle, syclbin};
 use crate::bytes;
 use crate::container::Arena;
 use crate::container::Kind;
@@ -50,6 +50,7 @@ impl<'a> Reader<'a> {
                 offload_bundle::images(self, data, place, depth, outer);
             }
             Ok(Kind::Hcf) => hcf::images(self, data, place, outer),
+            Ok(Kind::Kpack) => kpack::images(self, data, place, outer),
             Ok(Kind::Native) if outer.target.is_empty() => {
                 let target = if is_for_gpus(data) { "spir64_gen" } else { Format::sniff(data).usual_target() };
                 self.image(data, place, Image { target, ..outer.clone() });

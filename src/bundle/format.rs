@@ -147,7 +147,7 @@ impl Format {
 }
 
 /// Format that an image structure declares (`sycl_device_binary_type`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Declared {
     /// 0: not declared; the runtime detects it.
     None,

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 
 /// Compression of a stored payload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Compression {
     /// One zstd frame.

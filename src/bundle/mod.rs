@@ -6,6 +6,8 @@ pub(crate) mod fat_object;
 pub mod format;
 pub(crate) mod hcf;
 pub mod image;
+pub(crate) mod kpack;
+pub(crate) mod msgpack;
 pub mod offload_binary;
 pub mod offload_bundle;
 pub mod property;
@@ -57,7 +59,8 @@ impl<'a> Bundle<'a> {
             | Kind::OffloadBundle
             | Kind::CompressedBundle
             | Kind::Native
-            | Kind::Hcf => Self::read_blob(host),
+            | Kind::Hcf
+            | Kind::Kpack => Self::read_blob(host),
             Kind::Table => Err(Error::at(0, "a file table names files, which are to be read beside it")),
             _ => Self::read_linked(host),
         }
@@ -196,6 +199,11 @@ fn none_found(host: &Host<'_>, listed: usize) -> Error {
         Error::at(0, "the file registers device images with a SYCL runtime, but no sound image list was found in it")
             .with_remedy(REMEDY)
     } else {
-        no_device_code()
+        match kpack::packages_of(host).as_slice() {
+            [] => no_device_code(),
+            packages => {
+                no_device_code().with_remedy(format!("its code is in kernel packages of ROCm: {}", packages.join(", ")))
+            }
+        }
     }
 }

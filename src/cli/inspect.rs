@@ -100,7 +100,8 @@ impl Args {
         let mut listing = Listing::open(self.format, self.depth(), out)?;
         // Tables show no hashes.
         let shown = matches!(self.format, Form::Json | Form::Jsonl) || self.depth() == Depth::Pages;
-        let options = ReadOptions { lazy, hash_apart: !shown, ..ReadOptions::default() };
+        let skip_code = !shown && !self.page.asked() && matches!(self.depth(), Depth::Groups | Depth::Images);
+        let options = ReadOptions { lazy, skip_code, hash_apart: !shown, ..ReadOptions::default() };
         let exit = each_file_with(global, &self.files, &selector, options, |facts| {
             listing.file(facts)?;
             draft.iter_mut().for_each(|draft| draft.file(facts));

@@ -153,21 +153,31 @@ impl Examined<'_, '_> {
 /// Images that a thread examines at a time: enough that hashing them together pays, few for the memory.
 pub const SHARE: usize = 16;
 
+/// Facts of images that are found out beside those that all verbs go by.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// Hashes; else `blake3` is zero.
+    pub hashes: bool,
+    /// Facts of modules, and of kernels as code for Intel's GPUs describes them; else both are only checked, where the
+    /// container lists the kernels.
+    pub code: bool,
+}
+
 /// Examines every image of a bundle, one by one, as few large ones are to keep all threads busy. The order of the
 /// images is kept.
 pub fn examine<'b, 'a>(bundle: &'b Bundle<'a>) -> Vec<Examined<'b, 'a>> {
-    examine_some(&bundle.images, bundle.epoch, true)
+    examine_some(&bundle.images, bundle.epoch, Extent { hashes: true, code: true })
 }
 
-/// Examines some images like [`examine`]; where no hashes are asked for, `blake3` is zero.
-pub fn examine_some<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch, hash: bool) -> Vec<Examined<'b, 'a>> {
-    each(images, |image| if hash { examine_image(image, epoch) } else { walk(image, epoch).0 })
-}
-
-fn each<'b, 'a>(
-    images: &'b [Image<'a>],
-    examine: impl Fn(&'b Image<'a>) -> Examined<'b, 'a> + Send + Sync,
-) -> Vec<Examined<'b, 'a>> {
+/// Examines some images like [`examine`], to an extent.
+pub fn examine_some<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch, extent: Extent) -> Vec<Examined<'b, 'a>> {
+    let examine = |image: &'b Image<'a>| {
+        let (mut examined, contents) = walk(image, epoch, extent.code);
+        if extent.hashes {
+            examined.blake3 = *blake3::hash(&contents).as_bytes();
+        }
+        examined
+    };
     // Threads that one image has no use for would cost their start and megabytes of memory.
     if images.len() < 2 { images.iter().map(examine).collect() } else { images.par_iter().map(examine).collect() }
 }
@@ -177,7 +187,7 @@ pub fn examine_images<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch) -> Vec<Exam
     let mut examined = Vec::with_capacity(images.len());
     let mut payloads: Vec<(usize, &[u8])> = Vec::with_capacity(images.len());
     for (at, image) in images.iter().enumerate() {
-        let (mut one, contents) = walk(image, epoch);
+        let (mut one, contents) = walk(image, epoch, true);
         match contents {
             Cow::Borrowed(payload) => payloads.push((at, payload)),
             // The inflated payload is not kept until the others are there.
@@ -196,7 +206,7 @@ pub fn examine_images<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch) -> Vec<Exam
 
 /// Examines one image.
 pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b, 'a> {
-    let (mut examined, contents) = walk(image, epoch);
+    let (mut examined, contents) = walk(image, epoch, true);
     examined.blake3 = *blake3::hash(&contents).as_bytes();
     examined
 }
@@ -205,7 +215,7 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
 const SPIRV: &str = "SPIR-V module";
 
 /// Examines an image but for the hash of its contents, and returns the contents beside it.
-fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a, [u8]>) {
+fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, code: bool) -> (Examined<'b, 'a>, Cow<'a, [u8]>) {
     let (contents, mut problem) = match image.contents() {
         Ok(contents) => (contents, None),
         Err(error) => (image.stored.into(), Some(error)),
@@ -213,7 +223,14 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a
     let format = if problem.is_none() { image.format_of(&contents) } else { Format::Unknown };
     // A payload that does not inflate whole may still begin with its format's magic number.
     let state = if problem.is_none() { image.state_of(format) } else { image.state() };
+    // A module of which its container says nothing speaks for itself; else what is listed is what the runtime goes by.
+    let unlisted = image.is_unlisted();
+    let code = code || unlisted;
     let module = match format {
+        Format::SpirV if !code => {
+            problem = Module::check(&contents).err().map(|error| in_file(image, &error, SPIRV));
+            None
+        }
         Format::SpirV => match Module::parse(&contents) {
             Ok(module) => {
                 problem = module.stopped.as_ref().map(|error| in_file(image, error, SPIRV));
@@ -235,10 +252,9 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a
     }
     let place = Place::file(image.offset);
     let inflated = image.inflated || image.compression().is_some();
-    let native = Native::read(&contents, format, if inflated { place.inflated() } else { place });
+    let read = if code { Native::read } else { Native::without_kernels };
+    let native = read(&contents, format, if inflated { place.inflated() } else { place });
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
-    // A module of which its container says nothing speaks for itself; else what is listed is what the runtime goes by.
-    let unlisted = image.is_unlisted();
     let (kernels, exports, imports) = match &module {
         Some(module) if unlisted => {
             (module.kernels().map(str::to_owned).collect(), module.exports.clone(), module.imports.clone())

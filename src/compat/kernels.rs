@@ -161,7 +161,7 @@ pub struct Depth {
 /// The kernels of images, in the order of the images. `bundle` is all of the file, so that
 /// images that are not asked about are found too.
 pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -> Vec<KernelFacts> {
-    let mut all = kernels_of(bundle, images, depth);
+    let mut all = kernels_of(bundle, images, depth, &mut Providers::default());
     let alike = Alike::from_kernels(&all);
     KernelNames::new(bundle, alike).tell(&mut all);
     all
@@ -169,7 +169,12 @@ pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -
 
 /// The kernels of some images like [`kernels`], but for what the other images have in common with them: [`KernelNames`]
 /// tells that.
-pub(crate) fn kernels_of(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -> Vec<KernelFacts> {
+pub(crate) fn kernels_of(
+    bundle: &Bundle<'_>,
+    images: &[Examined<'_, '_>],
+    depth: Depth,
+    providers: &mut Providers,
+) -> Vec<KernelFacts> {
     let found: Vec<OfImage> = images.par_iter().map(|examined| of_image(examined, depth)).collect();
     let (mut all, mut codes) = (Vec::new(), Vec::new());
     let mut modules = HashMap::new();
@@ -180,8 +185,11 @@ pub(crate) fn kernels_of(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth
             codes.push(code);
         }
     }
-    codes.extend(providers(bundle, images).into_iter().map(|(_, code)| code));
+    let own = codes.len();
+    let (others, lent): (Vec<usize>, Vec<Code>) = providers.take(bundle, images).into_iter().unzip();
+    codes.extend(lent);
     use_aspects(&mut all, &modules, &codes, depth);
+    providers.read.extend(others.into_iter().zip(codes.drain(own..)));
     all
 }
 
@@ -288,8 +296,34 @@ impl<'a> KernelNames<'a> {
     }
 }
 
+/// Code of images that may define what others import, by the image's number: read once, where a file is read in shares.
+#[derive(Debug, Default)]
+pub(crate) struct Providers {
+    read: HashMap<usize, Code>,
+}
+
+impl Providers {
+    /// Takes the code of images that are not asked about and may define what those that are import, in order.
+    fn take(&mut self, bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec<(usize, Code)> {
+        let wanted = offering(bundle, images);
+        let (known, new): (Vec<&Image<'_>>, Vec<_>) =
+            wanted.into_iter().partition(|image| self.read.contains_key(&image.index));
+        let read = |image: &&Image<'_>| {
+            Some((image.index, Code::read(&Index::read(&image.contents().ok()?).ok()?).of_image(image)))
+        };
+        let mut all: Vec<(usize, Code)> = new.par_iter().filter_map(read).collect();
+        all.extend(known.into_iter().filter_map(|image| self.read.remove_entry(&image.index)));
+        all.sort_by_key(|(image, _)| *image);
+        all
+    }
+}
+
 /// The code of images that are not asked about and may define what those that are import, each with its number.
 pub(crate) fn providers(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec<(usize, Code)> {
+    Providers::default().take(bundle, images)
+}
+
+fn offering<'b, 'a>(bundle: &'b Bundle<'a>, images: &[Examined<'_, '_>]) -> Vec<&'b Image<'a>> {
     let used = |examined: &Examined<'_, '_>| !Sets::read(examined.image).used.is_empty();
     let links = |examined: &Examined<'_, '_>| !examined.imports.is_empty() || used(examined);
     if images.len() == bundle.images.len() || !images.iter().any(links) {
@@ -297,11 +331,7 @@ pub(crate) fn providers(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec
     }
     let asked: HashSet<usize> = images.iter().map(|examined| examined.image.index).collect();
     let offers = |image: &Image<'_>| !image.exports().is_empty() || !Sets::read(image).defined.is_empty();
-    let others = bundle.images.par_iter().filter(|image| !asked.contains(&image.index) && offers(image));
-    let read = |image: &Image<'_>| {
-        Some((image.index, Code::read(&Index::read(&image.contents().ok()?).ok()?).of_image(image)))
-    };
-    others.filter_map(read).collect()
+    bundle.images.par_iter().filter(|image| !asked.contains(&image.index) && offers(image)).collect()
 }
 
 /// The hash of the code of each of the `wanted` kernels of an image, whatever else is in its module; of code that is not

@@ -42,6 +42,8 @@ pub enum Kind {
     Native,
     /// An HCF container of AdaptiveCpp on its own.
     Hcf,
+    /// A kernel package of ROCm.
+    Kpack,
     /// A zip archive: a wheel, a conda package.
     Zip,
     /// A tar archive, compressed or not.
@@ -67,6 +69,7 @@ impl Kind {
             Kind::LlvmBitcode => "llvm-bitcode",
             Kind::Native => "native",
             Kind::Hcf => "hcf",
+            Kind::Kpack => "kpack",
             Kind::Zip => "zip",
             Kind::Tar => "tar",
             Kind::Table => "table",
@@ -89,6 +92,7 @@ impl Kind {
             Kind::LlvmBitcode => "an LLVM bitcode module",
             Kind::Native => "compiled device code",
             Kind::Hcf => "an HCF container of AdaptiveCpp",
+            Kind::Kpack => "a kernel package of ROCm",
             Kind::Zip => "a zip archive",
             Kind::Tar => "a tar archive",
             Kind::Table => "a file table",
@@ -137,6 +141,8 @@ impl Kind {
             Kind::Native
         } else if head(b"object-id=") {
             Kind::Hcf
+        } else if head(b"KPAK") {
+            Kind::Kpack
         } else if head(b"PK\x03\x04") || head(b"PK\x05\x06") {
             Kind::Zip
         } else if head(b"[Code") {

@@ -107,6 +107,7 @@ impl<'a> Host<'a> {
             | Kind::CompressedBundle
             | Kind::Native
             | Kind::Hcf
+            | Kind::Kpack
             | Kind::Table => Ok(Host::plain(kind, bytes)),
             other => Err(Error::at(0, format!("this is {}, which is not read", other.description()))
                 .with_remedy("name an ELF, PE or COFF file, a SPIR-V module, or a bundle of device code")),

@@ -7,7 +7,7 @@ use super::sources::{replaces_input, same_file};
 use super::write::{mode_of, write_atomically};
 use crate::bundle::Bundle;
 use crate::bytes::Draft;
-use crate::compat::examine::{Examined, examine_some};
+use crate::compat::examine::{Examined, Extent, examine_some};
 use crate::container::{Host, Kind};
 use crate::error::Exit;
 use crate::error::{Context as _, Error, ErrorKind, Problem, Reporter, Result};
@@ -138,7 +138,7 @@ impl Linked {
         let (mut result, problems) = {
             let host = Host::read(self.bytes()).context(|| self.name())?;
             let before = Bundle::read(&host).context(|| self.name())?;
-            let images = examine_some(&before.images, before.epoch, false);
+            let images = examine_some(&before.images, before.epoch, Extent { hashes: false, code: true });
             if !may_lose {
                 no_loss(&images, drop, add).context(|| self.name())?;
             }

@@ -31,7 +31,7 @@ pub(crate) use self::expand::mapped_code;
 use self::expand::{ArgumentKind, Leaf, expand};
 use self::table::{Beside, Files as Parts};
 use crate::bundle::Bundle;
-use crate::compat::examine::{Examined, examine_image, examine_some};
+use crate::compat::examine::{Examined, Extent, examine_image, examine_some};
 use crate::compat::offers::Offers;
 use crate::container::Arena;
 use crate::container::{Host, Kind};
@@ -103,6 +103,8 @@ pub(crate) struct ReadOptions<'h> {
     pub(crate) lazy: bool,
     /// The hashes of images are not asked for.
     pub(crate) skip_hash: bool,
+    /// Facts of modules and native code are not asked for, but whether these can be read.
+    pub(crate) skip_code: bool,
     /// Hashes only tell files apart, of which one that is named alone has no other beside it.
     pub(crate) hash_apart: bool,
     /// Property sets and symbols of a bare module, where the user names them; else the files beside it.
@@ -131,6 +133,7 @@ pub(crate) fn each_file_with(
         selector,
         lazy: options.lazy && selector.is_all(),
         skip_hash: options.skip_hash && !selector.needs_digests(),
+        skip_code: options.skip_code && selector.is_all(),
         hash_apart: options.hash_apart && paths.len() == 1 && !selector.needs_digests(),
         sidecars: options.sidecars,
         silent: options.silent,
@@ -162,6 +165,7 @@ struct Files<'f, F> {
     selector: &'f Selector,
     lazy: bool,
     skip_hash: bool,
+    skip_code: bool,
     hash_apart: bool,
     sidecars: Option<&'f Beside>,
     silent: bool,
@@ -169,8 +173,8 @@ struct Files<'f, F> {
     eager_free: bool,
     each: F,
     tally: Tally,
-    /// Arguments without device code.
-    empty: Vec<String>,
+    /// Arguments without device code, with what was said of that.
+    empty: Vec<(String, Error)>,
     /// The error to report where nothing matches.
     unmatched: Option<Error>,
     matched: bool,
@@ -262,7 +266,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
                     return Ok(false);
                 }
                 self.tally.failed(error);
-                self.empty.push(leaf.path.to_owned());
+                self.empty.push((leaf.path.to_owned(), error.clone()));
             }
             Err(error) => self.failed(&mut facts, error.clone()),
         }
@@ -281,7 +285,8 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
     /// Examines the images of a file, and keeps those that are selected.
     fn examine<'a>(&mut self, form: ArgumentKind, bundle: &'a Bundle<'a>, facts: &mut FileFacts<'a>) {
         let hash = !(self.skip_hash || self.hash_apart && form == ArgumentKind::Plain);
-        let images = examine_some(&bundle.images, bundle.epoch, hash);
+        let extent = Extent { hashes: hash, code: !self.skip_code };
+        let images = examine_some(&bundle.images, bundle.epoch, extent);
         facts.problems.extend(images.iter().flat_map(Examined::problems));
         match self.selector.keep(images) {
             Ok(images) => {
@@ -302,10 +307,11 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
 
     /// A package, folder or process without device code.
     fn hollow(&mut self, name: String) -> Result<()> {
-        self.tally.failed(&Error::new(ErrorKind::NoDeviceCode, "no device code"));
+        let error = Error::new(ErrorKind::NoDeviceCode, "no device code");
+        self.tally.failed(&error);
         let mut facts = FileFacts { path: &name, ..FileFacts::default() };
         (self.each)(&mut facts)?;
-        self.empty.push(name);
+        self.empty.push((name, error));
         Ok(())
     }
 
@@ -317,12 +323,11 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
             return self.reporter.error(&error);
         }
         let exit = self.tally.exit();
-        for name in self.empty {
+        for (name, error) in self.empty {
             if exit == Exit::NoDeviceCode && !self.empty_counts {
-                let error = Error::new(ErrorKind::NoDeviceCode, "no device code").context(name);
                 let remedy =
                     "a program's kernels may stand in libraries that it loads: name these, or `pid:N` while it runs";
-                self.reporter.error(&error.with_remedy(remedy));
+                self.reporter.error(&error.context(name).with_remedy(remedy));
             } else {
                 self.reporter.note(&format!("{name}: no device code"));
             }

@@ -8,9 +8,9 @@
 //! for every processor that it knows, and two that it no longer does. Above are the features `xnack` and `sramecc`: two
 //! bits each (0 none, 1 any, 2 off, 3 on) since code object version 4 (ABI version 2), one bit before.
 
-use super::msgpack::{self, Value};
 use super::{Argument, Kernel, Part, Read, Reader, bounded};
 use crate::bundle::format::Format;
+use crate::bundle::msgpack::{self, Value};
 use crate::bundle::{blob, offload_bundle};
 use crate::container::Place;
 use crate::container::device_elf::DeviceElf;

@@ -20,7 +20,6 @@ mod cubin;
 pub(crate) mod fatbin;
 mod hsaco;
 mod intel_device;
-mod msgpack;
 pub mod opencl_elf;
 mod patch_tokens;
 mod ptx;
@@ -176,6 +175,16 @@ impl Native {
         Some(Native::with_code(payload, format, place, &Arena::default()).0)
     }
 
+    /// Reads a payload as `read` does, but for the kernels in code for Intel's GPUs: of what describes them, which is as long
+    /// as half their code, only the form is checked.
+    pub(crate) fn without_kernels(payload: &[u8], format: Format, place: Place) -> Option<Native> {
+        if matches!(format, Format::SpirV | Format::NativeCpu | Format::Unknown) {
+            return None;
+        }
+        let arena = Arena::default();
+        Some(Reader { kernels: false, ..Reader::new(&arena, payload.len()) }.whole(payload, format, place).0)
+    }
+
     /// Reads a payload as `read` does, and gives the bytes of each part beside.
     pub(crate) fn with_code<'a>(
         payload: &'a [u8],
@@ -183,16 +192,7 @@ impl Native {
         place: Place,
         arena: &'a Arena,
     ) -> (Native, Vec<&'a [u8]>) {
-        let mut reader = Reader::new(arena, payload.len());
-        reader.part("", payload, format, place, 0);
-        let mut native = reader.native;
-        // Code in a container of its own is a list even where that has one entry; else there is just the code.
-        if native.container.is_none()
-            && let [only] = native.parts.as_mut_slice()
-        {
-            only.name.clear();
-        }
-        (native, reader.code)
+        Reader::new(arena, payload.len()).whole(payload, format, place)
     }
 
     /// The devices of all parts, each once.
@@ -228,16 +228,31 @@ struct Reader<'a> {
     items: usize,
     /// Lists of arguments that kernels share.
     arguments: HashSet<Arc<[Argument]>>,
+    /// Whether kernels of Intel's GPUs are read.
+    kernels: bool,
 }
 
 impl<'a> Reader<'a> {
     fn new(arena: &'a Arena, size: usize) -> Self {
         let items = limits::MAX_NATIVE_ITEMS;
         let (data, code) = (&[][..], Vec::new());
-        let mut reader =
-            Reader { arena, native: Native::default(), data, code, budget: 1 << 20, items, arguments: HashSet::new() };
+        let (native, arguments) = (Native::default(), HashSet::new());
+        let mut reader = Reader { arena, native, data, code, budget: 1 << 20, items, arguments, kernels: true };
         reader.grant(size);
         reader
+    }
+
+    /// Reads a payload, and gives what it holds and the bytes of each part.
+    fn whole(mut self, payload: &'a [u8], format: Format, place: Place) -> (Native, Vec<&'a [u8]>) {
+        self.part("", payload, format, place, 0);
+        let mut native = self.native;
+        // Code in a container of its own is a list even where that has one entry; else there is just the code.
+        if native.container.is_none()
+            && let [only] = native.parts.as_mut_slice()
+        {
+            only.name.clear();
+        }
+        (native, self.code)
     }
 
     /// Adds what was inflated to the account.
@@ -266,7 +281,7 @@ impl<'a> Reader<'a> {
                 opencl_elf::read(self, name, data, place, depth)
             }
             Format::PatchTokens => patch_tokens::read(data).map(|read| self.push(name, read, place)),
-            Format::Zebin => zebin::read(data).map(|read| self.push(name, read, place)),
+            Format::Zebin => zebin::read(data, self.kernels).map(|read| self.push(name, read, place)),
             Format::Cubin => cubin::read(data).map(|read| self.push(name, read, place)),
             Format::Hsaco => hsaco::read(data).map(|read| self.push(name, read, place)),
             Format::Ptx => ptx::read(data).map(|read| self.push(name, read, place)),

@@ -4,7 +4,6 @@
 //! sequences told by indentation, `[ 1, 2 ]` on one line or wrapped, plain and quoted scalars. Whoever writes more is
 //! refused with the line's offset.
 
-use crate::bytes;
 use crate::error::{Error, Result};
 use crate::limits;
 
@@ -62,28 +61,84 @@ impl<'a> Node<'a> {
     }
 }
 
+/// Values of a document as they are kept while it is read.
+trait Kept<'a>: Sized {
+    /// Entries of a mapping.
+    type Entries: Default;
+    /// Nothing after the key.
+    const NULL: Self;
+    /// A scalar, quotes and all.
+    fn scalar(text: &'a str) -> Self;
+    /// A sequence.
+    fn sequence(items: Vec<Self>) -> Self;
+    /// Adds an entry of a mapping.
+    fn add(entries: &mut Self::Entries, key: &'a str, value: Self);
+    /// A mapping.
+    fn mapping(entries: Self::Entries) -> Self;
+}
+
+impl<'a> Kept<'a> for Node<'a> {
+    type Entries = Vec<(&'a str, Node<'a>)>;
+    const NULL: Node<'a> = Node::Null;
+
+    fn scalar(text: &'a str) -> Node<'a> {
+        Node::Scalar(unquoted(text))
+    }
+
+    fn sequence(items: Vec<Node<'a>>) -> Node<'a> {
+        Node::Sequence(items)
+    }
+
+    fn add(entries: &mut Self::Entries, key: &'a str, value: Node<'a>) {
+        entries.push((key, value));
+    }
+
+    fn mapping(entries: Self::Entries) -> Node<'a> {
+        Node::Mapping(entries)
+    }
+}
+
+/// The form of the text alone, of which nothing is kept.
+impl Kept<'_> for () {
+    type Entries = ();
+    const NULL: () = ();
+
+    fn scalar(_: &str) {}
+
+    fn sequence(_: Vec<()>) {}
+
+    fn add((): &mut (), _: &str, (): ()) {}
+
+    fn mapping((): ()) {}
+}
+
 /// Reads a document.
 ///
 /// # Errors
 /// `Input`, with the offset of the line, where the text is not of this form.
 pub(crate) fn read(text: &str) -> Result<Node<'_>> {
-    let mut lines = Vec::new();
-    for (at, line) in bytes::lines(text) {
-        let content = line.trim_end_matches(['\0', ' ']);
-        let inner = content.trim_start_matches(' ');
-        // A comment stands on a line of its own; the writer adds none behind values.
-        if !inner.is_empty() && !inner.starts_with('#') && content != "---" && content != "..." {
-            lines.push(Line { indent: content.len() - inner.len(), text: inner, at });
-        }
-    }
-    let mut parser = Parser { lines: &lines, next: 0 };
-    let node = parser.block(0, 0)?;
-    match parser.peek() {
+    document(text)
+}
+
+/// Checks that a document can be read.
+///
+/// # Errors
+/// Errors of [`read`].
+pub(crate) fn check(text: &str) -> Result<()> {
+    document(text)
+}
+
+fn document<'a, K: Kept<'a>>(text: &'a str) -> Result<K> {
+    let mut parser = Parser { text, at: 0, line: None };
+    parser.advance();
+    let kept = parser.block(0, 0)?;
+    match parser.line {
         Some(line) => Err(line.error("does not belong to what is before it")),
-        None => Ok(node),
+        None => Ok(kept),
     }
 }
 
+/// Line with contents.
 #[derive(Debug, Clone, Copy)]
 struct Line<'a> {
     indent: usize,
@@ -91,7 +146,28 @@ struct Line<'a> {
     at: usize,
 }
 
-impl Line<'_> {
+impl<'a> Line<'a> {
+    /// The line of a text that begins there, and where the next one begins. None where nothing is in it but a comment, which
+    /// stands on a line of its own; the writer adds none behind values.
+    #[inline]
+    fn read(text: &'a str, at: usize) -> (Option<Line<'a>>, usize) {
+        let rest = text.as_bytes().get(at..).unwrap_or_default();
+        let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let next = at.saturating_add(length).saturating_add(1);
+        let mut line = rest.get(..length).unwrap_or_default();
+        while let [before @ .., b'\r'] = line {
+            line = before;
+        }
+        while let [before @ .., b'\0' | b' '] = line {
+            line = before;
+        }
+        let indent = line.iter().position(|byte| *byte != b' ').unwrap_or(line.len());
+        let end = at.saturating_add(line.len());
+        let inner = text.get(at.saturating_add(indent)..end).unwrap_or_default();
+        let empty = inner.is_empty() || inner.starts_with('#') || indent == 0 && matches!(inner, "---" | "...");
+        ((!empty).then_some(Line { indent, text: inner, at }), next)
+    }
+
     #[cold]
     fn error(&self, what: &str) -> Error {
         let shown: String = self.text.chars().take(60).collect();
@@ -99,19 +175,26 @@ impl Line<'_> {
     }
 }
 
-struct Parser<'l, 'a> {
-    lines: &'l [Line<'a>],
-    next: usize,
+struct Parser<'a> {
+    text: &'a str,
+    /// Beginning of the line after the next one.
+    at: usize,
+    /// The next line.
+    line: Option<Line<'a>>,
 }
 
-impl<'a> Parser<'_, 'a> {
-    fn peek(&self) -> Option<Line<'a>> {
-        self.lines.get(self.next).copied()
+impl<'a> Parser<'a> {
+    #[inline]
+    fn advance(&mut self) {
+        self.line = None;
+        while self.line.is_none() && self.at < self.text.len() {
+            (self.line, self.at) = Line::read(self.text, self.at);
+        }
     }
 
     /// A sequence or mapping whose lines are indented by at least that much.
-    fn block(&mut self, least: usize, depth: usize) -> Result<Node<'a>> {
-        match self.peek() {
+    fn block<K: Kept<'a>>(&mut self, least: usize, depth: usize) -> Result<K> {
+        match self.line {
             Some(line) if line.indent >= least => {
                 if depth > limits::MAX_METADATA_DEPTH {
                     return Err(line.error("is nested too deep"));
@@ -122,60 +205,63 @@ impl<'a> Parser<'_, 'a> {
                     self.mapping(line.indent, None, depth)
                 }
             }
-            _ => Ok(Node::Null),
+            _ => Ok(K::NULL),
         }
     }
 
-    fn sequence(&mut self, indent: usize, depth: usize) -> Result<Node<'a>> {
+    fn sequence<K: Kept<'a>>(&mut self, indent: usize, depth: usize) -> Result<K> {
         let mut items = Vec::new();
-        while let Some(line) = self.peek() {
+        while let Some(line) = self.line {
             let Some(rest) = line.text.strip_prefix('-').filter(|_| line.indent == indent) else { break };
             let item = rest.trim_start_matches(' ');
-            self.next = self.next.saturating_add(1);
+            self.advance();
             items.push(if item.is_empty() {
                 self.block(indent.saturating_add(1), depth.saturating_add(1))?
-            } else if key_of(item).is_some() {
+            } else if let Some(entry) = entry_of(item) {
                 // The item is a mapping whose first key stands on this line.
                 let inner = indent.saturating_add(line.text.len() - item.len());
-                let first = Line { indent: inner, text: item, at: line.at };
-                self.mapping(inner, Some(first), depth.saturating_add(1))?
+                self.mapping(inner, Some((line, entry)), depth.saturating_add(1))?
             } else {
                 self.value(line, item)?
             });
         }
-        Ok(Node::Sequence(items))
+        Ok(K::sequence(items))
     }
 
-    fn mapping(&mut self, indent: usize, first: Option<Line<'a>>, depth: usize) -> Result<Node<'a>> {
-        let mut entries = Vec::new();
-        let mut first = first;
+    /// A mapping, whose first entry may have been read.
+    fn mapping<K: Kept<'a>>(
+        &mut self,
+        indent: usize,
+        mut first: Option<(Line<'a>, Entry<'a>)>,
+        depth: usize,
+    ) -> Result<K> {
+        let mut entries = K::Entries::default();
         loop {
-            let line = match first.take() {
-                Some(line) => line,
-                None => match self.peek().filter(|line| line.indent == indent && !line.text.starts_with("- ")) {
+            let (line, (key, rest)) = match first.take() {
+                Some(first) => first,
+                None => match self.line.filter(|line| line.indent == indent && !line.text.starts_with("- ")) {
                     Some(line) => {
-                        self.next = self.next.saturating_add(1);
-                        line
+                        self.advance();
+                        (line, entry_of(line.text).ok_or_else(|| line.error("is no key and value"))?)
                     }
-                    None => return Ok(Node::Mapping(entries)),
+                    None => return Ok(K::mapping(entries)),
                 },
             };
-            let (key, rest) = key_of(line.text).ok_or_else(|| line.error("is no key and value"))?;
             let value = if rest.is_empty() {
                 // A sequence may be indented as little as its key.
-                let nested = self.peek().is_some_and(|next| next.indent == indent && next.text.starts_with('-'));
+                let nested = self.line.is_some_and(|next| next.indent == indent && next.text.starts_with('-'));
                 let least = if nested { indent } else { indent.saturating_add(1) };
                 self.block(least, depth.saturating_add(1))?
             } else {
                 self.value(line, rest)?
             };
-            entries.push((key, value));
+            K::add(&mut entries, key, value);
         }
     }
 
     /// A scalar, or a sequence in brackets, which may go on in the next lines.
-    fn value(&mut self, line: Line<'a>, text: &'a str) -> Result<Node<'a>> {
-        let Some(mut rest) = text.strip_prefix('[') else { return Ok(Node::Scalar(scalar(text))) };
+    fn value<K: Kept<'a>>(&mut self, line: Line<'a>, text: &'a str) -> Result<K> {
+        let Some(mut rest) = text.strip_prefix('[') else { return Ok(K::scalar(text)) };
         let mut items = Vec::new();
         loop {
             let (inner, closed) = match rest.strip_suffix(']') {
@@ -183,27 +269,32 @@ impl<'a> Parser<'_, 'a> {
                 None => (rest, false),
             };
             let words = inner.split(',').map(str::trim).filter(|word| !word.is_empty());
-            items.extend(words.map(|word| Node::Scalar(scalar(word))));
+            items.extend(words.map(K::scalar));
             if closed {
-                return Ok(Node::Sequence(items));
+                return Ok(K::sequence(items));
             }
-            let next = self.peek().ok_or_else(|| line.error("opens a bracket that nothing closes"))?;
-            self.next = self.next.saturating_add(1);
+            let next = self.line.ok_or_else(|| line.error("opens a bracket that nothing closes"))?;
+            self.advance();
             rest = next.text;
         }
     }
 }
 
+/// Key, and what follows it on its line.
+type Entry<'a> = (&'a str, &'a str);
+
 /// `key: value` or `key:`.
-fn key_of(text: &str) -> Option<(&str, &str)> {
-    let (key, rest) = text.split_once(':')?;
-    let is_key =
-        !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
-    (is_key && (rest.is_empty() || rest.starts_with(' '))).then(|| (key, rest.trim_start_matches(' ')))
+#[inline]
+fn entry_of(text: &str) -> Option<Entry<'_>> {
+    let of_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let end = text.bytes().position(|byte| !of_key(byte)).filter(|end| *end > 0)?;
+    let (key, rest) = text.split_at_checked(end)?;
+    let rest = rest.strip_prefix(':')?;
+    (rest.is_empty() || rest.starts_with(' ')).then(|| (key, rest.trim_start_matches(' ')))
 }
 
 /// A scalar without its quotes. In single quotes a quote is doubled, in double ones the writer escapes it.
-fn scalar(text: &str) -> std::borrow::Cow<'_, str> {
+fn unquoted(text: &str) -> std::borrow::Cow<'_, str> {
     let within = |quote: char| text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote));
     if let Some(inner) = within('\'') {
         return if inner.contains("''") { inner.replace("''", "'").into() } else { inner.into() };
@@ -242,7 +333,9 @@ mod tests {
     #[test]
     fn what_is_no_such_text_is_refused_with_its_offset() {
         for (text, at) in [("a: 1\nb\n", 5), ("a: [ 1\n", 0), ("a:\n    b: 1\n  c: 2\n", 12), ("- a\nb: 1\n", 4)] {
-            assert_eq!(read(text).unwrap_err().offset(), Some(at), "{text}");
+            let error = read(text).unwrap_err();
+            assert_eq!(error.offset(), Some(at), "{text}");
+            assert_eq!(check(text).unwrap_err().to_string(), error.to_string());
         }
         let deep: String = (0..100).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
         assert!(read(&deep).unwrap_err().to_string().contains("deep"));

@@ -3,7 +3,7 @@
 //! Written by IGC for `ocloc` and the drivers: `e_machine` 205, code in `.text.KERNEL`, its description in `.ze_info`,
 //! and the device in `.note.intelgt.compat`. Note types are those of `zebin_elf.h` in intel/compute-runtime.
 
-use super::{Kernel, Part, Read, Section, intel_device, ze_info};
+use super::{Kernel, Part, Read, Section, intel_device, yaml, ze_info};
 use crate::bundle::format::Format;
 use crate::bytes;
 use crate::container::device_elf::{DeviceElf, EM_INTELGT};
@@ -27,7 +27,8 @@ const NOTES: [(u32, &str); 4] = [
 /// Sections that are told: SPIR-V, PISA, assembly, debug information.
 const TOLD: [&str; 4] = [".spv", ".pisa", ".visaasm", ".debug"];
 
-pub(super) fn read(data: &[u8]) -> Result<Read> {
+/// Reads a binary; where kernels are not asked for, their description is only checked.
+pub(super) fn read(data: &[u8], kernels: bool) -> Result<Read> {
     let elf = DeviceElf::parse(data)?;
     let mut read = Read::from(Part::new(Format::Zebin, data.len()));
     let (mut family, mut core, mut config) = (None, None, None);
@@ -84,16 +85,19 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     part.stated = stated.join(", ");
     match elf.section(".ze_info") {
         Some(section) => {
-            let described = std::str::from_utf8(section.data)
-                .map_err(|error| {
-                    Error::at(section.offset.saturating_add(error.valid_up_to() as u64), "it is not UTF-8")
-                })
-                .and_then(|text| ze_info::read(text).map_err(|error| shifted(error, section.offset)));
+            let text = std::str::from_utf8(section.data).map_err(|error| {
+                Error::at(section.offset.saturating_add(error.valid_up_to() as u64), "it is not UTF-8")
+            });
+            let described = text.and_then(|text| {
+                let described = if kernels { ze_info::read(text).map(Some) } else { yaml::check(text).map(|()| None) };
+                described.map_err(|error| shifted(error, section.offset))
+            });
             match described {
-                Ok(info) => {
+                Ok(Some(info)) => {
                     part.version = info.version.or(part.version.take());
                     part.kernels = info.kernels;
                 }
+                Ok(None) => {}
                 Err(error) => read.problems.push(error.context("section .ze_info")),
             }
         }
@@ -101,7 +105,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
         None if !elf.sections.iter().any(|section| section.name.starts_with(".text.")) => {}
         None => read.problems.push(Error::at(40, "there is no section .ze_info: a driver finds no kernel here")),
     }
-    if read.part.kernels.is_empty() {
+    if kernels && read.part.kernels.is_empty() {
         let names = elf.sections.iter().filter_map(|section| section.name.strip_prefix(".text."));
         let names = names.filter(|name| *name != "Intel_Symbol_Table_Void_Program");
         read.part.kernels = names.map(|name| Kernel { name: name.to_owned(), ..Kernel::default() }.into()).collect();
@@ -182,7 +186,7 @@ mod tests {
             (".ze_info", 0xff00_0011, b"version: '1.73'\nkernels:\n  - name: k\n"),
             (".note.intelgt.compat", 7, &notes),
         ]);
-        let Read { part, problems } = read(&payload).unwrap();
+        let Read { part, problems } = read(&payload, true).unwrap();
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(part.devices, ["intel_gpu_ptl_h"]);
         let sections: Vec<(&str, u64)> =

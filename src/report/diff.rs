@@ -11,6 +11,7 @@ use crate::compat::diff::budget::{Breach, Budgets, breaches};
 use crate::compat::diff::compare::{Change, Fate, FileDiff, ImageChange, KernelDiff, What, compare};
 use crate::compat::diff::snapshot::{Interner, Snapshot, Total};
 use crate::compat::diff::{below, stem};
+use crate::compat::kernels::Providers;
 use crate::error::Result;
 use crate::report::document::{Document, Form, Sink};
 use crate::report::{FileFacts, text};
@@ -80,9 +81,9 @@ impl Build {
         if facts.bundle.is_none() {
             return Ok(());
         }
-        let mut snapshot = Snapshot::default();
+        let (mut snapshot, mut providers) = (Snapshot::default(), Providers::default());
         facts.each_share(true, |bundle, images| {
-            snapshot.add(bundle, images, interner);
+            snapshot.add(bundle, images, &mut providers, interner);
             Ok(())
         })?;
         snapshot.partial |= !facts.problems.is_empty();

@@ -64,11 +64,59 @@ pub(crate) struct Totals {
     /// Files that are the same as another, which was counted: their paths and that one's.
     same: Vec<(String, String)>,
     files: usize,
+    sums: Sums,
+}
+
+/// Images and kernels, and the bytes they take.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
     images: usize,
     kernels: usize,
     stored: u64,
     inflated: u64,
     bytes: u64,
+}
+
+impl Sums {
+    fn of_file(facts: &FileFacts<'_>) -> Sums {
+        // Bytes that are listed for several devices are there once.
+        let stored =
+            facts.images.iter().map(|image| (image.image.stored.as_ptr(), image.image.stored.len(), image.size));
+        let mut stored: Vec<(*const u8, usize, u64)> = stored.collect();
+        stored.sort_unstable();
+        stored.dedup_by_key(|(start, len, _)| (*start, *len));
+        let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0u64, u64::saturating_add);
+        Sums {
+            images: facts.images.len(),
+            kernels: facts.images.iter().fold(0, |sum: usize, image| sum.saturating_add(image.kernels.len())),
+            stored: sum(&mut stored.iter().map(|(_, len, _)| *len as u64)),
+            inflated: sum(&mut stored.iter().map(|(.., size)| *size)),
+            bytes: facts.bytes,
+        }
+    }
+
+    fn and(self, other: Sums) -> Sums {
+        Sums {
+            images: self.images.saturating_add(other.images),
+            kernels: self.kernels.saturating_add(other.kernels),
+            stored: self.stored.saturating_add(other.stored),
+            inflated: self.inflated.saturating_add(other.inflated),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+
+    fn sentence(&self) -> String {
+        let inflated =
+            if self.inflated == self.stored { String::new() } else { format!(" ({} inflated)", bytes(self.inflated)) };
+        format!(
+            "{}, {}; {}{inflated} of {}, {}",
+            counted(self.images, "image"),
+            counted(self.kernels, "kernel"),
+            bytes(self.stored),
+            bytes(self.bytes),
+            share(self.stored, self.bytes)
+        )
+    }
 }
 
 impl Totals {
@@ -85,32 +133,8 @@ impl Totals {
             Entry::Vacant(place) => _ = place.insert(facts.path.to_owned()),
         }
         self.files = self.files.saturating_add(1);
-        self.images = self.images.saturating_add(facts.images.len());
-        let mut seen: HashSet<(*const u8, usize)> = HashSet::new();
-        for image in &facts.images {
-            self.kernels = self.kernels.saturating_add(image.kernels.len());
-            // Bytes that are listed for several devices are there once.
-            if !seen.insert((image.image.stored.as_ptr(), image.image.stored.len())) {
-                continue;
-            }
-            self.stored = self.stored.saturating_add(image.image.stored.len() as u64);
-            self.inflated = self.inflated.saturating_add(image.size);
-        }
-        self.bytes = self.bytes.saturating_add(facts.bytes);
+        self.sums = self.sums.and(Sums::of_file(facts));
         true
-    }
-
-    fn sentence(&self) -> String {
-        let inflated =
-            if self.inflated == self.stored { String::new() } else { format!(" ({} inflated)", bytes(self.inflated)) };
-        format!(
-            "{}, {}; {}{inflated} of {}, {}",
-            counted(self.images, "image"),
-            counted(self.kernels, "kernel"),
-            bytes(self.stored),
-            bytes(self.bytes),
-            share(self.stored, self.bytes)
-        )
     }
 
     /// The sums, where there is more than one file.
@@ -119,7 +143,7 @@ impl Totals {
             return Shown::default();
         }
         let mut out = Shown::gap();
-        out.append(&view.heading(&format!("{}: {}", counted(self.files, "file"), self.sentence())));
+        out.append(&view.heading(&format!("{}: {}", counted(self.files, "file"), self.sums.sentence())));
         for (path, first) in &self.same {
             writeln!(out, "  not counted: {path} is the same as {first}");
         }
@@ -136,9 +160,7 @@ fn header(facts: &FileFacts<'_>, view: &View) -> Shown {
     origin.extend(host.sycl_abi.map(|version| format!("libsycl.so.{version}")));
     lines(&mut out, "  ", "  ", &origin.join(", "), view);
     if facts.bundle.is_some() {
-        let mut totals = Totals::default();
-        totals.add(facts);
-        lines(&mut out, "  ", "  ", &totals.sentence(), view);
+        lines(&mut out, "  ", "  ", &Sums::of_file(facts).sentence(), view);
     }
     out
 }
@@ -177,8 +199,13 @@ pub(super) fn target(image: &Examined<'_, '_>) -> String {
     }
 }
 
-fn options(image: &Examined<'_, '_>) -> String {
-    match (image.image.compile_options, image.image.link_options) {
+/// Options of an image for the device compiler and the device linker.
+fn options_of<'a>(image: &Examined<'_, 'a>) -> (&'a str, &'a str) {
+    (image.image.compile_options, image.image.link_options)
+}
+
+fn options((compile, link): (&str, &str)) -> String {
+    match (compile, link) {
         ("", "") => "none".to_owned(),
         (compile, "") => format!("compile {compile}"),
         ("", link) => format!("link {link}"),
@@ -191,8 +218,8 @@ fn groups(facts: &FileFacts<'_>, view: &View) -> Shown {
     let mut places = HashMap::new();
     let mut groups: Vec<Vec<&Examined<'_, '_>>> = Vec::new();
     for image in &facts.images {
-        let key = (image.state, code(image), target(image), &image.requirements, options(image), image.image.declared);
-        let key = format!("{key:?}");
+        let payload = (image.state, image.format, image.image.compression(), image.image.declared);
+        let key = (payload, target(image), &image.requirements, options_of(image));
         let place = *places.entry(key).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.push(image),
@@ -202,7 +229,8 @@ fn groups(facts: &FileFacts<'_>, view: &View) -> Shown {
     let size = |group: &[&Examined<'_, '_>]| group.iter().map(|image| image.size).sum::<u64>();
     // The largest first: that is what the file is about.
     groups.sort_by_key(|group| std::cmp::Reverse(size(group)));
-    let distinct: BTreeSet<String> = facts.images.iter().map(options).collect();
+    let distinct: HashSet<(&str, &str)> = groups.iter().flatten().map(|image| options_of(image)).collect();
+    let distinct: BTreeSet<String> = distinct.into_iter().map(options).collect();
     let several = distinct.len() > 1;
     let mut columns = vec![
         ("Images", Column::Number),
@@ -230,7 +258,7 @@ fn groups(facts: &FileFacts<'_>, view: &View) -> Shown {
             requires(&first.requirements),
         ];
         if several {
-            row.push(mark(distinct.iter().position(|known| *known == options(first)).unwrap_or(0)));
+            row.push(mark(distinct.iter().position(|known| *known == options(options_of(first))).unwrap_or(0)));
         }
         // Of some kernels the shortest name, which says most in little space.
         let names = group.iter().filter_map(|image| image.kernels.first()).take(EXAMPLES);

@@ -43,8 +43,8 @@ mod tests;
 pub(crate) mod text;
 
 use crate::bundle::Bundle;
-use crate::compat::examine::{Examined, examine_some};
-use crate::compat::kernels::{Alike, Depth, KernelFacts, KernelNames, kernels, kernels_of};
+use crate::compat::examine::{Examined, Extent, examine_some};
+use crate::compat::kernels::{Alike, Depth, KernelFacts, KernelNames, Providers, kernels, kernels_of};
 use crate::container::Host;
 use crate::error::{Problem, Result};
 
@@ -120,7 +120,7 @@ impl<'a> FileFacts<'a> {
         let mut rest = bundle.images.as_slice();
         while !rest.is_empty() {
             let (images, others) = rest.split_at(share(rest.iter().map(|image| image.entries.len())));
-            let examined = examine_some(images, bundle.epoch, hash);
+            let examined = examine_some(images, bundle.epoch, Extent { hashes: hash, code: true });
             self.problems.extend(examined.iter().flat_map(Examined::problems));
             each(bundle, &examined)?;
             rest = others;
@@ -143,6 +143,7 @@ impl<'a> FileFacts<'a> {
         if self.share_of_all() == all {
             return self.each_share(false, |bundle, images| each(kernels(bundle, images, depth)));
         }
+        let mut providers = Providers::default();
         let alike = match depth.clones {
             false => Alike::default(),
             true if self.deferred => Alike::read(&bundle.images.iter().collect::<Vec<_>>()),
@@ -150,7 +151,7 @@ impl<'a> FileFacts<'a> {
         };
         let mut names = KernelNames::new(bundle, alike);
         self.each_share(false, |bundle, images| {
-            let mut found = kernels_of(bundle, images, Depth { clones: false, ..depth });
+            let mut found = kernels_of(bundle, images, Depth { clones: false, ..depth }, &mut providers);
             names.tell(&mut found);
             each(found)
         })

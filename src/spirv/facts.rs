@@ -96,10 +96,26 @@ impl Module {
             }
         }
         if let Some(function) = walk.function.filter(|_| walk.module.stopped.is_none()) {
-            let error = Error::at(bytes.len() as u64, format!("the SPIR-V module ends within function %{function}"));
-            walk.module.stopped = Some(error);
+            walk.module.stopped = Some(ends_within(bytes, function));
         }
         Ok(walk.finish())
+    }
+
+    /// Checks that a module can be walked to its end, and keeps none of its facts.
+    ///
+    /// # Errors
+    /// Errors of [`Module::parse`], and the error that stops the walk.
+    pub fn check(bytes: &[u8]) -> Result<()> {
+        let mut open = None;
+        for instruction in Words::new(bytes)?.instructions() {
+            let instruction = instruction?;
+            match instruction.opcode {
+                FUNCTION => open = Some(instruction.word(1)),
+                FUNCTION_END => open = None,
+                _ => {}
+            }
+        }
+        open.map_or(Ok(()), |function| Err(ends_within(bytes, function)))
     }
 
     /// Returns the names of the kernels.
@@ -107,6 +123,11 @@ impl Module {
         const KERNEL: u32 = 6;
         self.entry_points.iter().filter(|entry| entry.model == KERNEL).map(|entry| entry.name.as_str())
     }
+}
+
+#[cold]
+fn ends_within(bytes: &[u8], function: u32) -> Error {
+    Error::at(bytes.len() as u64, format!("the SPIR-V module ends within function %{function}"))
 }
 
 const LOCAL_SIZE: u32 = ExecutionMode::LocalSize as u32;
@@ -285,9 +306,11 @@ mod tests {
         let words = [&[0x0723_0203, 0x0001_0200, 0, 10, 0], code.as_slice()].concat();
         let bytes: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
         assert!(Module::parse(&bytes).unwrap().stopped.is_none());
+        Module::check(&bytes).unwrap();
         for end in [bytes.len() - 4, bytes.len() - 8] {
             let stopped = Module::parse(&bytes[..end]).unwrap().stopped.unwrap();
             assert_eq!(stopped.offset(), Some(end as u64));
+            assert_eq!(Module::check(&bytes[..end]).unwrap_err().to_string(), stopped.to_string());
             assert!(stopped.message().starts_with("the SPIR-V module ends within function %2"), "{stopped}");
         }
     }

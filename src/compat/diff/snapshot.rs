@@ -9,7 +9,7 @@ use crate::bundle::property_sets::{Compare, KnownSet, describe};
 use crate::compat::examine::Examined;
 use crate::compat::explain::trace::{devices, times};
 use crate::compat::fit::spec;
-use crate::compat::kernels::{Depth, KernelFacts, kernels_of};
+use crate::compat::kernels::{Depth, KernelFacts, Providers, kernels_of};
 use crate::native::Coverage;
 use crate::native::Native;
 use crate::spirv::kernel::SubGroup;
@@ -139,7 +139,13 @@ fn held<T: ?Sized + Eq + Hash>(set: &mut HashSet<Arc<T>>, value: impl Borrow<T> 
 
 impl Snapshot {
     /// Adds images of a file, reduced to what counts. Of a kernel's images for one target the first tells what it is.
-    pub(crate) fn add(&mut self, bundle: &Bundle<'_>, images: &[Examined<'_, '_>], interner: &mut Interner) {
+    pub(crate) fn add(
+        &mut self,
+        bundle: &Bundle<'_>,
+        images: &[Examined<'_, '_>],
+        providers: &mut Providers,
+        interner: &mut Interner,
+    ) {
         let mut by_number: HashMap<usize, (&Examined<'_, '_>, Arc<str>, OfImage<'_>)> = HashMap::new();
         for image in images {
             let target = devices(image);
@@ -164,7 +170,7 @@ impl Snapshot {
             }
             by_number.insert(image.image.index, (image, held(&mut interner.texts, target.as_str()), sorted));
         }
-        for facts in kernels_of(bundle, images, Depth { clones: true, evidence: false }) {
+        for facts in kernels_of(bundle, images, Depth { clones: true, evidence: false }, providers) {
             let Some((image, target, properties)) = by_number.get(&facts.image) else { continue };
             let shot = shot(&facts, image, properties, interner);
             let targets = self.kernels.entry(held(&mut interner.texts, facts.name.as_str())).or_default();

@@ -1,7 +1,11 @@
 //! Is AMD GPU code what was assembled, and what `llvm-readelf` prints of it?
 
+use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::Format;
+use sycl_bundle::bundle::image::State;
 use sycl_bundle::bundle::offload_bundle::{self, NewPart};
+use sycl_bundle::container::{Host, Kind};
+use sycl_bundle::error::ErrorKind;
 
 use super::tools::{code_object, code_object_recipe};
 use super::{kernel, read};
@@ -80,4 +84,55 @@ fn a_bundle_as_payload_has_a_part_per_processor() {
         assert_eq!(native.parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), &ids[1..]);
         assert!(native.parts.iter().all(|part| part.kernels.len() == 2));
     }
+}
+
+/// Packages of `kernels.amdgcn.s` for two processors, once for each of two host files, as rocm-kpack's own
+/// `PackedKernelArchive` wrote them (ae4f1c2, both of its compressors).
+const PACKAGES: [&[u8]; 2] =
+    [include_bytes!("../../../fixtures/native/stored.kpack"), include_bytes!("../../../fixtures/native/zstd.kpack")];
+
+#[test]
+fn kernel_packages_hold_what_was_packed() {
+    let objects = ["gfx906", "gfx90a"].map(|processor| code_object(processor, ""));
+    for (package, compressed) in PACKAGES.into_iter().zip([false, true]) {
+        let host = Host::read(package).unwrap();
+        let bundle = Bundle::read(&host).unwrap();
+        assert_eq!((host.kind, bundle.problems.len()), (Kind::Kpack, 0));
+        let found: Vec<_> = bundle.images.iter().map(|image| (image.target, image.arch, image.offload_kind)).collect();
+        assert_eq!(found, [("amdgcn", "gfx906", "hip"), ("amdgcn", "gfx90a", "hip")].repeat(2));
+        for (image, object) in bundle.images.iter().zip(objects.iter().cycle()) {
+            assert_eq!((image.compression().is_some(), image.format()), (compressed, Format::Hsaco));
+            assert_eq!((image.state(), *image.contents().unwrap() == **object), (State::Executable, true));
+        }
+        let files = bundle.images.iter().filter_map(|image| image.properties.text("kpack", "host file"));
+        assert_eq!(files.collect::<Vec<_>>(), ["lib/libfirst.so", "lib/libfirst.so", "bin/second", "bin/second"]);
+        // The tool's own reader takes any byte of the code for sound, but none of the header's.
+        for (at, message) in [(4, "version 3; 1 is known"), (9, "passes the end")] {
+            let mut damaged = package.to_vec();
+            damaged[at] ^= if at == 4 { 2 } else { 0x80 };
+            let host = Host::read(&damaged).unwrap();
+            let error = Bundle::read(&host).unwrap_err();
+            assert!(error.to_string().contains(message), "{error}");
+        }
+        for end in 0..package.len() {
+            let Ok(host) = Host::read(&package[..end]) else { continue };
+            assert!(Bundle::read(&host).is_err(), "cut to {end} bytes");
+        }
+    }
+}
+
+#[test]
+fn the_packages_of_a_library_are_named() {
+    // A mapping as rocm-kpack puts it beside the host's code: `kernel_name` and `kpack_search_paths`.
+    let mut reference = b"\x82\xabkernel_name\xacbin/second.o\xb2kpack_search_paths\x91".to_vec();
+    reference.extend(b"\xb7.kpack/first-gfx9.kpack");
+    let mut object =
+        object::write::Object::new(object::BinaryFormat::Elf, object::Architecture::X86_64, object::Endianness::Little);
+    let section = object.add_section(Vec::new(), b".rocm_kpack_ref".to_vec(), object::SectionKind::ReadOnlyData);
+    object.append_section_data(section, &reference, 8);
+    let bytes = object.write().unwrap();
+    let host = Host::read(&bytes).unwrap();
+    let error = Bundle::read(&host).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoDeviceCode);
+    assert_eq!(error.remedy(), Some("its code is in kernel packages of ROCm: .kpack/first-gfx9.kpack"));
 }

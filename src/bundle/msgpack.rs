@@ -1,7 +1,7 @@
 //! What does a MessagePack document say?
 //!
-//! The format of AMD's metadata notes (<https://github.com/msgpack/msgpack/blob/master/spec.md>), as much as such notes
-//! use: all but extension types. Read here and not by crate `rmpv`, which has no limit of values (16 MiB of nils become
+//! The format of AMD's metadata notes and kernel packages (<https://github.com/msgpack/msgpack/blob/master/spec.md>), as
+//! much as these use: all but extension types. Read here and not by crate `rmpv`, which has no limit of values (16 MiB of nils become
 //! 512 MiB in memory) and whose errors have no place.
 
 use crate::bytes;
@@ -34,6 +34,22 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The entries of a mapping, in order; none of anything else.
+    pub(crate) fn entries(&self) -> &[(&'a str, Value<'a>)] {
+        match self {
+            Value::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// The text; none of anything else.
+    pub(crate) fn as_text(&self) -> Option<&'a str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The items of a list under a key.
     pub(crate) fn items(&self, key: &str) -> &[Value<'a>] {
         match self.get(key) {
@@ -44,10 +60,7 @@ impl<'a> Value<'a> {
 
     /// Text under a key.
     pub(crate) fn text(&self, key: &str) -> Option<&'a str> {
-        match self.get(key) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        }
+        self.get(key)?.as_text()
     }
 
     /// A number under a key.

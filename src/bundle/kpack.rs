@@ -1,0 +1,121 @@
+//! Which code objects are in a kernel package of ROCm?
+//!
+//! rocm-kpack takes device code out of the programs and libraries of a package and puts that of a family of GPUs into one
+//! file (`python/rocm_kpack/kpack.py`, `runtime/src/toc_parser.cpp` and `compression.cpp` there): `KPAK`, version 1 as
+//! 32-bit number, the offset of a table as 64-bit number, code from byte 64 on, and the table at the end, a MessagePack
+//! mapping. Its `toc` has, by path of the host file and architecture, the place of each code object in a list. With
+//! `compression_scheme` `none` the list is `blobs`, offsets and sizes in the file; with `zstd-per-kernel` it is what
+//! stands at `zstd_offset`: a 32-bit count, then of each frame its size, 32 bits, and its bytes.
+//!
+//! The host file keeps a section with such a mapping too: the paths of packages that its runtime looks for.
+
+use super::blob::{self, Reader};
+use super::format::{Declared, is_zstd};
+use super::image::{Image, State};
+use super::msgpack::{self, Value};
+use super::property::{self, Properties, Property, PropertySet};
+use crate::bytes;
+use crate::container::{Host, Place};
+use crate::error::{Error, Result};
+
+/// Sections of a host file whose code is in packages: of ELF files, and of PE files, whose names have eight bytes.
+const REFERENCES: [&str; 2] = [".rocm_kpack_ref", ".kpackrf"];
+
+/// Adds the code objects of the package at the start of the data.
+pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image<'a>) {
+    if let Err(error) = read(reader, data, place, outer) {
+        let error = match error.offset() {
+            Some(offset) => place.at(offset).locate(error.without_offset()),
+            None => place.locate(error),
+        };
+        reader.problem(error.context("kernel package"));
+    }
+}
+
+fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image<'a>) -> Result<()> {
+    let cut = || Error::at(data.len() as u64, "its header is cut short");
+    let version = bytes::u32_at(data, 4).ok_or_else(cut)?;
+    if version != 1 {
+        return Err(Error::at(4, format!("version {version}; 1 is known")));
+    }
+    let offset = bytes::u64_at(data, 8).ok_or_else(cut)?;
+    let beyond = || Error::at(8, format!("its table at {offset:#x} passes the end"));
+    let table = usize::try_from(offset).ok().and_then(|at| data.get(at..)).ok_or_else(beyond)?;
+    reader.spend(table.len())?;
+    let table = msgpack::read(table).map_err(|error| {
+        let at = error.offset().unwrap_or(0).saturating_add(offset);
+        error.without_offset().with_offset(at)
+    })?;
+    let code = code(data, &table, offset)?;
+    for (path, architectures) in table.get("toc").map(Value::entries).unwrap_or_default() {
+        for (arch, entry) in architectures.entries() {
+            let ordinal = entry.number("ordinal").and_then(|ordinal| usize::try_from(ordinal).ok());
+            let Some((at, stored)) = ordinal.and_then(|ordinal| *code.get(ordinal)?) else {
+                let what = format!("the code of `{path}` for {arch} is not where the table says");
+                reader.problem(place.at(offset).error(what));
+                continue;
+            };
+            let host = Property { name: "host file", value: property::Value::Text(path.as_bytes()) };
+            let sets = vec![PropertySet { name: "kpack", properties: vec![host] }];
+            let like = Image {
+                declared: if is_zstd(stored) { Declared::CompressedNone } else { Declared::None },
+                target: "amdgcn",
+                arch: blob::arch_of(arch),
+                stated: Some(State::Executable),
+                offload_kind: "hip",
+                properties: Properties { sets },
+                ..outer.clone()
+            };
+            reader.image(stored, place.at(at), like);
+        }
+    }
+    Ok(())
+}
+
+/// The stored code objects with their offsets, by their place in the list; none for one that passes the end.
+fn code<'a>(data: &'a [u8], table: &Value<'_>, end: u64) -> Result<Vec<Option<(u64, &'a [u8])>>> {
+    match table.text("compression_scheme") {
+        Some("none") => Ok(table
+            .items("blobs")
+            .iter()
+            .map(|blob| {
+                let (at, size) = (blob.number("offset")?, blob.number("size")?);
+                Some((at, blob::slice(data, at, size)?))
+            })
+            .collect()),
+        Some("zstd-per-kernel") => {
+            let start = table.number("zstd_offset").unwrap_or(end);
+            let number = |at: u64| bytes::u32_at(data, usize::try_from(at).ok()?).map(u64::from);
+            let count =
+                number(start).ok_or_else(|| Error::at(end, format!("its frames at {start:#x} pass the end")))?;
+            let (mut frames, mut at) = (Vec::new(), start.saturating_add(4));
+            // A forged count ends with the data.
+            for _ in 0..count {
+                let Some(size) = number(at) else { break };
+                at = at.saturating_add(4);
+                let frame = blob::slice(data, at, size);
+                frames.push(frame.map(|frame| (at, frame)));
+                if frame.is_none() {
+                    break;
+                }
+                at = at.saturating_add(size);
+            }
+            Ok(frames)
+        }
+        scheme => {
+            let scheme = scheme.unwrap_or("none that it names");
+            Err(Error::at(end, format!("its code is stored by scheme `{scheme}`, which is not known")))
+        }
+    }
+}
+
+/// Lists the packages in which the runtime looks for the code of a host file, as the file names them.
+pub(super) fn packages_of<'a>(host: &Host<'a>) -> Vec<&'a str> {
+    let sections = host.sections.iter().filter(|section| REFERENCES.contains(&section.name));
+    let tables = sections.filter_map(|section| msgpack::read(section.data).ok());
+    let paths = tables.flat_map(|table| {
+        let paths = table.items("kpack_search_paths").iter().filter_map(Value::as_text);
+        paths.collect::<Vec<_>>()
+    });
+    paths.collect()
+}
