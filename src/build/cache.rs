@@ -134,8 +134,8 @@ fn is_folder(path: &Path) -> bool {
 }
 
 /// Contexts of the two kinds of keys, part of what is digested. Change them with what the tool asks of a compiler for the same module.
-const EXACT: &str = "sycl-bundle 2026-11 compiled module, bindful";
-const SHARED: &str = "sycl-bundle 2026-11 compiled module under any name of its kernel, bindful";
+const EXACT: &str = "sycl-bundle 2026-11 compiled module, bindful, zebin";
+const SHARED: &str = "sycl-bundle 2026-11 compiled module under any name of its kernel, bindful, zebin";
 
 /// The compiler, as far as its results depend on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -466,8 +466,8 @@ fn identify(order: &CompileOptions<'_>, wanted: &[usize]) -> Result<Identities> 
 pub(crate) struct Known {
     /// Targets that it does not know.
     pub(crate) unknown: Vec<usize>,
-    /// Targets for which it is asked for code that both of Intel's drivers take.
-    pub(crate) bindful: Vec<usize>,
+    /// Options that it gets for targets whatever images say.
+    pub(crate) added: Vec<(usize, String)>,
     /// Version of the compiler.
     pub(crate) version: String,
 }
@@ -489,7 +489,13 @@ pub(crate) fn known(targets: &[&Target], engine: &Engine) -> Result<Known> {
         let is = |target: &&Target| device(target).is_some_and(|device| names.contains(&device));
         targets.iter().enumerate().filter(|(_, target)| is(target)).map(|(place, _)| place).collect()
     };
-    Ok(Known { unknown: among(&answer.unknown), bindful: among(&answer.bindful), version: answer.version })
+    let of_target = |(place, target): (usize, &&Target)| {
+        let device = device(target)?;
+        let mut added = answer.added.iter().filter_map(|added| added.split_once(' '));
+        added.find(|(own, _)| *own == device).map(|(_, options)| (place, options.to_owned()))
+    };
+    let added = targets.iter().enumerate().filter_map(of_target).collect();
+    Ok(Known { unknown: among(&answer.unknown), added, version: answer.version })
 }
 
 /// The compiler of a target, and what it reads.

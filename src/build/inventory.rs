@@ -4,7 +4,7 @@
 
 use super::protocol::Fields;
 use crate::device::table;
-use crate::device::target::IpVersion;
+use crate::device::target::{IpVersion, Target};
 use crate::error::{Error, ErrorKind, Result};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -30,8 +30,8 @@ pub struct Offline {
     pub files: Vec<PathBuf>,
     /// Devices asked about that the compiler does not know.
     pub unknown: Vec<String>,
-    /// Devices for which kernels have to be asked for in the form that both of Intel's drivers take.
-    pub bindful: Vec<String>,
+    /// Options that it gets for devices asked about whatever images say, each behind the device and a space.
+    pub added: Vec<String>,
     /// Whether it works inside the worker; else as a process per module.
     pub in_process: bool,
 }
@@ -105,10 +105,19 @@ impl Device {
 
     /// Whether it is the GPU of a target, in any revision: the runtime hands it native code for that.
     pub(crate) fn is_of(&self, target: &str) -> bool {
+        self.known().is_some_and(|own| own.name == target)
+    }
+
+    /// The Intel GPU of the device configuration that it is, in any revision.
+    pub(crate) fn known(&self) -> Option<&'static Target> {
         let release = |version: &IpVersion| (version.architecture, version.release);
-        let own = release(&IpVersion::of_gmdid(self.gmdid));
-        let named = table().targets().iter().find(|one| one.name == target);
-        self.gmdid != 0 && named.is_some_and(|one| one.ip_versions.iter().any(|version| release(version) == own))
+        let own = release(&self.ip_version()?);
+        table().targets().iter().find(|one| one.ip_versions.iter().any(|version| release(version) == own))
+    }
+
+    /// The IP version, of an Intel GPU whose driver tells it.
+    pub(crate) fn ip_version(&self) -> Option<IpVersion> {
+        (self.gmdid != 0).then(|| IpVersion::of_gmdid(self.gmdid))
     }
 
     fn encode(&self, out: &mut Vec<Vec<u8>>) {

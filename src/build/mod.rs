@@ -35,6 +35,7 @@ pub(crate) mod archive;
 pub mod cache;
 pub(crate) mod commands;
 pub(crate) mod compile;
+pub(crate) mod device_library;
 pub(crate) mod estimate;
 pub(crate) mod fold;
 pub mod inventory;

@@ -13,7 +13,7 @@ mod call;
 
 use super::inventory::Offline;
 use super::protocol::Compiled;
-use super::target::BINDFUL;
+use super::target::{BINDFUL, ZEBIN};
 use super::worker::{self, LOADS};
 use crate::build::Death;
 use crate::build::process::Scratch;
@@ -44,6 +44,13 @@ const BINDLESS_BY_DEFAULT: [&str; 10] =
     ["acm", "dg2", "mtl", "arl", "12.55", "12.56", "12.57", "12.70", "12.71", "12.74"];
 /// The option that chooses, since ocloc 24.26; 22.43 has neither the option nor bindless kernels.
 const ADDRESS_MODE: &str = "-stateful_address_mode";
+/// Line in the help of those that can make patch tokens, some of them by default: up to mid-2025.
+const PATCH_TOKENS: &str = "--format patchtokens";
+/// Prefixes of the names of GPUs before Xe, whose drivers take patch tokens to their end.
+const BEFORE_XE: [&str; 20] = [
+    "bdw", "skl", "kbl", "cfl", "apl", "bxt", "glk", "whl", "aml", "cml", "icllp", "lkf", "ehl", "jsl", "gen8", "gen9",
+    "gen11", "8.", "9.", "11.",
+];
 
 /// A module without functions: `OpCapability Addresses`, `OpCapability Kernel`, `OpMemoryModel Physical64 OpenCL`.
 const LEAST: [u32; 12] = [0x0723_0203, 0x0001_0000, 0, 1, 0, 0x0002_0011, 4, 0x0002_0011, 6, 0x0003_000e, 2, 2];
@@ -76,8 +83,8 @@ impl Surroundings {
 /// The compiler, found.
 pub(crate) struct Ocloc {
     kind: Kind,
-    /// Whether it knows [`ADDRESS_MODE`], once that was asked.
-    address_mode: OnceLock<bool>,
+    /// The help, which lists the options that it knows, once that was asked for.
+    help: OnceLock<String>,
 }
 
 enum Kind {
@@ -87,7 +94,7 @@ enum Kind {
 
 impl Ocloc {
     fn new(kind: Kind) -> Ocloc {
-        Ocloc { kind, address_mode: OnceLock::new() }
+        Ocloc { kind, help: OnceLock::new() }
     }
 
     /// Finds the compiler: the library or program at a path, else the library that the system finds, else the program.
@@ -139,12 +146,13 @@ impl Ocloc {
             }
             Kind::Program(program) => vec![program.path().to_owned()],
         };
-        let bindful = devices.iter().filter(|device| self.bindful(device)).map(|device| device.clone().into_owned());
+        let added = devices.iter().map(|device| (device, self.added(device).join(" ")));
+        let added = added.filter(|(_, options)| !options.is_empty());
         Offline {
             version: self.version(),
             files,
             unknown,
-            bindful: bindful.collect(),
+            added: added.map(|(device, options)| format!("{device} {options}")).collect(),
             in_process: matches!(self.kind, Kind::Library(_)),
         }
     }
@@ -163,25 +171,34 @@ impl Ocloc {
         }
     }
 
-    /// Whether kernels for a GPU have to be asked for in the form that both of Intel's drivers take.
-    fn bindful(&self, device: &str) -> bool {
-        let asks = || match &self.kind {
+    /// The options by which it makes code for a GPU that Intel's drivers of today take.
+    fn added(&self, device: &str) -> Vec<&'static str> {
+        let ask = || match &self.kind {
             Kind::Library(library) => {
                 let help = invoke(library, &["ocloc", "compile", "--help"].map(str::to_owned), None);
                 let outputs = help.map(|done| done.outputs).unwrap_or_default();
-                outputs.iter().any(|(_, text)| String::from_utf8_lossy(text).contains(ADDRESS_MODE))
+                outputs.iter().map(|(_, text)| String::from_utf8_lossy(text)).collect()
             }
-            Kind::Program(program) => program.help().contains(ADDRESS_MODE),
+            Kind::Program(program) => program.help(),
         };
-        BINDLESS_BY_DEFAULT.iter().any(|family| device.starts_with(family)) && *self.address_mode.get_or_init(asks)
+        let among = |names: &[&str]| names.iter().any(|name| device.starts_with(name));
+        let knows = |option: &str| self.help.get_or_init(ask).contains(option);
+        let mut added = Vec::new();
+        if among(&BINDLESS_BY_DEFAULT) && knows(ADDRESS_MODE) {
+            added.push(BINDFUL);
+        }
+        if !among(&BEFORE_XE) && knows(PATCH_TOKENS) {
+            added.push(ZEBIN);
+        }
+        added
     }
 
     /// Compiles a module for a GPU, by the name that `-device` takes.
     pub(crate) fn compile(&self, il: &[u8], device: &str, options: &str) -> Compiled {
-        let bindful = self.bindful(device);
+        let added = self.added(device);
         match &self.kind {
             Kind::Library(library) => {
-                let args = arguments(device, options, INPUT, bindful);
+                let args = arguments(device, options, INPUT, &added);
                 match invoke(library, &args, Some(il)) {
                     Ok(done) => {
                         let log = done.outputs.iter().find(|(name, _)| name == LOG);
@@ -191,7 +208,7 @@ impl Ocloc {
                     Err(reason) => Compiled::Hollow { reason, log: String::new() },
                 }
             }
-            Kind::Program(program) => program.compile(il, device, options, bindful),
+            Kind::Program(program) => program.compile(il, device, options, &added),
         }
     }
 }
@@ -226,13 +243,11 @@ fn device_binary(outputs: impl IntoIterator<Item = (String, Vec<u8>)>) -> Vec<u8
 }
 
 /// The command line. One module for one GPU gives the bare binary; without `-exclude_ir` it would hold the module too.
-fn arguments(device: &str, options: &str, input: &str, bindful: bool) -> Vec<String> {
+fn arguments(device: &str, options: &str, input: &str, added: &[&str]) -> Vec<String> {
     let fixed = ["ocloc", "compile", "-q", "-spirv_input", "-exclude_ir", "-output_no_suffix", "-output", OUTPUT];
     let mut args: Vec<String> = fixed.map(str::to_owned).to_vec();
     args.extend(["-file", input, "-device", device].map(str::to_owned));
-    if bindful {
-        args.extend(BINDFUL.split(' ').map(str::to_owned));
-    }
+    args.extend(added.iter().flat_map(|option| option.split(' ')).map(str::to_owned));
     if !options.is_empty() {
         args.extend(["-options".to_owned(), options.to_owned()]);
     }
@@ -374,19 +389,19 @@ impl Program {
         asked.map(|done| String::from_utf8_lossy(&done.stdout).into_owned()).unwrap_or_default()
     }
 
-    /// Compiles a module for a GPU; `bindful` asks for kernels that the OpenCL driver takes, too.
-    pub(crate) fn compile(&self, il: &[u8], device: &str, options: &str, bindful: bool) -> Compiled {
-        self.try_compile(il, device, options, bindful).unwrap_or_else(|error| Compiled::Hollow {
+    /// Compiles a module for a GPU, with further options for the form of its code.
+    pub(crate) fn compile(&self, il: &[u8], device: &str, options: &str, added: &[&str]) -> Compiled {
+        self.try_compile(il, device, options, added).unwrap_or_else(|error| Compiled::Hollow {
             reason: format!("`{}` could not be run: {error}", self.path.display()),
             log: String::new(),
         })
     }
 
-    fn try_compile(&self, il: &[u8], device: &str, options: &str, bindful: bool) -> Result<Compiled> {
+    fn try_compile(&self, il: &[u8], device: &str, options: &str, added: &[&str]) -> Result<Compiled> {
         let scratch = Scratch::new(&self.surroundings.scratch, "ocloc")?;
         let module = scratch.path().join(INPUT);
         std::fs::write(&module, il).map_err(|error| Error::io("writing the module", &error))?;
-        let mut args = arguments(device, options, &module.to_string_lossy(), bindful);
+        let mut args = arguments(device, options, &module.to_string_lossy(), added);
         args.remove(0);
         args.extend(["-out_dir".to_owned(), scratch.path().to_string_lossy().into_owned()]);
         let done = self.run(&scratch, &args)?;

@@ -1,5 +1,6 @@
 //! Which images of a bundle are compiled for a target, with which options, and which stay as they are?
 
+use super::device_library::DeviceLibrary;
 use super::options::{self, Given, Misc, Options as DeviceOptions};
 use super::target::{Backend, GPU_SPEC, NVIDIA_SPEC, Target};
 use super::{Job, Step};
@@ -60,6 +61,8 @@ pub(crate) struct For<'t> {
     pub(crate) recipe: &'t dyn Fn(&Examined<'_, '_>) -> Recipe,
     /// The file whose rules these are, as messages name it.
     pub(crate) rules: &'t str,
+    /// The device library.
+    pub(crate) device_library: &'t DeviceLibrary,
 }
 
 /// Code that images become.
@@ -320,6 +323,14 @@ impl<'p, 'a> Planner<'p, 'a> {
             true => Left::Damaged(error),
             false => Left::Stays(Stay::NotLinked(error.message())),
         })?;
+        let completed = match &step {
+            Step::Offline(_) if wanted.target.spec == GPU_SPEC => wanted.device_library.complete(&il, wanted.facts),
+            _ => Ok(None),
+        };
+        let il = match completed {
+            Ok(completed) => completed.map_or(il, Cow::Owned),
+            Err(error) => return Err(Left::Stays(Stay::NotLinked(error.message()))),
+        };
         let (compile, link) = options_for(wanted.target, image, &recipe);
         let job = Job {
             image: image.index,

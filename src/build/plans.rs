@@ -2,6 +2,7 @@
 
 use super::archive::{ArchiveForm, Archives};
 use super::compile::Binary;
+use super::device_library::DeviceLibrary;
 use super::plan::{For, Goal, Plan, is_in_the_way, plan};
 use super::target::{GPU_SPEC, Target};
 use super::wanted::Wanted;
@@ -93,7 +94,8 @@ pub(crate) fn plans<'a>(
         let target = &wanted.target;
         let rules = &recipes.rules.file;
         let facts = wanted.facts.as_ref();
-        let wanted = For { target, number, facts, against: &against, recipe: &recipe, rules };
+        let device_library = &recipes.device_library;
+        let wanted = For { target, number, facts, against: &against, recipe: &recipe, rules, device_library };
         let mut own = plan(images, wanted, goal)?;
         plans.set.append(&mut own.set);
         plans.specialized.extend(own.specialized.drain().map(|(image, specialized)| ((image, number), specialized)));
@@ -295,6 +297,8 @@ pub(crate) struct Recipes {
     pub(crate) rules: Rules,
     /// The number of rules that the file holds.
     pub(crate) own: usize,
+    /// The device library, of which images of Intel's GPUs get what they call.
+    pub(crate) device_library: DeviceLibrary,
 }
 
 impl Recipes {

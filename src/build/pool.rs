@@ -6,6 +6,7 @@
 //! ties a worker to the thread that started it (`PR_SET_PDEATHSIG` counts threads), which is why a worker never
 //! changes hands.
 
+use super::device_library::is_of_library;
 use super::estimate::{self, Queue, Share, Taken};
 use super::process::{NoReply, Worker, environment};
 use super::protocol::{Compiled, Reply, Request};
@@ -388,7 +389,11 @@ impl Job<'_> {
         let open = zebin::undefined(binary);
         let imports = if open.is_empty() { return None } else { Module::parse(&self.il).ok()?.imports };
         let name = open.into_iter().find(|name| imports.iter().any(|import| import == name))?;
-        Some(format!("the code calls {name}, which neither the compiler nor an image of the file defines"))
+        let library = match is_of_library(name) {
+            true => "; it is of the device library of a SYCL runtime before 2026, which --device-library names",
+            false => "",
+        };
+        Some(format!("the code calls {name}, which neither the compiler nor an image of the file defines{library}"))
     }
 }
 

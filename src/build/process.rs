@@ -115,19 +115,20 @@ impl Worker {
         Ok(Worker { child, requests, replies, received: Vec::new(), stderr: said, stderr_ended, _folder: folder })
     }
 
-    /// Sends a request and waits for its reply. After anything but a reply the worker is of no further use.
+    /// Sends a request and waits for its reply, for as long as [`Patience`] has it. After anything but a reply the worker is of no
+    /// further use.
     pub(crate) fn ask(
         &mut self,
         request: &Request<'_>,
         timeout: Duration,
         stop: &dyn Fn() -> bool,
     ) -> Result<std::result::Result<Reply, NoReply>> {
-        let begun = Instant::now();
+        let mut patience = Patience::new(timeout, self.child.id());
         let frame = request.encode()?;
         let mut unsent = frame.as_slice();
         loop {
             self.send(&mut unsent);
-            let left = timeout.saturating_sub(begun.elapsed());
+            let left = patience.left();
             let moment = left.min(if unsent.is_empty() { TICK } else { BUSY_TICK });
             let ended = self.receive(moment);
             let reply = if ended && !self.received.is_empty() {
@@ -215,6 +216,67 @@ impl Worker {
         let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept).trim().to_owned()
     }
+}
+
+/// Time that a worker may take for one request: of the processor, where it works without end; where it waits, of the clock. So a
+/// compiler is given longer on a busy machine, as much as the others take from it.
+struct Patience {
+    timeout: Duration,
+    process: u32,
+    /// Processor time that it had taken before the request, and when it was last looked at.
+    before: Duration,
+    seen: Duration,
+    /// The moment at which it is looked at again.
+    until: Instant,
+}
+
+impl Patience {
+    /// Share of an interval for which a process has the processor at least, on a machine that is busy beyond use.
+    const LEAST_SHARE: u32 = 100;
+
+    fn new(timeout: Duration, process: u32) -> Patience {
+        let before = processor_time(process, 0).unwrap_or_default();
+        Patience { timeout, process, before, seen: before, until: Instant::now() + timeout }
+    }
+
+    /// Returns the time until the deadline, which moves on as long as the process works and has not had its time.
+    fn left(&mut self) -> Duration {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if !left.is_zero() {
+            return left;
+        }
+        let Some(now) = processor_time(self.process, 0) else { return left };
+        let worked = now.saturating_sub(self.seen);
+        let more = self.timeout.saturating_sub(now.saturating_sub(self.before));
+        let interval = if self.seen == self.before { self.timeout } else { self.timeout / 4 };
+        if worked < interval / Patience::LEAST_SHARE || more.is_zero() {
+            return Duration::ZERO;
+        }
+        self.seen = now;
+        let more = more.max(TICK).min((self.timeout / 4).max(TICK));
+        self.until = Instant::now() + more;
+        more
+    }
+}
+
+/// Processor time of a process and of those it started, which `ocloc` as a program is; none where the system does not tell.
+fn processor_time(process: u32, depth: u32) -> Option<Duration> {
+    /// Fields of `/proc/PID/stat` behind the name: user and system time, and those of children that have ended, in ticks of 10 ms.
+    const TIMES: std::ops::Range<usize> = 11..15;
+    const TICKS_PER_SECOND: u64 = 100;
+    /// Starters of starters: a shell, a loader, the compiler.
+    const DEEPEST: u32 = 6;
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks: u64 = fields.get(TIMES)?.iter().filter_map(|field| field.parse::<u64>().ok()).sum();
+    let own = Duration::from_millis(ticks.saturating_mul(1000 / TICKS_PER_SECOND));
+    if depth == DEEPEST {
+        return Some(own);
+    }
+    let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
+    let of_children = children.split_whitespace().filter_map(|child| child.parse().ok());
+    let times = of_children.filter_map(|child| processor_time(child, depth.saturating_add(1)));
+    Some(times.fold(own, Duration::saturating_add))
 }
 
 /// Keeps the end of what a worker says on the standard error that is returned; tells when no more comes.

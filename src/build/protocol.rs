@@ -234,10 +234,9 @@ impl Reply {
             Reply::Inventory(inventory) => frame(6, &slices(&inventory.encode())),
             Reply::Offline(offline) => {
                 let files: Vec<&str> = offline.files.iter().filter_map(|file| file.to_str()).collect();
-                let [files, unknown, bindful] =
-                    [files.join("\n"), offline.unknown.join("\n"), offline.bindful.join("\n")];
+                let [files, unknown, added] = [files.join("\n"), offline.unknown.join("\n"), offline.added.join("\n")];
                 let how: &[u8] = if offline.in_process { b"library" } else { b"program" };
-                frame(8, &[offline.version.as_bytes(), files.as_bytes(), unknown.as_bytes(), bindful.as_bytes(), how])
+                frame(8, &[offline.version.as_bytes(), files.as_bytes(), unknown.as_bytes(), added.as_bytes(), how])
             }
             Reply::Answers { kernels, log } => {
                 let kernels: Vec<Vec<u8>> = kernels.iter().flat_map(KernelAnswers::fields).collect();
@@ -298,7 +297,7 @@ impl Reply {
                 version: fields.text()?,
                 files: fields.names()?.into_iter().map(PathBuf::from).collect(),
                 unknown: fields.names()?,
-                bindful: fields.names()?,
+                added: fields.names()?,
                 in_process: fields.bytes()? == b"library",
             }),
             other => return Err(Error::input(format!("a reply of unknown kind {other}"))),
@@ -452,7 +451,7 @@ mod tests {
             version: "22.43".into(),
             files: vec!["/a/libocloc.so".into(), "/b/libigc.so".into()],
             unknown: vec!["bmg-g21".into()],
-            bindful: vec!["dg2".into()],
+            added: vec!["dg2 --format zebin".into()],
             in_process: true,
         };
         for reply in [

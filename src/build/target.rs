@@ -15,6 +15,8 @@ pub(crate) const GPU_SPEC: &str = "spir64_gen";
 pub(crate) const NVIDIA_SPEC: &str = "nvptx64";
 /// Option of ocloc for code that both of Intel's drivers take, on GPUs for which newer versions make other code by default.
 pub(crate) const BINDFUL: &str = "-stateful_address_mode bindful";
+/// Option of ocloc for code of the form that drivers since 26.18 take, where older versions make patch tokens by default.
+pub(crate) const ZEBIN: &str = "--format zebin";
 /// The word for PTX among the architectures: that of the newest of them goes with their code, for GPUs to come.
 pub(crate) const PTX: &str = "ptx";
 /// Prefix of the names of NVIDIA GPUs in the device configuration.

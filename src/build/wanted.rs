@@ -2,13 +2,13 @@
 
 use super::compile::{self, Known};
 use super::inventory::KINDS;
-use super::target::{BINDFUL, Backend, CPU_SPEC, GPU_SPEC, Target};
+use super::target::{Backend, CPU_SPEC, GPU_SPEC, Target};
 use super::{Device, Engine};
 use crate::device::cpu::{self, CpuArch};
 use crate::device::table::TargetTable;
 use crate::device::target::Target as Facts;
 use crate::error::{Error, ErrorKind, Reporter, Result};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 
 /// A target, and what is known of its devices.
@@ -117,11 +117,11 @@ pub(crate) fn known(
     }
     let gpus: Vec<&Target> = wanted.iter().map(|wanted| &wanted.target).filter(|target| is_offline(target)).collect();
     let Some(first) = gpus.first() else { return Ok(wanted) };
-    let Known { unknown, bindful, version } = compile::known(&gpus, &engine(first)?)?;
-    let named = |places: &[usize]| -> HashSet<String> {
-        places.iter().filter_map(|place| gpus.get(*place)).map(|target| target.name.clone()).collect()
-    };
-    let (names, bindful) = (named(&unknown), named(&bindful));
+    let Known { unknown, added, version } = compile::known(&gpus, &engine(first)?)?;
+    let name = |place: &usize| gpus.get(*place).map(|target| target.name.clone());
+    let names: HashSet<String> = unknown.iter().filter_map(name).collect();
+    let mut added: HashMap<String, String> =
+        added.into_iter().filter_map(|(place, options)| Some((name(&place)?, options))).collect();
     let bundles = "executable kernel bundles (get_kernel_bundle, not launches) fail on a GPU where the kernel has native code \
                    for another one without SPIR-V inside";
     match gpus.len() {
@@ -141,8 +141,8 @@ pub(crate) fn known(
         reporter.note(&format!("{version} does not know {}, which are left out", list.join(", ")));
     }
     let mut left: Vec<Wanted> = wanted.into_iter().filter(|wanted| !names.contains(&wanted.target.name)).collect();
-    for wanted in left.iter_mut().filter(|wanted| bindful.contains(&wanted.target.name)) {
-        wanted.added_options = Some(BINDFUL.to_owned());
+    for wanted in &mut left {
+        wanted.added_options = added.remove(&wanted.target.name);
     }
     if left.is_empty() {
         let message = format!("{version} knows none of the targets");

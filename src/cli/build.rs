@@ -80,7 +80,8 @@ pub(crate) struct Args {
     /// The number of worker processes; by default as many as there are cores
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Seconds that one image may take in one attempt
+    /// Seconds that one image may take in one attempt: of the processor's time, so longer where the machine is busy; of the
+    /// clock's where the compiler does nothing
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
     timeout: Duration,
     /// The form of the summary
@@ -344,7 +345,7 @@ impl RecipeArgs {
             targets: Vec::new(),
             settings: wanted,
         });
-        Ok(Recipes { rules, own })
+        Ok(Recipes { rules, own, ..Recipes::default() })
     }
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn refused_in_bundles(
         images.get(*at).is_some_and(|image| {
             image.state == State::Executable
                 && spec(image.image) == "spir64_gen"
-                && image.coverage(&subject.target.name) == Some(Coverage::None)
+                && image.coverage(subject) == Some(Coverage::None)
                 && runtime_checks(image, subject.target).verdict() != Verdict::Incompatible
         })
     };
@@ -160,13 +160,15 @@ fn check(images: &[Examined<'_, '_>], chosen: &Examined<'_, '_>, subject: &Subje
         choice.failure = Some("Cannot resolve external symbols, linking is unsupported for the backend".to_owned());
         choice.traps.push(Trap::NativeImports);
     }
-    if native && chosen_spec == "spir64_gen" && chosen.image.compile_target().is_none() {
-        match chosen.coverage(&subject.target.name) {
-            Some(Coverage::Native | Coverage::Jit) => {}
+    if native && chosen_spec == "spir64_gen" {
+        match chosen.coverage(subject) {
             Some(Coverage::None) => choice.failure = Some("UR_RESULT_ERROR_INVALID_BINARY".to_owned()),
-            None => {
+            None if chosen.image.compile_target().is_none() => {
                 choice.traps.push(Trap::AnyGpu);
                 choice.unsure = true;
+            }
+            Some(Coverage::Native | Coverage::Jit) | None => {
+                choice.unsure |= chosen.refused_form(subject).is_some();
             }
         }
     }

@@ -16,10 +16,11 @@ use crate::bundle::format::Format;
 use crate::bundle::image::{Image, State};
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
+use crate::compat::fit::Subject;
 use crate::container::Place;
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, Problem};
-use crate::native::Coverage;
+use crate::native::{Coverage, Driver, gpu_of};
 use crate::native::{Native, bitcode};
 use crate::spirv::Module;
 use blake3::platform::Platform;
@@ -126,16 +127,30 @@ impl Examined<'_, '_> {
         }
     }
 
-    /// Returns how an Intel GPU runs the native code, as [`crate::native::Native::coverage`] does; none where there is none.
-    pub fn coverage(&self, gpu: &str) -> Option<Coverage> {
-        self.native.as_ref()?.coverage(gpu)
+    /// Returns how an Intel GPU runs the native code, as [`crate::native::Native::coverage`] does; none where there is none. A driver
+    /// of which nothing is known takes patch tokens.
+    pub(crate) fn coverage(&self, subject: &Subject<'_>) -> Option<Coverage> {
+        self.native.as_ref()?.coverage(&gpu_of(subject.target), Driver::of_target(subject.target, subject.backend).0)
+    }
+
+    /// Returns the drivers that refuse the form of the code, where a GPU runs it natively with others and not at all with these; before
+    /// them whether this GPU's is certain to be one, or may be.
+    pub(crate) fn refused_form(&self, subject: &Subject<'_>) -> Option<(bool, &'static str)> {
+        let native = self.native.as_ref()?;
+        let drivers = native.parts.iter().find_map(|part| part.refused_by)?;
+        let (own, patch_tokens) = Driver::of_target(subject.target, subject.backend);
+        let with = |driver| native.coverage(&gpu_of(subject.target), driver);
+        let refused = |driver| with(Driver::ANY) == Some(Coverage::Native) && with(driver) == Some(Coverage::None);
+        let unknown = patch_tokens.is_none() && refused(Driver { patch_tokens: false, ..own });
+        let certain = refused(own);
+        (certain || unknown).then_some((certain, drivers))
     }
 
     /// Returns how a target that takes the image runs its code: intermediate code is compiled, other code runs as it is
     /// unless it is known to be for other devices.
-    pub fn coverage_where_taken(&self, target: &str) -> Coverage {
+    pub(crate) fn coverage_where_taken(&self, subject: &Subject<'_>) -> Coverage {
         let otherwise = if self.format.is_intermediate() { Coverage::Jit } else { Coverage::Native };
-        self.coverage(target).unwrap_or(otherwise)
+        self.coverage(subject).unwrap_or(otherwise)
     }
 
     /// A size, x last, in the order of the source.

@@ -289,10 +289,10 @@ pub fn build_remedy(target: &Target) -> String {
     if target.name == "spir64_x86_64" {
         return "add one: sycl-bundle build FILE -t spir64_x86_64 -o OUTPUT".to_owned();
     }
-    if target.backends.first() == Some(&Backend::Cuda) || target.ocloc_device().is_some() {
+    let name = crate::native::gpu_of(target);
+    if target.backends.first() == Some(&Backend::Cuda) || target.ocloc_device().is_some() || name != target.name {
         return format!(
-            "add one: sycl-bundle build FILE -t {} -o OUTPUT, or at compile time: -fsycl-targets={}",
-            target.name, target.name
+            "add one: sycl-bundle build FILE -t {name} -o OUTPUT, or at compile time: -fsycl-targets={name}"
         );
     }
     format!("add it to the targets at compile time: -fsycl-targets={}, or spir64 for all that take SPIR-V", target.name)

@@ -154,7 +154,7 @@ impl<'g> Gate<'g> {
                 }
             }
         }
-        let code = self.images().get(chosen).map(|image| image.coverage_where_taken(&target.name));
+        let code = self.images().get(chosen).map(|image| image.coverage_where_taken(subject));
         let native = code.is_some_and(|code| code != Coverage::Jit);
         // Of a target of which little is known something else is open, too.
         let lacks_compiler = match target.compiles_online() {
@@ -165,7 +165,7 @@ impl<'g> Gate<'g> {
         if !native && lacks_compiler && subject.takes_spirv() {
             let online = target.compiles_online();
             let message = "Kernel is there as intermediate code only, which the device must compile itself.".to_owned();
-            let remedy = format!("compile it ahead of time: -fsycl-targets={}", target.name);
+            let remedy = format!("compile it ahead of time: -fsycl-targets={}", crate::native::gpu_of(target));
             let aspect = Some("online_compiler".to_owned());
             let finding = Finding { aspect, ..Finding::new(RuleId::Aspect, online == Has::No, message, remedy) };
             judgement.push(Item::new(finding, place));

@@ -10,7 +10,7 @@ use super::target::{Family, Source, Target};
 use super::yaml::{Entry, Fault, Node, Value};
 
 /// The keys of a target, those of DPC++'s grammar first.
-pub(crate) const KEYS: [&str; 32] = [
+pub(crate) const KEYS: [&str; 33] = [
     "aspects",
     "may_support_other_aspects",
     "sub-group-sizes",
@@ -26,6 +26,7 @@ pub(crate) const KEYS: [&str; 32] = [
     "max-work-item-sizes",
     "local-memory",
     "max-registers",
+    "driver-version",
     "spirv-version",
     "spirv-extensions",
     "spirv-capabilities",

@@ -144,6 +144,9 @@ pub struct Target {
     #[serde(serialize_with = "version")]
     #[schemars(with = "Option<String>")]
     pub spirv_version: Option<(u8, u8)>,
+    /// Version of the driver of a live device, as it tells it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver_version: Option<String>,
     /// SPIR-V extensions taken; others may be.
     pub spirv_extensions: Option<Vec<String>>,
     /// SPIR-V capabilities taken beyond those that every OpenCL device takes; others may be.

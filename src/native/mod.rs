@@ -8,7 +8,8 @@
 //! A driver takes native code for its GPU and, by rules of families, that for some others. What it cannot take it compiles from
 //! the SPIR-V that stands inside: `generic_ir` of an archive (`device_binary_format_ar.cpp` in intel/compute-runtime), section
 //! `.spv` of a zebin. Code of two GPUs of one family is not the same to it: each entry here was seen to be taken by driver
-//! 26.27, OpenCL and Level Zero, and every other pair of 17 GPUs to be refused (-42, 0x70000004).
+//! 26.27, OpenCL and Level Zero, and every other pair of 17 GPUs to be refused (-42, 0x70000004). Patch tokens, the older form, it
+//! refuses since 26.18 whatever they are for.
 //!
 //! An archive of ocloc is a plain `ar` with members `POINTER SIZE.DEVICE` (`64.12.55.8`, `64.bmg`), each behind a `pad_N` that aligns it, and
 //! perhaps `generic_ir` (`ar_encoder.cpp` and `device_binary_format_ar.cpp` in intel/compute-runtime). What the member
@@ -17,6 +18,7 @@
 pub mod bitcode;
 mod bitstream;
 mod cubin;
+mod driver;
 pub(crate) mod fatbin;
 mod hsaco;
 mod intel_device;
@@ -32,6 +34,8 @@ use crate::container::Arena;
 use crate::container::Place;
 use crate::error::{Error, Result};
 use crate::{bytes, limits};
+use driver::REFUSE_PATCH_TOKENS;
+pub(crate) use driver::{Driver, gpu_of};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -121,6 +125,9 @@ pub struct Part {
     pub(crate) size: u64,
     /// Whether its SPIR-V is in it too, from which a driver compiles for other devices.
     pub(crate) spirv: bool,
+    /// Drivers that refuse this form of code, whatever it is for; with SPIR-V beside it they compile that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) refused_by: Option<&'static str>,
     /// Options that it says it was compiled with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<String>,
@@ -363,6 +370,7 @@ impl Part {
             producer: None,
             size: size as u64,
             spirv: false,
+            refused_by: (format == Format::PatchTokens).then_some(REFUSE_PATCH_TOKENS),
             options: None,
             sections: Vec::new(),
             notes: BTreeMap::new(),
@@ -432,7 +440,7 @@ pub(crate) fn also_takes(gpu: &str) -> Option<&'static str> {
 }
 
 /// Whether a driver looks at a member of an archive for a GPU: it goes by the member's name alone (26.27), so that neither code
-/// that it would take from another GPU nor the SPIR-V beside that is found there.
+/// that it would take from another GPU nor the SPIR-V beside another's is found there.
 fn is_member_for(part: &Part, gpu: &str) -> bool {
     let device = part.name.split_once('.').map_or(part.name.as_str(), |(_, device)| device);
     let named = intel_device::of_name(device);
@@ -441,9 +449,9 @@ fn is_member_for(part: &Part, gpu: &str) -> bool {
 }
 
 impl Native {
-    /// Returns how an Intel GPU runs the code, by the GPU's name in the device configuration. None for other devices, for code that is
-    /// not Intel's GPUs', and where code of which the device is not known might be for this one.
-    pub(crate) fn coverage(&self, gpu: &str) -> Option<Coverage> {
+    /// Returns how an Intel GPU with such a driver runs the code, by the GPU's name in the device configuration. None for other
+    /// devices, for code that is not Intel's GPUs', and where code of which the device is not known might be for this one.
+    pub(crate) fn coverage(&self, gpu: &str, driver: Driver) -> Option<Coverage> {
         let intel = |part: &&Part| matches!(part.format, Format::Zebin | Format::PatchTokens);
         if !intel_device::is_known(gpu) || !self.parts.iter().any(|part| intel(&part)) {
             return None;
@@ -451,21 +459,22 @@ impl Native {
         let mut code = self.parts.iter().filter(intel);
         let archive = self.container == Some("ar");
         let found = |part: &&Part| !archive || is_member_for(part, gpu);
-        if code.clone().filter(found).any(|part| part.devices.iter().any(|device| takes(gpu, device))) {
+        let taken = |part: &&Part| driver.takes(part);
+        if code.clone().filter(found).filter(taken).any(|part| part.devices.iter().any(|device| takes(gpu, device))) {
             return Some(Coverage::Native);
         }
-        if self.parts.iter().any(|part| part.format == Format::SpirV || part.spirv && !archive) {
+        if self.parts.iter().any(|part| part.format == Format::SpirV || part.spirv && found(&part)) {
             return Some(Coverage::Jit);
         }
         // Code that could not be read may have been for this device.
-        let whole = self.problems.is_empty() && code.all(|part| !part.devices.is_empty());
+        let whole = self.problems.is_empty() && code.all(|part| !driver.takes(part) || !part.devices.is_empty());
         whole.then_some(Coverage::None)
     }
 
-    /// Returns how each known Intel GPU runs the code, by its name; those that run nothing of it are left out.
-    pub(crate) fn coverage_by_gpu(&self) -> BTreeMap<String, Coverage> {
+    /// Returns how each known Intel GPU with such a driver runs the code, by its name; those that run nothing of it are left out.
+    pub(crate) fn coverage_by_gpu(&self, driver: Driver) -> BTreeMap<String, Coverage> {
         let known = intel_device::targets_known();
-        let covered = known.filter_map(|gpu| self.coverage(&gpu).map(|coverage| (gpu, coverage)));
+        let covered = known.filter_map(|gpu| self.coverage(&gpu, driver).map(|coverage| (gpu, coverage)));
         covered.filter(|(_, coverage)| *coverage != Coverage::None).collect()
     }
 }
@@ -527,7 +536,7 @@ mod tests {
         let archive = |parts: Vec<Part>| Native { container: Some("ar"), parts, problems: Vec::new() };
         let alone = |part: Part| Native { parts: vec![part], ..Native::default() };
         let bare = archive(vec![part(Format::Zebin, "pvc", false), part(Format::Zebin, "bmg_g21", false)]);
-        let on = |native: &Native, gpu: &str| native.coverage(&format!("intel_gpu_{gpu}"));
+        let on = |native: &Native, gpu: &str| native.coverage(&format!("intel_gpu_{gpu}"), Driver::ANY);
         for (gpu, coverage) in [
             ("pvc", Coverage::Native),
             ("bmg_g21", Coverage::Native),
@@ -538,7 +547,18 @@ mod tests {
         ] {
             assert_eq!(on(&bare, gpu), Some(coverage), "{gpu}");
         }
-        assert_eq!(bare.coverage("spir64_x86_64"), None);
+        assert_eq!(bare.coverage("spir64_x86_64", Driver::ANY), None);
+        for (spirv, without) in [(false, Coverage::None), (true, Coverage::Jit)] {
+            let old = alone(part(Format::PatchTokens, "pvc", spirv));
+            let bindless = Part { refused_by: Some(driver::REFUSE_BINDLESS), ..part(Format::Zebin, "pvc", spirv) };
+            let [zero, opencl] = Driver::NEWEST.map(|(_, driver)| driver);
+            for (code, zero_takes) in [(old, false), (alone(bindless), true)] {
+                assert_eq!(code.coverage("intel_gpu_pvc", Driver::ANY), Some(Coverage::Native));
+                let expected = if zero_takes { Coverage::Native } else { without };
+                assert_eq!(code.coverage("intel_gpu_pvc", zero), Some(expected));
+                assert_eq!(code.coverage("intel_gpu_pvc", opencl), Some(without));
+            }
+        }
         let generic = archive(vec![part(Format::Zebin, "pvc", false), part(Format::SpirV, "", false)]);
         assert_eq!((on(&generic, "pvc"), on(&generic, "dg1")), (Some(Coverage::Native), Some(Coverage::Jit)));
         let inside = alone(part(Format::Zebin, "acm_g10", true));
@@ -554,8 +574,8 @@ mod tests {
         }
         assert_eq!(on(&archive(vec![part(Format::Zebin, "", false)]), "pvc"), None);
         assert_eq!(on(&archive(vec![part(Format::Cubin, "", false)]), "pvc"), None);
-        assert_eq!(bare.coverage_by_gpu().len(), 2);
-        let listed = alone(part(Format::Zebin, "bmg_g21", false)).coverage_by_gpu();
+        assert_eq!(bare.coverage_by_gpu(Driver::ANY).len(), 2);
+        let listed = alone(part(Format::Zebin, "bmg_g21", false)).coverage_by_gpu(Driver::ANY);
         assert_eq!(listed.len(), 3, "{listed:?}");
         assert_eq!(listed["intel_gpu_lnl_m"], Coverage::Native);
     }

@@ -50,7 +50,11 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], plac
         reader.contained("opencl-elf");
         let format = Format::sniff(section.data);
         let format = if section.data.starts_with(&patch_tokens::MAGIC) { Format::PatchTokens } else { format };
+        let first = reader.native.parts.len();
         reader.part(name, section.data, format, place.at(section.offset), depth);
+        if elf.sections.iter().any(|section| section.kind == SHT_OPENCL_SPIRV) {
+            reader.native.parts.iter_mut().skip(first).for_each(|part| part.spirv = true);
+        }
         return Ok(());
     }
     // `generic_ir` of an archive, and programs that a GPU driver was asked for before it compiled them: SPIR-V and options.

@@ -16,6 +16,8 @@ pub(crate) struct ZeInfo {
     pub(crate) version: Option<String>,
     /// The kernels.
     pub(crate) kernels: Vec<Arc<Kernel>>,
+    /// Whether one of them reaches buffers or images by handles.
+    pub(crate) bindless: bool,
 }
 
 /// Reads the text of the section.
@@ -33,7 +35,18 @@ pub(crate) fn read(text: &str) -> Result<ZeInfo> {
         // Functions that kernels may call stand here too, under the name of the symbol table's own section.
         (name != "Intel_Symbol_Table_Void_Program").then(|| Arc::new(kernel(name, node, misc.get(name).copied())))
     });
-    Ok(ZeInfo { version: root.text_of("version").map(str::to_owned), kernels: kernels.collect() })
+    let bindless = list("kernels").iter().any(is_bindless);
+    Ok(ZeInfo { version: root.text_of("version").map(str::to_owned), kernels: kernels.collect(), bindless })
+}
+
+/// Whether a kernel reaches buffers or images by handles, as `populateKernelPayloadArgument` of compute-runtime's
+/// `zeinfo_decoder.cpp` has it; samplers do not count.
+fn is_bindless(node: &Node<'_>) -> bool {
+    let pieces = node.get("payload_arguments").map(Node::items).unwrap_or_default();
+    pieces.iter().any(|piece| {
+        piece.text_of("addrmode") == Some("bindless")
+            && piece.text_of("addrspace").is_none_or(|space| space != "sampler")
+    })
 }
 
 fn kernel(name: &str, node: &Node<'_>, misc: Option<&Node<'_>>) -> Kernel {

@@ -418,8 +418,9 @@ impl Built {
         if self.harvested > 0 {
             lines.push(format!("  {} of them made by the driver while the program ran", self.harvested));
         }
-        let adding = |target: &&TargetCounts| target.added_options.is_some();
-        if let Some(added) = self.targets.iter().find(adding).and_then(|target| target.added_options.as_deref()) {
+        let added: BTreeSet<&str> = self.targets.iter().filter_map(|target| target.added_options.as_deref()).collect();
+        for added in added {
+            let adding = |target: &&TargetCounts| target.added_options.as_deref() == Some(added);
             let names: Vec<&str> = self.targets.iter().filter(adding).map(|target| target.target.as_str()).collect();
             let why = "Intel's OpenCL driver refuses the code that is made there without it";
             lines.push(format!("  {added} for {}: {why}", names.join(", ")));

@@ -477,22 +477,27 @@ const SYSTEM: [&str; 4] = ["/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/
 /// Variables that name a folder above `lib`.
 const PREFIXES: [&str; 3] = ["CMPLR_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX"];
 
-/// The runtimes, the first of `LD_LIBRARY_PATH` first, each file once.
-fn find_runtimes(variable: Variables<'_>) -> Vec<Runtime> {
+/// Folders in which runtimes are looked for, by what names them: those of `LD_LIBRARY_PATH` first.
+fn folders_of_runtimes(variable: Variables<'_>) -> Vec<(PathBuf, &'static str)> {
     let path = variable("LD_LIBRARY_PATH").unwrap_or_default();
     let folders = path.as_bytes().split(|byte| *byte == b':').map(|folder| PathBuf::from(OsStr::from_bytes(folder)));
     let own = folders.filter(|folder| folder.is_absolute()).map(|folder| (folder, "LD_LIBRARY_PATH"));
     let below = |name: &'static str| variable(name).map(|prefix| (Path::new(&prefix).join("lib"), name));
     let system = SYSTEM.iter().map(|folder| (PathBuf::from(folder), "system"));
     let mut seen = BTreeSet::new();
-    let mut found = Vec::new();
-    for (folder, by) in own.chain(PREFIXES.into_iter().filter_map(below)).chain(system) {
-        let Ok(folder) = folder.canonicalize() else { continue };
-        if seen.insert(folder.clone()) {
-            found.extend(in_folder(&folder, by));
-        }
-    }
-    found
+    let all = own.chain(PREFIXES.into_iter().filter_map(below)).chain(system);
+    let there = all.filter_map(|(folder, by)| Some((folder.canonicalize().ok()?, by)));
+    there.filter(|(folder, _)| seen.insert(folder.clone())).collect()
+}
+
+/// Folders in which runtimes are looked for, the first one first.
+pub(crate) fn runtime_folders(variable: Variables<'_>) -> Vec<PathBuf> {
+    folders_of_runtimes(variable).into_iter().map(|(folder, _)| folder).collect()
+}
+
+/// The runtimes, the first of `LD_LIBRARY_PATH` first, each file once.
+fn find_runtimes(variable: Variables<'_>) -> Vec<Runtime> {
+    folders_of_runtimes(variable).iter().flat_map(|(folder, by)| in_folder(folder, by)).collect()
 }
 
 /// The loader of the runtime's adapters.

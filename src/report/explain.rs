@@ -157,7 +157,7 @@ impl ImageChoice {
             };
             let index = image.image.index;
             let taken = !matches!(fate, Fate::PassedOver(_));
-            let coverage = taken.then(|| image.coverage_where_taken(&subject.target.name));
+            let coverage = taken.then(|| image.coverage_where_taken(subject));
             Some(KernelImage {
                 image: index,
                 format: image.format.name(),

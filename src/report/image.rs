@@ -12,7 +12,7 @@ use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::demangle::demangle;
 use crate::native::Coverage;
-use crate::native::{Argument, Kernel, Native, Part};
+use crate::native::{Argument, Driver, Kernel, Native, Part};
 use crate::spirv::{Module, grammar};
 
 /// The column in which the values of fields begin.
@@ -171,7 +171,7 @@ impl Page<'_> {
             format!("{container} of {}", counted(native.parts.len(), "part"))
         });
         self.line(2, &container);
-        let gpus = native.coverage_by_gpu();
+        let gpus = native.coverage_by_gpu(Driver::ANY);
         for (coverage, label) in [(Coverage::Native, "Runs as it is on"), (Coverage::Jit, "Compiled first on")] {
             let own: Vec<String> =
                 gpus.iter().filter(|(_, one)| **one == coverage).map(|(gpu, _)| gpu.clone()).collect();
@@ -181,6 +181,9 @@ impl Page<'_> {
             self.sub(if part.name.is_empty() { "Code" } else { &part.name }, &native_part(part));
             if !part.devices.is_empty() {
                 self.sub("Devices", &part.devices.join(", "));
+            }
+            if let Some(drivers) = part.refused_by {
+                self.sub(if part.spirv { "Compiled anew by" } else { "Refused by" }, drivers);
             }
             let sections: Vec<String> =
                 part.sections.iter().map(|section| format!("{} {}", section.name, bytes(section.size))).collect();

@@ -169,7 +169,11 @@ mod tests {
             let native = Native::read(&bytes, Format::sniff(&bytes), Place::file(0)).expect("an archive");
             assert!(native.problems.is_empty(), "{:?}", native.problems);
             assert_eq!(native.parts.iter().map(|part| part.format).collect::<Vec<_>>(), [Format::SpirV]);
-            assert_eq!(native.coverage("intel_gpu_pvc"), None::<Coverage>, "there is no code for a GPU");
+            assert_eq!(
+                native.coverage("intel_gpu_pvc", crate::native::Driver::ANY),
+                None::<Coverage>,
+                "there is no code for a GPU"
+            );
         }
     }
 }

@@ -17,6 +17,7 @@ mod corpus;
 mod corpus_aspects;
 mod corpus_warnings;
 mod diff;
+mod drivers;
 mod embed;
 mod embed_tools;
 mod explain;

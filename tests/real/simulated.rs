@@ -15,7 +15,7 @@ use crate::unstable::intel;
 use crate::world::{succeed, world};
 
 /// GPUs by their names for ocloc, and the targets that they are.
-const GPUS: [(&str, &str); 17] = [
+pub const GPUS: [(&str, &str); 17] = [
     ("tgllp", "intel_gpu_tgllp"),
     ("adl-p", "intel_gpu_adl_p"),
     ("adl-s", "intel_gpu_adl_s"),

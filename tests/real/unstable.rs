@@ -21,7 +21,15 @@ pub struct Unstable {
 /// Intel's offline compiler and OpenCL driver for GPUs.
 pub fn intel() -> &'static Unstable {
     static INTEL: OnceLock<Unstable> = OnceLock::new();
-    let packages = ["intel-opencl-icd", "intel-ocloc", "libigc2", "libigdfcl2", "ocl-icd-libopencl1"];
+    let packages = [
+        "intel-opencl-icd",
+        "intel-ocloc",
+        "libigc2",
+        "libigdfcl2",
+        "ocl-icd-libopencl1",
+        "libze-intel-gpu1",
+        "libze1",
+    ];
     INTEL.get_or_init(|| Unstable::new("intel", &packages, "intel-opencl/libigdrcl.so"))
 }
 
@@ -60,6 +68,15 @@ impl Unstable {
     /// The program of that name.
     pub fn program(&self, name: &str) -> PathBuf {
         self.folder.join("bin").join(name)
+    }
+
+    /// A program of the system, run by these packages' loader with their libraries and this driver alone.
+    pub fn run(&self, program: &Path) -> Command {
+        let libraries = self.libraries();
+        let mut command = Command::new(libraries.join("ld-linux-x86-64.so.2"));
+        command.arg("--library-path").arg(&libraries).arg(program);
+        command.env("OCL_ICD_VENDORS", &self.icd).env_remove("OCL_ICD_FILENAMES").env_remove("LD_LIBRARY_PATH");
+        command
     }
 
     /// The path of the driver, as a loader is told of it.

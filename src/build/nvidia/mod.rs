@@ -71,7 +71,7 @@ impl Toolchain {
         let unknown = architectures.iter().filter(|list| !lists(list)).map(|list| list.clone().into_owned()).collect();
         let version = format!("{}, built-ins {}", self.tools.versions.join(", "), library::digest());
         let files = if architectures.is_empty() { self.tools.files() } else { Vec::new() };
-        Offline { version, files, unknown, bindful: Vec::new(), in_process: false }
+        Offline { version, files, unknown, added: Vec::new(), in_process: false }
     }
 
     /// Compiles a module for architectures, which are separated by commas, with options as

@@ -42,7 +42,8 @@ impl Args {
             return RecordArgs::print_schema(out);
         }
         let table = self.configs.table(global)?;
-        let recipes = self.recipe.load(global, &table)?;
+        let mut recipes = self.recipe.load(global, &table)?;
+        recipes.device_library = self.offline.device_library();
         let profiles = self.selection.profiles()?;
         let recorded = || profiles.iter().map(Profile::recorded).collect::<Result<Vec<_>>>();
         let harvest = self.harvest.then(|| Harvest::new(recorded()?.concat())).transpose()?;

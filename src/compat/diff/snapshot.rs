@@ -11,7 +11,7 @@ use crate::compat::explain::trace::{devices, times};
 use crate::compat::fit::spec;
 use crate::compat::kernels::{Depth, KernelFacts, Providers, kernels_of};
 use crate::native::Coverage;
-use crate::native::Native;
+use crate::native::Driver;
 use crate::spirv::kernel::SubGroup;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -154,7 +154,7 @@ impl Snapshot {
             if image.kernels.is_empty() {
                 self.libraries.entry(target.clone()).or_default().insert(image.blake3);
             }
-            let gpus = image.native.as_ref().map(Native::coverage_by_gpu).unwrap_or_default();
+            let gpus = image.native.as_ref().map(|native| native.coverage_by_gpu(Driver::ANY)).unwrap_or_default();
             for name in &image.kernels {
                 let name = held(&mut interner.texts, name.as_str());
                 let known = self.coverage.entry(name).or_default();

@@ -12,7 +12,7 @@ use crate::compat::finding::RuleId;
 use crate::compat::native;
 use crate::device::cpu::{CpuArch, DEFAULT};
 use crate::device::target::{Backend, DeviceType, Target};
-use crate::native::Coverage;
+use crate::native::{Coverage, gpu_of};
 use crate::spirv::Module;
 use crate::spirv::grammar::capability_name;
 
@@ -51,7 +51,9 @@ pub(crate) fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
         // clang-sycl-linker names a GPU as ocloc does.
         let short = target.name.strip_prefix("intel_gpu_").is_some_and(|own| own == label.replace('-', "_"));
         let family = label.starts_with("intel_gpu_") && target.families.iter().any(|own| own == label);
-        return if label == target.name || cpu || family || short || target.aliases.iter().any(|own| own == label) {
+        let gpu = label == gpu_of(target);
+        return if label == target.name || gpu || cpu || family || short || target.aliases.iter().any(|own| own == label)
+        {
             Match::Yes
         } else if target.name == "spir64_gen" && label.starts_with("intel_gpu_") {
             Match::Unknown(format!("Image was compiled for {label}; which Intel GPU is meant is not known."))
@@ -107,27 +109,35 @@ pub(crate) fn buildable(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Opti
 
 /// Checks what the image is compiled for, its instruction set and its imports.
 pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
-    match matches(image.image, subject) {
+    let matched = matches(image.image, subject);
+    let taken = matched == Match::Yes;
+    match matched {
         Match::Yes => {}
         Match::No(message) => fit.reason(RuleId::Target, buildable(image, subject).map_or(message, |(_, said)| said)),
         Match::Unknown(message) => fit.gap(RuleId::Target, message),
     }
     let spec = spec(image.image);
     let native = !image.format.is_intermediate() && image.format != Format::Unknown;
-    if native && spec == "spir64_gen" && image.image.compile_target().is_none() {
-        match image.coverage(&subject.target.name) {
-            Some(Coverage::Native | Coverage::Jit) => {}
-            Some(Coverage::None) => {
+    if native && spec == "spir64_gen" && taken {
+        let form = image.refused_form(subject);
+        if let Some((certain, drivers)) = form {
+            let message =
+                format!("Image is native code, without SPIR-V inside, of a form that is refused (-42) by {drivers}.");
+            if certain { fit.reason(RuleId::Target, message) } else { fit.gap(RuleId::Target, message) }
+        }
+        match image.coverage(subject) {
+            Some(Coverage::None) if form.is_none() => {
                 let devices = image.native.as_ref().map(|native| native.devices().join(", ")).unwrap_or_default();
                 let message =
                     format!("Image is native code for {devices}, without SPIR-V; the driver refuses it here.");
                 fit.reason(RuleId::Target, message);
             }
-            None => {
+            None if image.image.compile_target().is_none() => {
                 let message =
                     "Image is native code for an Intel GPU that it does not name; the runtime hands it to any.";
                 fit.gap(RuleId::Target, message);
             }
+            Some(_) | None => {}
         }
     }
     if image.format == Format::Pocl && spec == "spir64_x86_64" {

@@ -1,7 +1,8 @@
 //! How is a live device written down, so that others can check against it?
 //!
 //! A device configuration in the grammar of `device-configs/*.yaml`, one target: aspects as the runtime would answer,
-//! sizes and limits as the driver does, SPIR-V as it says, or as it was found out by probing.
+//! sizes and limits as the driver does, SPIR-V as it says, or as it was found out by probing. Of a GPU that is known what the driver
+//! cannot be asked for is taken over: it checks few of the extensions and capabilities that a module declares.
 
 use crate::build::Device;
 use crate::build::probe::{Probed, Probes, Reply, Subject};
@@ -24,6 +25,12 @@ pub fn profile(device: &Device, name: &str, probes: Option<&Probes>) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let _ = writeln!(out, "# A live device, written by `sycl-bundle devices --save` (sycl-bundle {version}).");
     let _ = writeln!(out, "{name}:");
+    let known = device.known();
+    if let (Some(known), Some(version)) = (known, device.ip_version()) {
+        let _ = writeln!(out, "    like: {}\n    ip-versions: [{version}]", known.name);
+        // Aspects that the driver does not answer are unknown.
+        names(&mut out, "maybe-aspects", &[]);
+    }
     names(&mut out, "aspects", &device.aspects);
     names(&mut out, "lacks-aspects", &device.lacks_aspects);
     let _ = writeln!(out, "    may_support_other_aspects: true");
@@ -38,6 +45,9 @@ pub fn profile(device: &Device, name: &str, probes: Option<&Probes>) -> String {
     }
     if device.local_mem > 0 {
         let _ = writeln!(out, "    local-memory: {}", device.local_mem);
+    }
+    if !device.driver.is_empty() {
+        let _ = writeln!(out, "    driver-version: {}", quoted(&device.driver));
     }
     let spirv = Spirv::from_device(device, probes);
     if let Some((major, minor)) = spirv.version {
@@ -59,7 +69,9 @@ pub fn profile(device: &Device, name: &str, probes: Option<&Probes>) -> String {
     let told = if probes.is_some() { format!("micro-modules built by {from}; {told}") } else { told };
     let _ = writeln!(out, "        spirv-version: {}", quoted(&told));
     if probes.is_some() {
-        let text = quoted(&format!("micro-modules built by {from}"));
+        let built = format!("micro-modules built by {from}");
+        let text = known.map(|known| format!("{built}; what it does not check is that of {}", known.name));
+        let text = quoted(&text.unwrap_or(built));
         for key in ["spirv-extensions", "spirv-capabilities", "spirv-refused-capabilities"] {
             let _ = writeln!(out, "        {key}: {text}");
         }
@@ -86,12 +98,16 @@ struct Spirv {
 
 impl Spirv {
     fn from_device(device: &Device, probes: Option<&Probes>) -> Spirv {
-        let mut open = vec!["matrix combinations: OpenCL has no query for them".to_owned()];
+        let known = device.known();
+        let mut open = Vec::new();
+        if known.is_none_or(|known| known.matrix.is_none()) {
+            open.push("matrix combinations: OpenCL has no query for them".to_owned());
+        }
         let Some(probes) = probes else {
             return Spirv { version: newest(&device.il), open, ..Spirv::default() };
         };
         let (mut extensions, mut capabilities) = (BTreeSet::new(), Vec::new());
-        let (mut refused, mut unclear) = (Vec::new(), Vec::new());
+        let (mut refused, mut unclear, mut doubtful) = (Vec::new(), Vec::new(), Vec::new());
         for one in probes.all.iter().filter(|one| !matches!(one.subject, Subject::Version(..))) {
             let Probed { subject, reply, .. } = one;
             match (reply, subject) {
@@ -104,15 +120,25 @@ impl Spirv {
                     extensions.extend(Some((*extension).to_owned()).filter(|name| !name.is_empty()));
                 }
                 (Reply::Refused(_), Subject::Capability(..)) => refused.push(subject.name()),
-                (Reply::Died(_), _) => unclear.push(format!("the driver dies of a kernel with {}", subject.name())),
+                (Reply::Died(_), _) => {
+                    unclear.push(format!("the driver dies of a kernel with {}", subject.name()));
+                    doubtful.push(subject.name());
+                }
                 (Reply::Silent(_), _) => {
                     unclear.push(format!("the driver gives no answer to a kernel with {}", subject.name()));
+                    doubtful.push(subject.name());
                 }
                 _ => {}
             }
         }
         open.extend(unclear);
-        if !probes.checks_capabilities {
+        if let Some(known) = known {
+            extensions.extend(known.spirv_extensions.iter().flatten().cloned());
+            let more = known.spirv_capabilities.iter().flatten();
+            let more: Vec<String> = more.filter(|name| !capabilities.contains(name)).cloned().collect();
+            capabilities.extend(more);
+            capabilities.retain(|name| !refused.contains(name) && !doubtful.contains(name));
+        } else if !probes.checks_capabilities {
             open.push(
                 "the driver takes a capability that does not exist, so only those that code uses are told".into(),
             );

@@ -14,7 +14,7 @@ use crate::demangle::demangle;
 use crate::device::cpu::CpuArch;
 use crate::error::Result;
 use crate::native;
-use crate::native::Coverage;
+use crate::native::{Coverage, Driver};
 use crate::report::json::writer::{Gap, push, split};
 use crate::report::json::{ImageProblem, Rows, SchemaVersion, put};
 use crate::report::props::json::Sets;
@@ -124,6 +124,9 @@ struct Image<'a> {
     /// The way each Intel GPU runs the image's own code: as it is, or from the SPIR-V inside; GPUs that refuse it are
     /// not listed. Null for code that is not for Intel GPUs.
     coverage: Option<BTreeMap<String, Coverage>>,
+    /// Coverage with the newest drivers, by the runtime's adapter, where they refuse the form of the code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    newest_coverage: Option<BTreeMap<&'static str, BTreeMap<String, Coverage>>>,
 }
 
 /// A SPIR-V module.
@@ -222,9 +225,20 @@ impl<'a> Image<'a> {
             properties: Sets::new(&image.properties, epoch),
             spirv: examined.module.as_ref().map(Spirv::from),
             native: examined.native.as_ref().map(Native::from),
-            coverage: examined.native.as_ref().map(native::Native::coverage_by_gpu).filter(|gpus| !gpus.is_empty()),
+            coverage: examined
+                .native
+                .as_ref()
+                .map(|native| native.coverage_by_gpu(Driver::ANY))
+                .filter(|gpus| !gpus.is_empty()),
+            newest_coverage: examined.native.as_ref().and_then(newest_coverage),
         }
     }
+}
+
+/// The coverage with the newest drivers; none where that is the same.
+fn newest_coverage(native: &native::Native) -> Option<BTreeMap<&'static str, BTreeMap<String, Coverage>>> {
+    native.parts.iter().find_map(|part| part.refused_by)?;
+    Some(Driver::NEWEST.into_iter().map(|(adapter, driver)| (adapter, native.coverage_by_gpu(driver))).collect())
 }
 
 /// Writes one document about any number of files, one file at a time.

@@ -1,0 +1,95 @@
+//! Which Intel GPU is a target, and which forms of native code does its driver take?
+//!
+//! A target may be a live device under a name of its own: its IP version tells which GPU it is, and its driver's version what that
+//! takes. Of older forms of code drivers take only the SPIR-V inside, where there is some.
+
+use super::{Part, intel_device};
+use crate::device::target::{Backend, Target};
+use std::borrow::Cow;
+
+/// Drivers that refuse patch tokens (08c086c9c166 of intel/compute-runtime); the branch for GPUs before Xe goes on taking them.
+pub(super) const REFUSE_PATCH_TOKENS: &str = "Intel's drivers since 26.18";
+const PATCH_TOKENS_UNTIL: (u32, u32) = (26, 18);
+/// Drivers that refuse kernels which reach buffers by handles, that is bindless ones (59829aeb1151 of intel/compute-runtime).
+pub(super) const REFUSE_BINDLESS: &str = "Intel's OpenCL driver since 24.22";
+const BINDLESS_UNTIL: (u32, u32) = (24, 22);
+/// The first architecture of GPUs that Intel's driver of today is for.
+const XE: u16 = 12;
+
+/// Forms of native code that a driver of Intel's GPUs takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Driver {
+    /// Patch tokens.
+    pub(crate) patch_tokens: bool,
+    /// Zebins of bindless kernels.
+    pub(crate) bindless: bool,
+}
+
+impl Driver {
+    /// A driver that takes every form.
+    pub(crate) const ANY: Driver = Driver { patch_tokens: true, bindless: true };
+    /// The newest drivers, by the names of the runtime's adapters.
+    pub(crate) const NEWEST: [(&'static str, Driver); 2] = [
+        ("level_zero", Driver { patch_tokens: false, bindless: true }),
+        ("opencl", Driver { patch_tokens: false, bindless: false }),
+    ];
+
+    /// The driver of a target through an adapter, of which patch tokens are taken where that is not known; whether they are.
+    pub(crate) fn of_target(target: &Target, adapter: Option<Backend>) -> (Driver, Option<bool>) {
+        let of_xe = target.ip_versions.first().is_some_and(|version| version.architecture >= XE);
+        let text = target.driver_version.as_deref().unwrap_or_default();
+        let mut numbers = text.split('.').map_while(|number| number.parse().ok());
+        let version: Option<(u32, u32)> = numbers.next().zip(numbers.next());
+        let before = |first: (u32, u32)| version.map(|own| own < first);
+        let patch_tokens = if of_xe { before(PATCH_TOKENS_UNTIL) } else { Some(true) };
+        let bindless = adapter != Some(Backend::OpenCl) || before(BINDLESS_UNTIL) == Some(true);
+        (Driver { patch_tokens: patch_tokens != Some(false), bindless }, patch_tokens)
+    }
+
+    /// Whether it takes the form of a part.
+    pub(super) fn takes(self, part: &Part) -> bool {
+        match part.refused_by {
+            Some(REFUSE_PATCH_TOKENS) => self.patch_tokens,
+            Some(REFUSE_BINDLESS) => self.bindless,
+            _ => true,
+        }
+    }
+}
+
+/// The Intel GPU that a target is, as native code and the runtime name it: of a live device that of its IP version.
+pub(crate) fn gpu_of(target: &Target) -> Cow<'_, str> {
+    let of_version = || {
+        let version = target.ip_versions.first().filter(|_| !intel_device::is_known(&target.name))?;
+        intel_device::of_gmdid(version.gmdid()).pop()
+    };
+    of_version().map_or(Cow::Borrowed(&target.name), Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::target::IpVersion;
+
+    #[test]
+    fn a_drivers_version_tells_what_it_takes_and_the_ip_version_the_gpu() {
+        let device = |ip, driver: &str| Target {
+            name: "live-x".to_owned(),
+            ip_versions: IpVersion::parse(ip).into_iter().collect(),
+            driver_version: Some(driver.to_owned()).filter(|driver| !driver.is_empty()),
+            ..Target::default()
+        };
+        assert_eq!(gpu_of(&device("12.60.7", "")), "intel_gpu_pvc");
+        for (ip, driver, patch_tokens, bindless) in [
+            ("12.60.7", "26.27.039122", Some(false), false),
+            ("12.60.7", "26.14.37833", Some(true), false),
+            ("12.60.7", "22.43.24595.41", Some(true), true),
+            ("12.60.7", "", None, false),
+            ("9.0.9", "24.35.30872.22", Some(true), false),
+        ] {
+            let target = device(ip, driver);
+            let (own, known) = Driver::of_target(&target, Some(Backend::OpenCl));
+            assert_eq!((known, own.bindless), (patch_tokens, bindless), "{driver}");
+            assert!(Driver::of_target(&target, Some(Backend::LevelZero)).0.bindless);
+        }
+    }
+}
