@@ -157,7 +157,7 @@ impl Global {
     /// Says something on stderr, unless asked to be quiet.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            output::tell(&Shown::labelled("note:", self.stderr_color.then_some("1"), text));
+            output::tell(&Shown::labelled("note:", self.stderr_color.then_some("1"), text, self.stderr_width));
         }
     }
 
@@ -165,7 +165,7 @@ impl Global {
     pub(crate) fn error(&self, error: &Error) -> Exit {
         let exit = Exit::for_error(error);
         if exit != Exit::Done {
-            output::tell(&text(error, self.stderr_color));
+            output::tell(&text(error, self.stderr_color, self.stderr_width));
         }
         exit
     }
@@ -201,10 +201,10 @@ impl Reporter for Global {
 }
 
 /// `error:` with where it happened and why, on one line, and the remedy on the next.
-fn text(error: &Error, color: bool) -> Shown {
-    let mut out = Shown::labelled("error:", color.then_some("1;31"), &error.to_string());
+fn text(error: &Error, color: bool, width: usize) -> Shown {
+    let mut out = Shown::labelled("error:", color.then_some("1;31"), &error.to_string(), width);
     if let Some(remedy) = error.remedy() {
-        out.append(&Shown::labelled("help:", color.then_some("1;36"), remedy));
+        out.append(&Shown::labelled("help:", color.then_some("1;36"), remedy, width));
     }
     out
 }
@@ -216,8 +216,8 @@ mod tests {
     #[test]
     fn an_error_is_a_line_and_its_remedy_another() {
         let one = Error::input("no such thing").with_remedy("look elsewhere");
-        assert_eq!(&*text(&one, false), "error: no such thing\nhelp: look elsewhere\n");
+        assert_eq!(&*text(&one, false, usize::MAX), "error: no such thing\nhelp: look elsewhere\n");
         let three = Error::at(16, "cut").context("image 3").context("lib.so");
-        assert_eq!(&*text(&three, true), "\x1b[1;31merror:\x1b[0m lib.so: image 3: cut (at offset 0x10)\n");
+        assert_eq!(&*text(&three, true, usize::MAX), "\x1b[1;31merror:\x1b[0m lib.so: image 3: cut (at offset 0x10)\n");
     }
 }

@@ -481,7 +481,9 @@ impl Built {
         }
         if self.bytes_after > 0 {
             let (before, after) = (size(self.bytes_before), size(self.bytes_after));
-            lines.push(format!("{} ({}): {before} before, {after} after", self.output, self.emit));
+            // The sizes of a package are those of its files; a wheel itself is packed.
+            let whose = if self.files.is_empty() { "" } else { "its files: " };
+            lines.push(format!("{} ({}): {whose}{before} before, {after} after", self.output, self.emit));
         }
     }
 }

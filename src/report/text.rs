@@ -28,21 +28,37 @@ impl Shown {
     pub(crate) fn folded(lines: &[String], width: usize) -> Shown {
         let mut out = Shown::default();
         for line in lines {
-            let text = line.trim_start();
-            let indent = line.len().saturating_sub(text.len());
-            for (at, part) in wrap(text, width.saturating_sub(indent.saturating_add(2))).iter().enumerate() {
-                let indent = if at == 0 { indent } else { indent.saturating_add(2) };
-                writeln!(out, "{:indent$}{}", "", part.trim_end());
-            }
+            out.fold(line, 0, width);
         }
         out
     }
 
-    /// Lines behind a label.
-    pub(crate) fn labelled(label: &'static str, style: Option<&'static str>, text: &str) -> Shown {
+    /// Adds a line as [`Shown::folded`] does, its first part behind `taken` columns that are there already.
+    fn fold(&mut self, line: &str, taken: usize, width: usize) {
+        let text = line.trim_start();
+        let indent = line.len().saturating_sub(text.len());
+        let room = width.saturating_sub(indent);
+        if text.chars().count().saturating_add(taken) <= room {
+            writeln!(self, "{:indent$}{}", "", text.trim_end());
+            return;
+        }
+        // What is taken counts as one word of its length, which no other is joined to.
+        let marked = if taken > 1 { format!("{} {text}", "x".repeat(taken.saturating_sub(1))) } else { text.to_owned() };
+        for (at, part) in wrap(&marked, room.saturating_sub(2)).iter().enumerate() {
+            let part = if at == 0 { part.get(taken..).unwrap_or_default() } else { part };
+            let indent = if at == 0 { indent } else { indent.saturating_add(2) };
+            writeln!(self, "{:indent$}{}", "", part.trim_end());
+        }
+    }
+
+    /// Lines behind a label, folded like those of [`Shown::folded`].
+    pub(crate) fn labelled(label: &'static str, style: Option<&'static str>, text: &str, width: usize) -> Shown {
         let mut out = Shown::default();
         out.styled(style, label);
-        text.split('\n').enumerate().for_each(|(at, line)| writeln!(out, "{}{line}", if at == 0 { " " } else { "" }));
+        out.push_str(" ");
+        for (at, line) in text.split('\n').enumerate() {
+            out.fold(line, if at == 0 { label.len().saturating_add(1) } else { 0 }, width);
+        }
         out
     }
 
@@ -324,6 +340,16 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_fits_is_not_folded_and_a_label_counts() {
+        let row = format!("  {}", "12345678 9".repeat(3));
+        assert_eq!(&*Shown::folded(std::slice::from_ref(&row), 32), format!("{row}\n"));
+        let folded = Shown::labelled("note:", None, "four words stand here\n  and more of them", 14);
+        assert_eq!(&*folded, "note: four\n  words stand\n  here\n  and more\n    of them\n");
+        let long = Shown::labelled("error:", Some("1"), "incomprehensibilities", 40);
+        assert_eq!(&*long, "\u{1b}[1merror:\u{1b}[0m incomprehensibilities\n");
+    }
 
     #[test]
     fn what_does_not_show_is_spelled_out() {
