@@ -43,7 +43,8 @@ impl Shown {
             return;
         }
         // What is taken counts as one word of its length, which no other is joined to.
-        let marked = if taken > 1 { format!("{} {text}", "x".repeat(taken.saturating_sub(1))) } else { text.to_owned() };
+        let marked =
+            if taken > 1 { format!("{} {text}", "x".repeat(taken.saturating_sub(1))) } else { text.to_owned() };
         for (at, part) in wrap(&marked, room.saturating_sub(2)).iter().enumerate() {
             let part = if at == 0 { part.get(taken..).unwrap_or_default() } else { part };
             let indent = if at == 0 { indent } else { indent.saturating_add(2) };
