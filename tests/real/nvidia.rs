@@ -90,5 +90,5 @@ fn work_groups_are_those_of_the_source_or_of_the_device() {
 
     build_window(&folder.join("free.table"), &["-t", "nvidia_gpu_sm_90", "--ptx", "--image", "2"]);
     let code = fatbin(folder, "free_");
-    assert!(code.contains(".maxntid 1024, 1, 1") && !code.contains(".ftz."));
+    assert!(code.contains(".maxntid 1024, 1, 1") && code.contains(".minnctapersm 1") && !code.contains(".ftz."));
 }

@@ -26,7 +26,8 @@ pub(crate) fn data_layout(major: u32) -> &'static str {
 }
 
 /// Work-items that every kernel takes in a work-group, as on Intel's GPUs: SYCL programs choose sizes by what the device says,
-/// not by what each kernel says. ptxas keeps to the registers that there are for so many.
+/// not by what each kernel says. ptxas keeps to the registers that there are for one such work-group on a multiprocessor;
+/// unless told that one is enough, it keeps to half of them and spills the others.
 const WORK_ITEMS: u32 = 1024;
 /// Work-items of a kernel that is compiled for twice the registers, which halves the number on Intel's GPUs, too.
 const WORK_ITEMS_OF_LARGE: u32 = 512;
@@ -42,6 +43,7 @@ pub(crate) fn module(kernels: &[Kernel], major: u32, modes: Modes) -> String {
         write_kernel(&mut out, kernel);
         let name = quoted(&kernel.name);
         notes.push(format!("!{{ptr @{name}, !\"kernel\", i32 1}}"));
+        notes.push(format!("!{{ptr @{name}, !\"minctasm\", i32 1}}"));
         for (side, size) in ["reqntidx", "reqntidy", "reqntidz"].iter().zip(kernel.work_group.into_iter().flatten()) {
             notes.push(format!("!{{ptr @{name}, !\"{side}\", i32 {size}}}"));
         }
@@ -139,7 +141,7 @@ define ptx_kernel void @\"_ZTS1k\"(i64 %a0, i32 %o1, ptr byval([24 x i8]) align 
 }
 ";
         assert!(text.contains(expected), "{text}");
-        assert!(text.contains("!1 = !{ptr @\"_ZTS1k\", !\"reqntidx\", i32 8}"), "{text}");
+        assert!(text.contains("!2 = !{ptr @\"_ZTS1k\", !\"reqntidx\", i32 8}"), "{text}");
         assert!(!text.contains("maxntid") && !text.contains("module.flags"), "{text}");
         assert!(!module(&[], 22, Modes::default()).contains(SHARED));
     }
@@ -152,7 +154,7 @@ define ptx_kernel void @\"_ZTS1k\"(i64 %a0, i32 %o1, ptr byval([24 x i8]) align 
             [(None, Modes::default(), 1024), (None, modes, 512), (Some([16, 4, 1]), Modes::default(), 16)]
         {
             let text = module(&[kernel(most)], 22, modes);
-            assert!(text.contains(&format!("!1 = !{{ptr @\"k\", !\"maxntidx\", i32 {first}}}")), "{text}");
+            assert!(text.contains(&format!("!2 = !{{ptr @\"k\", !\"maxntidx\", i32 {first}}}")), "{text}");
             assert_eq!(text.contains("nvvm-reflect-ftz"), modes.flush_denormals);
         }
     }
