@@ -339,6 +339,17 @@ OVERLOAD bool atomic_flag_test_and_set_explicit(volatile constant atomic_int *p,
   return atomic_exchange_explicit(p, 1, order, scope) != 0;
 }
 
+// ---- Assertions and printing: the driver's ----
+
+void __assertfail(generic const char *text, generic const char *file, uint line, generic const char *function, ulong width);
+void __devicelib_assert_fail(generic const char *text, generic const char *file, int line, generic const char *function,
+                             ulong global_0, ulong global_1, ulong global_2, ulong local_0, ulong local_1, ulong local_2) {
+  __assertfail(text, file, line, function, 1);
+}
+int vprintf(generic const char *format, generic void *values);
+// `super::printf` calls it.
+int __sycl_bundle_print(generic const char *format, generic void *values) { return vprintf(format, values); }
+
 // ---- Mathematics: libdevice's, and that of half precision through float ----
 
 #define VECTORS_1(F, T)                                                                               \

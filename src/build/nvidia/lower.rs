@@ -10,7 +10,7 @@
 //! the module's own instructions, so that libraries keep the arithmetic that they are written for.
 
 use crate::error::{Error, Result};
-use crate::spirv::index::Index;
+use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::kernel::Attributes;
 use crate::spirv::types::{self, Layouts, Type};
 use crate::spirv::{MAGIC, op};
@@ -71,6 +71,8 @@ pub struct Lowered {
     pub(crate) module: Vec<u8>,
     /// Kernels in module order.
     pub kernels: Vec<Kernel>,
+    /// Variables of the device that the runtime reads and writes by their names.
+    pub(crate) variables: Vec<String>,
 }
 
 /// Returns the storage class that a pointer of a class gets.
@@ -164,7 +166,7 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
     if open > 0 {
         return Err(Error::input("the module ends within a function"));
     }
-    Ok(Lowered { module: out.finish(index.bound), kernels })
+    Ok(Lowered { module: out.finish(index.bound), kernels, variables: variables(&index) })
 }
 
 /// Words of a module in little-endian order.
@@ -248,6 +250,15 @@ fn contracted(index: &Index<'_>) -> HashSet<u32> {
     let all = index.instructions(0..index.len());
     let fused = all.filter(|(_, instruction)| matches!(instruction.opcode, ADD | SUBTRACT | MULTIPLY));
     fused.map(|(_, instruction)| instruction.word(1)).collect()
+}
+
+/// Returns the names of variables that the module exports.
+fn variables(index: &Index<'_>) -> Vec<String> {
+    let is_variable = |id: u32| index.defining(id).is_some_and(|it| it.opcode == op::VARIABLE);
+    let exported = index.linked().into_iter().filter(|(id, linkage)| {
+        matches!(linkage.kind, LinkageKind::Export | LinkageKind::LinkOnceOdr) && is_variable(*id)
+    });
+    exported.map(|(_, linkage)| linkage.name).collect()
 }
 
 fn kernels(index: &Index<'_>) -> Result<Vec<Kernel>> {

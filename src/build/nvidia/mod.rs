@@ -1,9 +1,10 @@
 //! How is code for NVIDIA GPUs made of SPIR-V, where no compiler takes it?
 //!
-//! Out of a module come kernels for NVPTX in these steps, each a program but for the first four:
+//! Out of a module come kernels for NVPTX in these steps, each a program but for the first five:
 //!
 //! | step | by | of |
 //! |---|---|---|
+//! | printing | [`printf`] | SPIR-V |
 //! | loads that do not wait for a check of bounds | [`speculate`] | SPIR-V |
 //! | kernels that take a global offset, beside the others | [`offset`] | SPIR-V |
 //! | storage classes and kernels as NVPTX's LLVM IR has them | [`lower`] | SPIR-V |
@@ -20,6 +21,7 @@
 pub(crate) mod library;
 pub mod lower;
 pub mod offset;
+pub mod printf;
 pub(crate) mod shim;
 pub mod speculate;
 pub mod tools;
@@ -117,7 +119,8 @@ impl Toolchain {
         // The first file's target and data layout are those of the result; of the others comes what is needed.
         let linked = ["--suppress-warnings", "--only-needed", "kernels.ll", "module.bc", &library, "-o", "linked.bc"];
         run(&self.tools.llvm_link, &linked)?;
-        let names: Vec<&str> = lowered.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        let kernels = lowered.kernels.iter().map(|kernel| kernel.name.as_str());
+        let names: Vec<&str> = kernels.chain(lowered.variables.iter().map(String::as_str)).collect();
         let public = format!("-internalize-public-api-list={}", names.join(","));
         let (mut parts, mut log, mut newest) = (Vec::new(), String::new(), None);
         for architecture in architectures.split(',').filter(|architecture| *architecture != PTX) {
@@ -164,6 +167,8 @@ impl Toolchain {
 
 /// Rewrites a module for llvm-spirv.
 fn lowered(il: &[u8]) -> Result<Lowered> {
+    let printed = printf::print(il)?;
+    let il = printed.as_deref().unwrap_or(il);
     let moved = speculate::speculate(il)?;
     let il = moved.as_deref().unwrap_or(il);
     let added = offset::add(il)?;

@@ -1,0 +1,311 @@
+//! How does a kernel print?
+//!
+//! CUDA's driver prints what `vprintf` is given: a format and the place of the values, one after the other as in a structure,
+//! each as C promotes it. SPIR-V has one instruction with the values as operands, for which llvm-spirv calls functions that
+//! are named by types and by its version. So the instruction becomes a structure, and a call of the built-ins' own function.
+
+use super::lower::{Writer, begins_annotations, text};
+use crate::error::{Error, Result};
+use crate::spirv::grammar::Set;
+use crate::spirv::index::Index;
+use crate::spirv::op;
+use crate::spirv::types::{self, Type};
+use crate::spirv::words::Instruction;
+use rspirv::spirv::{Decoration, FunctionControl, LinkageType, Op, StorageClass};
+use std::collections::HashMap;
+
+/// Function of the built-ins that prints: of the format and of the values, both by generic pointers.
+const PRINT: &str = "__sycl_bundle_print";
+/// Number of `printf` in `OpenCL.std`.
+const PRINTF: u32 = 184;
+const EXT_INST: u16 = Op::ExtInst as u16;
+const LABEL: u16 = Op::Label as u16;
+const BITCAST: u16 = Op::Bitcast as u16;
+const FUNCTION: u32 = StorageClass::Function as u32;
+const GENERIC: u32 = StorageClass::Generic as u32;
+/// Operands of the instruction before the values: its type, its result, the set, its number, the format.
+const BEFORE_VALUES: usize = 5;
+
+/// Returns a module that prints by a call, or none where it does not print, or prints vectors.
+///
+/// # Errors
+/// `Input` where the module is damaged or has no more ids.
+pub fn print(il: &[u8]) -> Result<Option<Vec<u8>>> {
+    let index = Index::read(il)?;
+    if let Some(error) = &index.stopped {
+        return Err(error.clone());
+    }
+    let sets = index.instructions(0..index.len()).filter(|(_, it)| it.opcode == op::EXT_INST_IMPORT);
+    let set = sets.filter(|(_, it)| Set::from_name(&it.string(1).0) == Set::OpenClStd).map(|(_, it)| it.word(0)).next();
+    let Some(set) = set else { return Ok(None) };
+    let is_print = |it: &Instruction<'_>| it.opcode == EXT_INST && it.word(2) == set && it.word(3) == PRINTF;
+    let mut ids = Ids { next: index.bound };
+    let mut calls = HashMap::new();
+    for (at, instruction) in index.instructions(0..index.len()).filter(|(_, it)| is_print(it)) {
+        let Some(call) = Call::read(&index, &instruction, &mut ids)? else { return Ok(None) };
+        calls.insert(at, call);
+    }
+    if calls.is_empty() { Ok(None) } else { rewrite(&index, &calls, ids).map(Some) }
+}
+
+/// Source of ids that the module does not have yet.
+struct Ids {
+    next: u32,
+}
+
+impl Ids {
+    fn id(&mut self) -> Result<u32> {
+        let id = self.next;
+        self.next = id.checked_add(1).ok_or_else(|| Error::input("the SPIR-V module has no more ids"))?;
+        Ok(id)
+    }
+}
+
+/// How C passes a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Promoted {
+    /// As it is: its type.
+    Same(u32),
+    /// As `double`.
+    Double,
+    /// As a 32-bit integer.
+    Word,
+}
+
+/// One instruction that prints.
+struct Call {
+    format: u32,
+    values: Vec<(u32, Promoted)>,
+    structure: u32,
+    pointer: u32,
+    variable: u32,
+}
+
+impl Call {
+    /// Returns none where a value is of a type that C does not pass so.
+    fn read(index: &Index<'_>, instruction: &Instruction<'_>, ids: &mut Ids) -> Result<Option<Call>> {
+        let mut values = Vec::new();
+        for at in BEFORE_VALUES..instruction.len() {
+            let value = instruction.word(at);
+            let Some(of) = index.type_of(value) else { return Ok(None) };
+            let promoted = match types::resolve(index, of) {
+                Some(Type::Float { width: 16 | 32, encoding: None }) => Promoted::Double,
+                Some(Type::Int { width: 8 | 16, .. }) => Promoted::Word,
+                Some(Type::Float { width: 64, .. } | Type::Int { width: 32 | 64, .. } | Type::Pointer { .. }) => {
+                    Promoted::Same(of)
+                }
+                _ => return Ok(None),
+            };
+            values.push((value, promoted));
+        }
+        let format = instruction.word(BEFORE_VALUES.saturating_sub(1));
+        Ok(Some(Call { format, values, structure: ids.id()?, pointer: ids.id()?, variable: ids.id()? }))
+    }
+}
+
+/// Types that a module has, or gets.
+struct Kinds {
+    byte: u32,
+    word: u32,
+    double: u32,
+    /// Generic pointer to a byte.
+    generic: u32,
+    /// Pointer to a byte of the storage class of formats, and of that of values.
+    of_format: u32,
+    of_values: u32,
+    function: u32,
+}
+
+/// Returns the type of these words behind its id, written where the module has none.
+fn unique(index: &Index<'_>, out: &mut Writer, ids: &mut Ids, opcode: u16, rest: &[u32]) -> Result<u32> {
+    let is_it = |it: &Instruction<'_>| {
+        it.opcode == opcode
+            && it.len() == rest.len().saturating_add(1)
+            && rest.iter().zip(1..).all(|(word, at)| it.word(at) == *word)
+    };
+    if let Some((_, known)) = index.instructions(0..index.len()).find(|(_, it)| is_it(it)) {
+        return Ok(known.word(0));
+    }
+    let id = ids.id()?;
+    out.put(opcode, &[&[id], rest].concat());
+    Ok(id)
+}
+
+impl Kinds {
+    fn declare(index: &Index<'_>, out: &mut Writer, ids: &mut Ids, format: u32) -> Result<Kinds> {
+        let integer = |width: u32| {
+            let ints = index.instructions(0..index.len()).filter(|(_, it)| it.opcode == op::TYPE_INT);
+            ints.map(|(_, it)| it).find(|it| it.word(1) == width).map(|it| it.word(0))
+        };
+        let int = |out: &mut Writer, ids: &mut Ids, width: u32| match integer(width) {
+            Some(id) => Ok(id),
+            None => unique(index, out, ids, op::TYPE_INT, &[width, 0]),
+        };
+        let (byte, word) = (int(out, ids, 8)?, int(out, ids, 32)?);
+        let double = unique(index, out, ids, Op::TypeFloat as u16, &[64])?;
+        let pointer =
+            |out: &mut Writer, ids: &mut Ids, class: u32| unique(index, out, ids, op::TYPE_POINTER, &[class, byte]);
+        let generic = pointer(out, ids, GENERIC)?;
+        let class = match index.type_of(format).and_then(|of| types::resolve(index, of)) {
+            Some(Type::Pointer { storage, .. }) => storage,
+            _ => return Err(Error::input("a format that is printed is no pointer")),
+        };
+        let of_values = pointer(out, ids, FUNCTION)?;
+        let of_format = match class {
+            GENERIC => generic,
+            FUNCTION => of_values,
+            class => pointer(out, ids, class)?,
+        };
+        let function = unique(index, out, ids, op::TYPE_FUNCTION, &[word, generic, generic])?;
+        Ok(Kinds { byte, word, double, generic, of_format, of_values, function })
+    }
+
+    fn promoted(&self, promoted: Promoted) -> u32 {
+        match promoted {
+            Promoted::Same(of) => of,
+            Promoted::Double => self.double,
+            Promoted::Word => self.word,
+        }
+    }
+
+    /// Writes a pointer as a generic one to a byte.
+    fn put_generic(&self, out: &mut Writer, ids: &mut Ids, pointer: u32, class: u32) -> Result<u32> {
+        let bytes = ids.id()?;
+        out.put(BITCAST, &[class, bytes, pointer]);
+        if class == self.generic {
+            return Ok(bytes);
+        }
+        let generic = ids.id()?;
+        out.put(Op::PtrCastToGeneric as u16, &[self.generic, generic, bytes]);
+        Ok(generic)
+    }
+
+    /// Writes what an instruction becomes.
+    fn put_call(&self, out: &mut Writer, ids: &mut Ids, call: &Call, print: u32, result: u32) -> Result<()> {
+        let structure = ids.id()?;
+        out.put(Op::Undef as u16, &[call.structure, structure]);
+        let mut whole = structure;
+        for (at, (value, promoted)) in (0..).zip(&call.values) {
+            let mut value = *value;
+            let converted = match promoted {
+                Promoted::Same(_) => None,
+                Promoted::Double => Some((Op::FConvert, self.double)),
+                Promoted::Word => Some((Op::SConvert, self.word)),
+            };
+            if let Some((conversion, of)) = converted {
+                let id = ids.id()?;
+                out.put(conversion as u16, &[of, id, value]);
+                value = id;
+            }
+            let filled = ids.id()?;
+            out.put(Op::CompositeInsert as u16, &[call.structure, filled, value, whole, at]);
+            whole = filled;
+        }
+        out.put(Op::Store as u16, &[call.variable, whole]);
+        let format = self.put_generic(out, ids, call.format, self.of_format)?;
+        let values = self.put_generic(out, ids, call.variable, self.of_values)?;
+        out.put(Op::FunctionCall as u16, &[self.word, result, print, format, values]);
+        Ok(())
+    }
+}
+
+fn rewrite(index: &Index<'_>, calls: &HashMap<usize, Call>, mut ids: Ids) -> Result<Vec<u8>> {
+    let mut out = Writer::new(index);
+    let print = ids.id()?;
+    let first_function = index.functions.first().map_or(index.len(), |function| function.instructions.start);
+    let format = calls.values().map(|call| call.format).next().unwrap_or_default();
+    let (mut annotated, mut kinds) = (false, None);
+    let mut ordered: Vec<(&usize, &Call)> = calls.iter().collect();
+    ordered.sort_by_key(|(at, _)| **at);
+    for (at, instruction) in index.instructions(0..index.len()) {
+        if !annotated && begins_annotations(instruction.opcode) {
+            annotated = true;
+            let name = [&[print, Decoration::LinkageAttributes as u32], text(PRINT).as_slice()].concat();
+            out.put(op::DECORATE, &[name.as_slice(), &[LinkageType::Import as u32]].concat());
+        }
+        if at == first_function {
+            let own = Kinds::declare(index, &mut out, &mut ids, format)?;
+            for (_, call) in &ordered {
+                let members: Vec<u32> = call.values.iter().map(|(_, promoted)| own.promoted(*promoted)).collect();
+                // A structure of nothing has no place.
+                let members = if members.is_empty() { vec![own.byte] } else { members };
+                out.put(op::TYPE_STRUCT, &[&[call.structure], members.as_slice()].concat());
+                out.put(op::TYPE_POINTER, &[call.pointer, FUNCTION, call.structure]);
+            }
+            out.put(op::FUNCTION, &[own.word, print, FunctionControl::NONE.bits(), own.function]);
+            for _ in 0..2 {
+                out.put(op::FUNCTION_PARAMETER, &[own.generic, ids.id()?]);
+            }
+            out.put(op::FUNCTION_END, &[]);
+            kinds = Some(own);
+        }
+        let words: Vec<u32> = (0..instruction.len()).map(|at| instruction.word(at)).collect();
+        match (calls.get(&at), &kinds) {
+            (Some(call), Some(kinds)) => kinds.put_call(&mut out, &mut ids, call, print, instruction.word(1))?,
+            _ => out.put(instruction.opcode, &words),
+        }
+        // Variables are those of the function's first block.
+        let begun = index.functions.iter().find(|it| it.instructions.contains(&at));
+        if let Some(function) = begun.filter(|_| instruction.opcode == LABEL) {
+            let mut labels = index.instructions(function.instructions.clone()).filter(|(_, it)| it.opcode == LABEL);
+            if labels.next().is_some_and(|(first, _)| first == at) {
+                for (_, call) in ordered.iter().filter(|(call, _)| function.instructions.contains(call)) {
+                    out.put(op::VARIABLE, &[call.pointer, call.variable, FUNCTION]);
+                }
+            }
+        }
+    }
+    Ok(out.finish(ids.next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spirv::MAGIC;
+
+    /// A kernel that prints a float and a byte.
+    fn module(vector: bool) -> Vec<u8> {
+        let mut words = vec![MAGIC, 0x0001_0400, 0, 40, 0];
+        let mut put = |opcode: u16, operands: &[u32]| {
+            words.push((operands.len() as u32 + 1) << 16 | u32::from(opcode));
+            words.extend_from_slice(operands);
+        };
+        put(op::EXT_INST_IMPORT, &[&[1], text("OpenCL.std").as_slice()].concat());
+        put(Op::TypeVoid as u16, &[2]);
+        put(op::TYPE_INT, &[3, 8, 0]);
+        put(Op::TypeFloat as u16, &[4, 32]);
+        put(Op::TypeVector as u16, &[5, 4, 4]);
+        put(op::TYPE_POINTER, &[6, StorageClass::UniformConstant as u32, 3]);
+        put(op::TYPE_FUNCTION, &[7, 2, 6, if vector { 5 } else { 4 }, 3]);
+        put(op::TYPE_INT, &[8, 32, 0]);
+        put(op::FUNCTION, &[2, 10, 0, 7]);
+        put(op::FUNCTION_PARAMETER, &[6, 11]);
+        put(op::FUNCTION_PARAMETER, &[if vector { 5 } else { 4 }, 12]);
+        put(op::FUNCTION_PARAMETER, &[3, 13]);
+        put(LABEL, &[14]);
+        put(EXT_INST, &[8, 15, 1, PRINTF, 11, 12, 13]);
+        put(Op::Return as u16, &[]);
+        put(op::FUNCTION_END, &[]);
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn values_are_passed_as_c_promotes_them() {
+        let printed = print(&module(false)).unwrap().unwrap();
+        let index = Index::read(&printed).unwrap();
+        let all: Vec<u16> = index.instructions(0..index.len()).map(|(_, it)| it.opcode).collect();
+        for opcode in [Op::FConvert, Op::SConvert, Op::Store, Op::FunctionCall, Op::PtrCastToGeneric] {
+            assert!(all.contains(&(opcode as u16)), "{opcode:?}");
+        }
+        assert!(!all.contains(&EXT_INST));
+        let linked = index.linked();
+        assert!(linked.iter().any(|(_, linkage)| linkage.name == PRINT), "{linked:?}");
+        // Nothing is left to print.
+        assert_eq!(print(&printed).unwrap(), None);
+    }
+
+    #[test]
+    fn vectors_stay_as_they_are() {
+        assert_eq!(print(&module(true)).unwrap(), None);
+    }
+}
