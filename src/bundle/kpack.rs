@@ -14,6 +14,7 @@ use super::format::{Declared, is_zstd};
 use super::image::{Image, State};
 use super::msgpack::{self, Value};
 use super::property::{self, Properties, Property, PropertySet};
+use super::property_sets::{key, set};
 use crate::bytes;
 use crate::container::{Host, Place};
 use crate::error::{Error, Result};
@@ -48,6 +49,8 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
     })?;
     let code = code(data, &table, offset)?;
     for (path, architectures) in table.get("toc").map(Value::entries).unwrap_or_default() {
+        let value = property::Value::Bytes(reader.arena.keep(property::byte_array(path.as_bytes()))?);
+        let set = PropertySet { name: set::KERNEL_PACKAGE, properties: vec![Property { name: key::HOST_FILE, value }] };
         for (arch, entry) in architectures.entries() {
             let ordinal = entry.number("ordinal").and_then(|ordinal| usize::try_from(ordinal).ok());
             let Some((at, stored)) = ordinal.and_then(|ordinal| *code.get(ordinal)?) else {
@@ -55,15 +58,13 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
                 reader.problem(place.at(offset).error(what));
                 continue;
             };
-            let host = Property { name: "host file", value: property::Value::Text(path.as_bytes()) };
-            let sets = vec![PropertySet { name: "kpack", properties: vec![host] }];
             let like = Image {
                 declared: if is_zstd(stored) { Declared::CompressedNone } else { Declared::None },
                 target: "amdgcn",
                 arch: blob::arch_of(arch),
                 stated: Some(State::Executable),
                 offload_kind: "hip",
-                properties: Properties { sets },
+                properties: Properties { sets: vec![set.clone()] },
                 ..outer.clone()
             };
             reader.image(stored, place.at(at), like);

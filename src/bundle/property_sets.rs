@@ -211,6 +211,10 @@ property_sets! {
         "Values that the specialization constants were given, laid out like the defaults (libsycl from 2026.2)" {
         decode: constant_values,
     }
+    KERNEL_PACKAGE "ROCm/kernel package" "Where code stands in a kernel package of ROCm" {
+        decode: text,
+        compare: Compare::WithImage,
+    }
     MISC "SYCL/misc properties" "Flags of the whole image" {
         decode: flag_of_image,
         merge: Merge::Agreement,
@@ -269,6 +273,8 @@ pub mod key {
     pub const ASPECTS: [&str; 2] = ["aspects", "aspect"];
     /// Target of the device configuration that an image was compiled for; in [`set::REQUIREMENTS`](super::set).
     pub const COMPILE_TARGET: &str = "compile_target";
+    /// Path of the file that code was taken out of; in [`set::KERNEL_PACKAGE`](super::set).
+    pub const HOST_FILE: &str = "host_file";
     /// Marks that all specialization constants are fixed to their defaults; in [`set::MISC`](super::set).
     pub const SPEC_REPLACED: &str = "specConstsReplacedWithDefault";
     /// Marks explicit SIMD code; in [`set::MISC`](super::set).

@@ -131,7 +131,7 @@ impl Args {
         self.target.check()?;
         let selector = self.selection.selector()?;
         let as_target = self.as_target.as_deref().map(|target| emit::known_target(global, target)).transpose()?;
-        let linked = Linked::open(host, &target)?;
+        let linked = Linked::open(host, host.display().to_string(), &target)?;
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
         let own = Bundle::read(&host).context(|| linked.name())?;
         let named = |path: &PathBuf| path.display().to_string();

@@ -95,15 +95,16 @@ impl Args {
                 return Err(error.with_remedy("name a folder with `-o out/`, or say --in-place"));
             };
             let Some(target) = self.target.target(file) else { return out.schema(&edited::schema()) };
-            let (edited, exit) = self.prune(global, &Linked::open(file, &target)?, &target, &selector)?;
+            let linked = Linked::open(file, file.display().to_string(), &target)?;
+            let (edited, exit) = self.prune(global, &linked, &target, &selector)?;
             self.target.tell(&edited, out)?;
             return Ok(exit);
         };
         let (mut all, mut exit, mut nothing) = (Edited::default(), package.exit, None);
         for file in &package.files {
             let target = self.target.of_package(file);
-            let edited = Linked::open(&file.input, &target)
-                .and_then(|linked| self.prune(global, &linked.named(&file.name), &target, &selector));
+            let edited = Linked::open(&file.input, file.name.clone(), &target)
+                .and_then(|linked| self.prune(global, &linked, &target, &selector));
             match edited {
                 Ok((edited, damaged)) => {
                     all.add(edited);

@@ -147,7 +147,7 @@ impl Filtering<'_> {
             drop_signature: self.drop_signature,
             keep_layout: false,
         };
-        let linked = Linked::open(file, &target)?;
+        let linked = Linked::open(file, file.display().to_string(), &target)?;
         let arena = Arena::with_limit(u64::MAX);
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
         let bundle = Bundle::read(&host).context(|| linked.name())?;

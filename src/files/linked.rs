@@ -43,17 +43,17 @@ pub(crate) struct Linked {
 }
 
 impl Linked {
-    /// Opens it and checks where the copy goes.
+    /// Opens it and checks where the copy goes. Its name is that by which the user knows it.
     ///
     /// # Errors
     /// Errors of reading and writing; `Usage` where the copy would replace the file, or the file is signed and may
     /// not lose that.
-    pub(crate) fn open(path: &Path, target: &Target) -> Result<Linked> {
+    pub(crate) fn open(path: &Path, name: String, target: &Target) -> Result<Linked> {
         check_place(None, &target.output)?;
         if !target.in_place && same_file(path, &target.output) {
             return Err(replaces_input());
         }
-        let named = || path.display().to_string();
+        let named = || name.clone();
         let input = Input::open(path).context(named)?;
         let kind = Kind::identify(input.bytes()).context(named)?;
         if !matches!(kind, Kind::Elf | Kind::Pe) {
@@ -71,12 +71,7 @@ impl Linked {
             }
             unsigned = Some(pe::remove(input.bytes()).context(named)?);
         }
-        Ok(Linked { path: path.to_owned(), name: named(), input, unsigned })
-    }
-
-    /// Gives the file the name that the user knows it by.
-    pub(crate) fn named(self, name: &str) -> Linked {
-        Linked { name: name.to_owned(), ..self }
+        Ok(Linked { path: path.to_owned(), name, input, unsigned })
     }
 
     /// The bytes to change.

@@ -163,7 +163,7 @@ impl Splitting<'_> {
         };
         let target =
             Target { output: self.output.to_owned(), in_place: false, drop_signature: false, keep_layout: false };
-        let linked = Linked::open(file, &target)?;
+        let linked = Linked::open(file, file.display().to_string(), &target)?;
         let new: Vec<OutImage<'_>> =
             made.iter().filter(|image| image.format() == Format::SpirV).map(out_image).collect();
         let (edited, done) = linked.edit(reporter, &target, replaced, &new, true)?;

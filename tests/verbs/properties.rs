@@ -10,7 +10,7 @@ use sycl_bundle::bundle::property_text::{self, read, write};
 use sycl_bundle::container::Arena;
 
 /// Sets with meanings, and the keys that have one there; other keys are a kernel's or symbol's name.
-const SETS: [(&str, &[&str]); 22] = [
+const SETS: [(&str, &[&str]); 23] = [
     (
         "SYCL/device requirements",
         &[
@@ -45,6 +45,7 @@ const SETS: [(&str, &[&str]); 22] = [
     ("SYCL/implicit local arg", &[]),
     ("SYCL/work group dynamic local mem", &[]),
     ("sycl-bundle/kernel aspects", &[]),
+    ("ROCm/kernel package", &["host_file"]),
     ("SYCL/no such set", &[]),
 ];
 

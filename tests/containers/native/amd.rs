@@ -104,7 +104,7 @@ fn kernel_packages_hold_what_was_packed() {
             assert_eq!((image.compression().is_some(), image.format()), (compressed, Format::Hsaco));
             assert_eq!((image.state(), *image.contents().unwrap() == **object), (State::Executable, true));
         }
-        let files = bundle.images.iter().filter_map(|image| image.properties.text("kpack", "host file"));
+        let files = bundle.images.iter().filter_map(|image| image.properties.text("ROCm/kernel package", "host_file"));
         assert_eq!(files.collect::<Vec<_>>(), ["lib/libfirst.so", "lib/libfirst.so", "bin/second", "bin/second"]);
         // The tool's own reader takes any byte of the code for sound, but none of the header's.
         for (at, message) in [(4, "version 3; 1 is known"), (9, "passes the end")] {

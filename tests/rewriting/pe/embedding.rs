@@ -6,6 +6,7 @@ use crate::support::host::{Entries, Fixture, ImageSpec, LoadedImage, fnv1a, samp
 use crate::support::spirv;
 use goblin::pe::PE;
 use std::collections::HashSet;
+use std::io::Write as _;
 use std::process::Command;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::property::{Property, PropertySet, Value};
@@ -164,6 +165,18 @@ fn a_signature_is_refused_or_removed() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(said.contains("the file is signed") && said.contains("--drop-signature") && !output.exists(), "{said}");
+    // In a wheel it is named as the wheel names it.
+    let wheel = folder.path().join("signed-1-py3-none-any.whl");
+    let mut writer = zip::ZipWriter::new(std::fs::File::create(&wheel).unwrap());
+    for (name, bytes) in [("a/signed.dll", signed.as_slice()), ("signed-1.dist-info/RECORD", b"a/signed.dll,,\n")] {
+        writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    let refused = command.args(["prune", "--image", "0", "--lose-kernels", "--in-place"]).arg(&wheel).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("signed-1-py3-none-any.whl!a/signed.dll: the file is signed"), "{said}");
     let done = prune(&["--drop-signature"]);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let written = std::fs::read(&output).unwrap();
