@@ -152,7 +152,12 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             op::VARIABLE | op::UNTYPED_VARIABLE => change(&mut words, 2),
             op::SPEC_CONSTANT_OP => {
                 let cast = u16::try_from(instruction.word(2)).unwrap_or(0);
-                if is_space_cast(cast) && same_storage(&index, instruction.word(0), instruction.word(3)) {
+                let operand = index.defining(instruction.word(3));
+                if is_space_cast(cast) && operand.is_some_and(|it| it.opcode == op::CONSTANT_NULL) {
+                    // LLVM has no cast of null between address spaces in a variable's first value.
+                    opcode = op::CONSTANT_NULL;
+                    words.truncate(2);
+                } else if is_space_cast(cast) && same_storage(&index, instruction.word(0), instruction.word(3)) {
                     words.get_mut(2).into_iter().for_each(|cast| *cast = u32::from(BITCAST));
                 }
             }
