@@ -1,8 +1,11 @@
 //! Is code for NVIDIA GPUs made of dpnp's images, and found in it by NVIDIA's own tools?
 //!
 //! Needs llvm-spirv and libclc beside LLVM and clang (`tests/real/programs.txt`); CUDA's ptxas comes from PyPI. What the code
-//! computes is seen on a GPU only: `tests/real/nvidia/builtins.py` compares the built-ins there.
+//! computes is seen on a GPU only. There a person runs, in `tests/real/nvidia`: `builtins.py`, which compares the built-ins with
+//! their definitions; `kernels.py`, which compares kernels of libraries with the CPU's results; and `driver.py`, which tries
+//! assertions, printing and variables of the device.
 
+use crate::compiler::optimised_of;
 use crate::support::spirv::module;
 use crate::support::tools::{cuda, tool as program};
 use crate::tool::{images_of, inspect, tool};
@@ -91,4 +94,30 @@ fn work_groups_are_those_of_the_source_or_of_the_device() {
     build_window(&folder.join("free.table"), &["-t", "nvidia_gpu_sm_90", "--ptx", "--image", "2"]);
     let code = fatbin(folder, "free_");
     assert!(code.contains(".maxntid 1024, 1, 1") && code.contains(".minnctapersm 1") && !code.contains(".ftz."));
+}
+
+/// Functions and variables that the driver knows are left to it, by their names.
+#[test]
+fn assertions_printing_and_variables_are_the_drivers() {
+    let folder = tempfile::tempdir().unwrap();
+    let wanted = [
+        ("asserted", vec![".extern .func __assertfail"]),
+        ("printed", vec!["vprintf", "cvt.f64.f32"]),
+        ("device_global", vec![".visible .global .align 8 .b8 counter[16]", "ld.global.b64"]),
+    ];
+    let sources = optimised_of("", |name| wanted.iter().any(|(source, _)| *source == name));
+    assert_eq!(sources.len(), wanted.len());
+    for compiled in sources {
+        let output = folder.path().join(format!("{}.table", compiled.source));
+        let mut build = tool();
+        build.arg("build").arg(compiled.table()).args(["-t", "nvidia_gpu_sm_90", "--ptx", "--cuda"]).arg(cuda());
+        succeed(build.arg("-o").arg(&output));
+        let made = std::fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.path());
+        let made = made.filter(|path| path.extension().is_some_and(|end| end == "fatbin"));
+        let own = made.filter(|path| path.to_string_lossy().contains(&format!("{}_", compiled.source)));
+        let code: String = own.map(|path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned()).collect();
+        for text in wanted.iter().filter(|(source, _)| *source == compiled.source).flat_map(|(_, texts)| texts) {
+            assert!(code.contains(text), "{}: {text} not in {code}", compiled.label());
+        }
+    }
 }

@@ -61,18 +61,18 @@ impl Ids {
     }
 }
 
-/// How C passes a value.
+/// Passing of a value in C.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Promoted {
-    /// As it is: its type.
+    /// Without a change: the value's type.
     Same(u32),
-    /// As `double`.
+    /// Conversion to `double`.
     Double,
-    /// As a 32-bit integer.
+    /// Conversion to a 32-bit integer.
     Word,
 }
 
-/// One instruction that prints.
+/// Instruction that prints.
 struct Call {
     format: u32,
     values: Vec<(u32, Promoted)>,

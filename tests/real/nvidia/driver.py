@@ -13,13 +13,19 @@ import sys
 ASSERTION = 710  # CUDA_ERROR_ASSERT
 
 
-def launch(cuda, path, kernel, prepare):
-    """Launches one work-item with the arguments that `prepare` returns for the module. Returns the status after it."""
-    device, context, module, function = C.c_int(), C.c_void_p(), C.c_void_p(), C.c_void_p()
+def begin():
+    """The driver, with a context of the first device."""
+    cuda, device, context = C.CDLL("libcuda.so.1"), C.c_int(), C.c_void_p()
     cuda.cuInit(0)
     cuda.cuDeviceGet(C.byref(device), 0)
     cuda.cuDevicePrimaryCtxRetain(C.byref(context), device)
     cuda.cuCtxSetCurrent(context)
+    return cuda
+
+
+def launch(cuda, path, kernel, prepare):
+    """Launches one work-item with the arguments that `prepare` returns for the module. Returns the status after it."""
+    module, function = C.c_void_p(), C.c_void_p()
     with open(path, "rb") as file:
         status = cuda.cuModuleLoadData(C.byref(module), file.read())
     status = status or cuda.cuModuleGetFunction(C.byref(function), module, kernel.encode())
@@ -40,7 +46,7 @@ def memory(cuda, content):
 
 def one(what, folder):
     """Runs one check in this process; its output is part of the answer."""
-    cuda = C.CDLL("libcuda.so.1")
+    cuda = begin()
     path = lambda name: os.path.join(folder, name + ".cubin")
     if what in ("holds", "fails"):
         number = (C.c_int * 2)(5 if what == "holds" else -5, 0)
