@@ -115,7 +115,8 @@ fn assertions_printing_and_variables_are_the_drivers() {
         let made = std::fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.path());
         let made = made.filter(|path| path.extension().is_some_and(|end| end == "fatbin"));
         let own = made.filter(|path| path.to_string_lossy().contains(&format!("{}_", compiled.source)));
-        let code: String = own.map(|path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned()).collect();
+        let code: String =
+            own.map(|path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned()).collect();
         for text in wanted.iter().filter(|(source, _)| *source == compiled.source).flat_map(|(_, texts)| texts) {
             assert!(code.contains(text), "{}: {text} not in {code}", compiled.label());
         }
