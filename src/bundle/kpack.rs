@@ -73,8 +73,11 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
     Ok(())
 }
 
-/// The stored code objects with their offsets, by their place in the list; none for one that passes the end.
-fn code<'a>(data: &'a [u8], table: &Value<'_>, end: u64) -> Result<Vec<Option<(u64, &'a [u8])>>> {
+/// Offset and bytes of a code object as it is stored.
+type Stored<'a> = (u64, &'a [u8]);
+
+/// The stored code objects, by their place in the list; none for one that passes the end.
+fn code<'a>(data: &'a [u8], table: &Value<'_>, end: u64) -> Result<Vec<Option<Stored<'a>>>> {
     match table.text("compression_scheme") {
         Some("none") => Ok(table
             .items("blobs")
