@@ -83,7 +83,8 @@ impl DeviceLibrary {
         if wanted.is_empty() || self.modules().is_empty() {
             return Ok(None);
         }
-        let left_out = if converts_bfloat16(facts) { BFLOAT16 } else { NATIVE_BFLOAT16 };
+        let native = converts_bfloat16(facts) && self.modules().iter().any(|(name, _)| *name == NATIVE_BFLOAT16);
+        let left_out = if native { BFLOAT16 } else { NATIVE_BFLOAT16 };
         let own = self.modules().iter().filter(|(name, _)| *name != left_out);
         let indexes = own.map(|(name, bytes)| Ok((*name, Index::read(bytes).context(|| (*name).to_owned())?)));
         let indexes: Vec<(&str, Index<'_>)> = indexes.collect::<Result<_>>()?;

@@ -29,6 +29,114 @@ fn code_with_open_calls_is_not_delivered() {
     assert!(said.contains("the code calls __devicelib_ConvertFToBF16INTEL"), "{said}");
 }
 
+/// Modules of a device library: the functions that another module or the image calls, and one that nobody does.
+const LIBRARY: [(&str, &str); 2] = [
+    (
+        "libsycl-fallback-bfloat16.spv",
+        "OpDecorate %f LinkageAttributes \"__devicelib_ConvertFToBF16INTEL\" Export
+         OpDecorate %g LinkageAttributes \"__devicelib_imf_twice\" Import
+         %uint = OpTypeInt 32 0
+         %unary = OpTypeFunction %uint %uint
+         %g = OpFunction %uint None %unary
+         %y = OpFunctionParameter %uint
+         OpFunctionEnd
+         %f = OpFunction %uint None %unary
+         %x = OpFunctionParameter %uint
+         %entry = OpLabel
+         %called = OpFunctionCall %uint %g %x
+         OpReturnValue %called
+         OpFunctionEnd",
+    ),
+    (
+        "libsycl-fallback-imf.spv",
+        "OpDecorate %f LinkageAttributes \"__devicelib_imf_twice\" Export
+         OpDecorate %g LinkageAttributes \"__devicelib_imf_other\" Export
+         %uint = OpTypeInt 32 0
+         %unary = OpTypeFunction %uint %uint
+         %f = OpFunction %uint None %unary
+         %x = OpFunctionParameter %uint
+         %entry = OpLabel
+         %sum = OpIAdd %uint %x %x
+         OpReturnValue %sum
+         OpFunctionEnd
+         %g = OpFunction %uint None %unary
+         %y = OpFunctionParameter %uint
+         %start = OpLabel
+         OpReturnValue %y
+         OpFunctionEnd",
+    ),
+];
+
+/// What an image of the time calls is linked with it, out of two modules, and the driver takes the code.
+#[test]
+fn the_device_library_of_older_runtimes_is_linked() {
+    let text = include_str!("../../fixtures/spirv/calls_import.spvasm");
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("library");
+    std::fs::create_dir(&library).unwrap();
+    for (name, code) in LIBRARY {
+        let head =
+            "OpCapability Addresses\nOpCapability Linkage\nOpCapability Kernel\nOpMemoryModel Physical64 OpenCL\n";
+        std::fs::write(library.join(name), spirv::assemble(&format!("{head}{code}")).unwrap()).unwrap();
+    }
+    let text = text.replace("\"imported\"", "\"__devicelib_ConvertFToBF16INTEL\"");
+    std::fs::write(folder.path().join("m.spv"), spirv::assemble(&text).unwrap()).unwrap();
+    std::fs::write(folder.path().join("m.sym"), "calls_import\n").unwrap();
+    for (ocloc, gpu) in
+        [(Path::new("ocloc"), "pvc"), (&intel().program("ocloc"), "pvc"), (&intel().program("ocloc"), "dg1")]
+    {
+        let mut build = tool();
+        build.current_dir(folder.path()).args([
+            "build",
+            "m.spv",
+            "-t",
+            gpu,
+            "--no-cache",
+            "--no-spirv",
+            "-o",
+            "m.table",
+        ]);
+        succeed(build.arg("--device-library").arg(&library).arg("--ocloc").arg(ocloc));
+        let mut ask = intel().tool();
+        ask.arg("kernels").arg(folder.path().join("m.table")).args([
+            "--device",
+            &format!("sim:{gpu}"),
+            "--format",
+            "json",
+        ]);
+        let report: Value = serde_json::from_slice(&succeed(&mut ask).stdout).unwrap();
+        let answers = report["kernels"][0]["devices"].as_object().unwrap().values().next().unwrap();
+        assert!(answers["work_group_size"].is_u64(), "{gpu}: {answers}");
+    }
+}
+
+/// Patch tokens, as the oldest makes them by itself: whether drivers take them depends on their version.
+#[test]
+fn old_code_is_said_to_be_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let module = folder.path().join("m.spv");
+    std::fs::write(&module, spirv::module("add_one")).unwrap();
+    let mut ocloc = std::process::Command::new("ocloc");
+    ocloc.current_dir(folder.path()).args(["compile", "-q", "-spirv_input", "-exclude_ir", "-output_no_suffix"]);
+    succeed(ocloc.args(["-file", "m.spv", "-device", "pvc", "-output", "old.bin"]));
+    let check = |mut tool: std::process::Command, words: &[&str]| {
+        let done = tool.arg("check").arg(folder.path().join("old.bin")).args(words).output().unwrap();
+        (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned())
+    };
+    let (status, said) = check(tool(), &["-t", "pvc"]);
+    assert!(
+        status == Some(0) && said.contains("unknown") && said.contains("drivers since 26.18"),
+        "{status:?}: {said}"
+    );
+    let (status, said) = check(intel().tool(), &["--device", "sim:pvc"]);
+    assert!(
+        status == Some(1) && said.contains("is refused (-42) by Intel's drivers since 26.18"),
+        "{status:?}: {said}"
+    );
+    let inspected = succeed(tool().arg("inspect").arg(folder.path().join("old.bin")).args(["--image", "0"])).stdout;
+    assert!(String::from_utf8_lossy(&inspected).contains("Refused by"), "{}", String::from_utf8_lossy(&inspected));
+}
+
 /// Builds dpnp's window library for a GPU; gives what `inspect` says of the result's native images.
 fn built(ocloc: &Path, target: &str) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();

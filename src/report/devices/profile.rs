@@ -255,4 +255,28 @@ mod tests {
         let target = read(&profile(&device(), "one", Some(&probes)));
         assert_eq!(target.spirv_capabilities, Some(vec!["Float64".into()]));
     }
+
+    #[test]
+    fn a_gpu_that_is_known_has_what_the_driver_cannot_be_asked_for() {
+        let (gmdid, driver) = (12 << 22 | 60 << 14 | 7, "26.27.039122".to_owned());
+        let device = Device { kind: "gpu".into(), aspects: vec!["gpu".into()], gmdid, driver, ..device() };
+        let died = Probed {
+            subject: Subject::Capability(5629, "SPV_KHR_expect_assume"),
+            used: false,
+            reply: Reply::Died("gone".into()),
+        };
+        let probes = Probes { all: vec![died], checks_capabilities: false, checks_extensions: false };
+        let target = read(&profile(&device, "one", Some(&probes)));
+        let known = device.known().unwrap();
+        assert_eq!((known.name.as_str(), &*crate::native::gpu_of(&target)), ("intel_gpu_pvc", "intel_gpu_pvc"));
+        assert_eq!((target.driver_version.as_deref(), &target.matrix), (Some("26.27.039122"), &known.matrix));
+        let all = |list: &Option<Vec<String>>| list.iter().flatten().cloned().collect::<BTreeSet<String>>();
+        assert!(!all(&known.spirv_extensions).is_empty());
+        assert_eq!(all(&target.spirv_extensions), all(&known.spirv_extensions));
+        let mut left = all(&known.spirv_capabilities);
+        assert!(left.remove("ExpectAssumeKHR"));
+        assert_eq!(all(&target.spirv_capabilities), left);
+        // What it has otherwise is the driver's to say.
+        assert_eq!((&target.aspects, target.maybe_aspects.len()), (&device.aspects, 0));
+    }
 }
