@@ -42,7 +42,7 @@ impl Shown {
             writeln!(self, "{:indent$}{}", "", text.trim_end());
             return;
         }
-        // What is taken counts as one word of its length, which no other is joined to.
+        // The taken room counts as one word of its length, which no other is joined to.
         let marked =
             if taken > 1 { format!("{} {text}", "x".repeat(taken.saturating_sub(1))) } else { text.to_owned() };
         for (at, part) in wrap(&marked, room.saturating_sub(2)).iter().enumerate() {
