@@ -75,6 +75,12 @@ pub(crate) const MAX_DECORATIONS: usize = 256;
 /// Members of one structure, including nested ones, that are laid out.
 pub(crate) const MAX_MEMBERS: usize = 1 << 20;
 
+/// Bytes of the names of the functions that one instruction was inlined from; of those further out nothing is told.
+pub(crate) const MAX_INLINED_TEXT: usize = 64 << 10;
+
+/// Bytes of the names of a call chain beyond which only its last function is added.
+pub(crate) const MAX_CHAIN_TEXT: usize = 128 << 10;
+
 /// Functions of a call chain that are shown; of a longer one the middle is left out. Real ones have under ten.
 pub(crate) const MAX_CHAIN: usize = 64;
 
@@ -84,6 +90,10 @@ pub(crate) const MAX_CONFIG: usize = 1 << 20;
 /// Bytes of a baseline or a profile of a program. The baseline of every kernel of the largest known library on all targets
 /// has a tenth of it.
 pub(crate) const MAX_RECORDED: usize = 64 << 20;
+
+/// Factor by which all native code of a profile may exceed what is stored of it, beyond [`MAX_INFLATED_FLOOR`]. Drivers'
+/// code is two to four times as large.
+pub(crate) const MAX_RECORDED_RATIO: u64 = 16;
 
 /// Texts, lists and mappings in a device configuration or a policy: each may be compared with all others, and be a fault
 /// with a message. No built-in configuration has a quarter of them.

@@ -207,13 +207,19 @@ impl Profile {
     /// `Input` where it is malformed.
     pub fn recorded(&self) -> Result<Vec<Recorded>> {
         let mut all = Vec::new();
-        let mut room = limits::MAX_STREAM;
+        let native = |program: &'_ Program| program.native.as_ref().and_then(|native| native.code.as_ref());
+        let stored: usize = self.programs.iter().filter_map(|program| native(program).map(String::len)).sum();
+        let most = limits::MAX_INFLATED_FLOOR.saturating_add((stored as u64).saturating_mul(limits::MAX_RECORDED_RATIO));
+        let mut room = most;
         for program in &self.programs {
-            let Some(code) = program.native.as_ref().and_then(|native| native.code.as_ref()) else { continue };
-            let damaged = |_| Error::input("code in the profile is malformed").with_remedy("record the program again");
-            let binary = inflate::zstd(&STANDARD.decode(code).map_err(damaged)?)?;
+            let Some(code) = native(program) else { continue };
+            let damaged = |error: &dyn std::fmt::Display| {
+                Error::input(format!("code in the profile is malformed: {error}")).with_remedy("record the program again")
+            };
+            let stored = STANDARD.decode(code).map_err(|error| damaged(&error))?;
+            let binary = inflate::zstd(&stored).map_err(|error| damaged(&error))?;
             room = room.checked_sub(binary.len() as u64).ok_or_else(|| {
-                Error::input(format!("code in the profile has more than {} bytes", limits::MAX_STREAM))
+                Error::input(format!("code in the profile has more than {most} bytes, the limit for its size"))
             })?;
             all.push(Recorded {
                 modules: program.images.iter().map(|image| digest(&image.blake3)).collect::<Result<_>>()?,
@@ -353,6 +359,18 @@ mod tests {
             "1 program compiled just in time by AMD EPYC (Intel(R) OpenCL): 400 B of native code\n  \
              lib/libfoo.so: 1 image, 1 kernel, 2.00 KiB"
         );
+    }
+
+    #[test]
+    fn code_that_inflates_without_end_is_refused() {
+        let mut profile = profile();
+        let zeros = zstd::bulk::compress(&vec![0; 48 << 20], 3).unwrap();
+        let one = profile.programs.first_mut().unwrap();
+        one.native.as_mut().unwrap().code = Some(STANDARD.encode(&zeros));
+        assert_eq!(profile.recorded().unwrap().len(), 1);
+        profile.programs.push(profile.programs[0].clone());
+        let error = profile.recorded().unwrap_err();
+        assert!(error.to_string().contains("the limit for its size"), "{error}");
     }
 
     #[test]

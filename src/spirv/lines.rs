@@ -10,6 +10,7 @@ use super::index::Index;
 use super::op;
 use super::types;
 use super::words::Instruction;
+use crate::limits;
 use crate::source::{Inlined, SourceLocation};
 
 /// Depth to which inlined calls are followed; deeper ones are left out.
@@ -91,8 +92,9 @@ impl<'i, 'a> LineTracker<'i, 'a> {
 
     /// Returns the functions that the next instruction was inlined from, outermost first.
     pub(crate) fn inlined(&self) -> Vec<Inlined> {
-        let mut frames = Vec::new();
+        let mut frames: Vec<Inlined> = Vec::new();
         let Some((mut scope, mut at)) = self.scope else { return frames };
+        let mut room = limits::MAX_INLINED_TEXT;
         while at != 0 && frames.len() < MAX_INLINED {
             let Some((set, inlined)) = debug(self.index, at).filter(|(_, found)| found.word(3) == DEBUG_INLINED_AT)
             else {
@@ -100,8 +102,12 @@ impl<'i, 'a> LineTracker<'i, 'a> {
             };
             let caller = inlined.word(5);
             let call = source_of(self.index, caller).and_then(|source| file(self.index, source));
+            let function = function_of(self.index, scope).unwrap_or_default();
+            let text = function.len().saturating_add(call.as_ref().map_or(0, String::len));
+            let Some(left) = room.checked_sub(text).filter(|_| self.index.may_tell(text)) else { break };
+            room = left;
             frames.push(Inlined {
-                function: function_of(self.index, scope).unwrap_or_default(),
+                function,
                 call: call.map(|file| SourceLocation {
                     file,
                     line: number(self.index, set, inlined.word(4)),
@@ -130,12 +136,13 @@ fn debug<'a>(index: &Index<'a>, id: u32) -> Option<(Set, Instruction<'a>)> {
     matches!(set, Set::OpenClDebug | Set::ShaderDebug).then_some((set, instruction))
 }
 
-/// Returns the file name of an `OpString` or a `DebugSource`.
+/// Returns the file name of an `OpString` or a `DebugSource`; none where it is longer than any path.
 fn file(index: &Index<'_>, source: u32) -> Option<String> {
-    index.string(source).or_else(|| {
+    let named = index.string(source).or_else(|| {
         let (_, source) = debug(index, source).filter(|(_, found)| found.word(3) == DEBUG_SOURCE)?;
         index.string(source.word(4))
-    })
+    });
+    named.filter(|name| name.len() <= limits::MAX_NAME)
 }
 
 /// Returns the name of the function that contains a scope: its linkage name, or else its plain one.

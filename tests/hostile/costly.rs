@@ -53,8 +53,11 @@ fn bounded(folder: &Folder, arguments: &[&str]) {
 /// A module under construction. Function `n` has the id `FUNCTIONS + 8 * n`.
 #[derive(Default)]
 struct Module {
+    imports: Vec<u32>,
     entries: Vec<u32>,
+    texts: Vec<u32>,
     decorations: Vec<u32>,
+    globals: Vec<u32>,
     code: Vec<u32>,
     functions: u32,
 }
@@ -118,12 +121,13 @@ impl Module {
     fn bytes(&self) -> Vec<u8> {
         let mut words = vec![0x0723_0203, 0x0001_0400, 0, FUNCTIONS + 8 * self.functions, 0];
         [4, 5, 6, 10].iter().for_each(|capability| put(&mut words, 17, &[*capability], None, &[]));
+        words.extend(&self.imports);
         put(&mut words, 14, &[2, 2], None, &[]);
-        words.extend([&self.entries[..], &self.decorations].concat());
+        words.extend([&self.entries[..], &self.texts, &self.decorations].concat());
         put(&mut words, 19, &[VOID], None, &[]);
         put(&mut words, 33, &[SIGNATURE, VOID], None, &[]);
         put(&mut words, 22, &[DOUBLE, 64], None, &[]);
-        words.extend(&self.code);
+        words.extend([&self.globals[..], &self.code].concat());
         words.into_iter().flat_map(u32::to_le_bytes).collect()
     }
 }
@@ -163,6 +167,56 @@ fn many_kernels_that_reach_a_use_by_a_long_way() {
     folder.put("m.spv", module.bytes());
     bounded(&folder, &["kernels", "m.spv", "--format", "json"]);
     bounded(&folder, &["check", "m.spv", "-t", "dg1", "--format", "json"]);
+}
+
+/// Debug information of a hostile module: names of 200,000 letters, 40 calls inlined into each other, scopes in scopes,
+/// scopes in a circle.
+fn scoped(circle: bool) -> Module {
+    let [set, file, name, source, unit, scope] = [10, 11, 12, 13, 14, 15];
+    let mut module = Module::default();
+    let long = "f".repeat(200_000);
+    put(&mut module.imports, 11, &[set], Some("OpenCL.DebugInfo.100"), &[]);
+    put(&mut module.texts, 7, &[file], Some(&long), &[]);
+    put(&mut module.texts, 7, &[name], Some(&long), &[]);
+    let extended = |out: &mut Vec<u32>, id: u32, of: u32, operands: &[u32]| {
+        put(out, 12, &[&[VOID, id, set, of], operands].concat(), None, &[]);
+    };
+    extended(&mut module.globals, source, 35, &[file]);
+    extended(&mut module.globals, unit, 1, &[1, 4, source, 0]);
+    extended(&mut module.globals, scope, 20, &[name, 0, source, 1, 1, unit, name, 0, 1]);
+    let (blocks, calls) = (16..58, 58..98);
+    for id in blocks.clone() {
+        let parent = if circle && id == 16 { 57 } else { id - 1 };
+        extended(&mut module.globals, id, 21, &[source, 1, 1, parent]);
+    }
+    for id in calls.clone() {
+        let next = if id == calls.start { if circle { 97 } else { 0 } } else { id - 1 };
+        extended(&mut module.globals, id, 25, &[1, 57, next]);
+    }
+    for nth in 0..1500 {
+        let id = FUNCTIONS + 8 * module.functions;
+        module.functions += 1;
+        put(&mut module.code, 54, &[VOID, id, 0, SIGNATURE], None, &[]);
+        put(&mut module.code, 248, &[id + 1], None, &[]);
+        extended(&mut module.code, id + 5, 23, &[57, 97]);
+        put(&mut module.code, 8, &[file, 1, 1], None, &[]);
+        put(&mut module.code, 1, &[DOUBLE, id + 3], None, &[]);
+        put(&mut module.code, 129, &[DOUBLE, id + 4, id + 3, id + 3], None, &[]);
+        put(&mut module.code, 253, &[], None, &[]);
+        put(&mut module.code, 56, &[], None, &[]);
+        put(&mut module.entries, 15, &[6, id], Some(&format!("kernel{nth}")), &[]);
+    }
+    module
+}
+
+#[test]
+fn many_uses_in_deep_scopes_of_long_names() {
+    let folder = Folder::new();
+    for circle in [false, true] {
+        folder.put("m.spv", scoped(circle).bytes());
+        bounded(&folder, &["kernels", "m.spv", "--format", "json"]);
+        bounded(&folder, &["check", "m.spv", "-t", "dg1", "--format", "json"]);
+    }
 }
 
 #[test]

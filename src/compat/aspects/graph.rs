@@ -406,12 +406,14 @@ impl<'m> Graph<'m> {
             };
             // Data and signatures are on the way, but nobody's code; an import is shown as what provides it.
             if matches!(found.kind, Kind::Defined | Kind::Declared) && way != Way::Link {
-                if let Some(call) = call {
+                // Of a chain that is long enough only the last function changes.
+                if let Some(call) = call.filter(|_| chain.len() < limits::MAX_CHAIN.saturating_sub(1)) {
                     inlined(&mut chain, module, call.origin.inlined());
                 }
                 // The begin of a chain without end, and its last function, which the next one takes the place of.
-                if chain.len() >= limits::MAX_CHAIN {
-                    chain.truncate(limits::MAX_CHAIN.saturating_sub(1));
+                let text: usize = chain.iter().map(|step| step.function.len()).sum();
+                if chain.len() >= limits::MAX_CHAIN || text > limits::MAX_CHAIN_TEXT {
+                    chain.truncate(limits::MAX_CHAIN.min(chain.len()).saturating_sub(1).max(1));
                 }
                 let place = call.map_or_else(|| jump.take().flatten(), |call| call.origin.place().cloned());
                 chain.push(Step { module, function: found.name().into_owned(), call: place });

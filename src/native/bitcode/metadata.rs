@@ -7,6 +7,7 @@ use super::text;
 use crate::error::Result;
 use crate::limits;
 use crate::source::{Inlined, SourceLocation};
+use std::cell::Cell;
 use std::collections::HashMap;
 
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(super) struct Metadata<'a> {
     declared: HashMap<u32, Vec<u64>>,
     /// Operands that are kept.
     kept: usize,
+    /// Bytes of the names of inlined functions that were told.
+    told: Cell<usize>,
 }
 
 /// Codes of records.
@@ -219,13 +222,19 @@ impl<'a> Metadata<'a> {
     ) -> (Option<SourceLocation>, Vec<Inlined>) {
         let place = self.in_scope(line, column, scope);
         let (mut calls, mut function, mut at) = (Vec::new(), scope, inlined);
+        let mut room = limits::MAX_INLINED_TEXT;
         while let Some((code::LOCATION, [_, line, column, scope, next, ..])) = self.record(at)
             && calls.len() < MAX_SCOPES
         {
             // The scope of a location counts from 0.
             let scope = scope.saturating_add(1);
             let call = self.in_scope(*line, *column, scope);
-            calls.push(Inlined { function: self.function(function).unwrap_or_default(), call });
+            let function_name = self.function(function).unwrap_or_default();
+            let text = function_name.len().saturating_add(call.as_ref().map_or(0, |call| call.file.len()));
+            self.told.set(self.told.get().saturating_add(text));
+            let Some(left) = room.checked_sub(text).filter(|_| self.told.get() <= limits::MAX_STRING_BYTES) else { break };
+            room = left;
+            calls.push(Inlined { function: function_name, call });
             (function, at) = (scope, *next);
         }
         calls.reverse();
@@ -243,7 +252,7 @@ impl<'a> Metadata<'a> {
             Some(folder) if !name.starts_with('/') && !folder.is_empty() => format!("{folder}/{name}"),
             _ => name,
         };
-        Some(SourceLocation { file, line, column }).filter(|place| place.line != 0)
+        Some(SourceLocation { file, line, column }).filter(|place| place.line != 0 && place.file.len() <= limits::MAX_NAME)
     }
 
     fn function(&self, scope: u32) -> Option<String> {
