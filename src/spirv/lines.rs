@@ -138,11 +138,16 @@ fn debug<'a>(index: &Index<'a>, id: u32) -> Option<(Set, Instruction<'a>)> {
 
 /// Returns the file name of an `OpString` or a `DebugSource`; none where it is longer than any path.
 fn file(index: &Index<'_>, source: u32) -> Option<String> {
-    let named = index.string(source).or_else(|| {
+    string(index, source, limits::MAX_NAME).or_else(|| {
         let (_, source) = debug(index, source).filter(|(_, found)| found.word(3) == DEBUG_SOURCE)?;
-        index.string(source.word(4))
-    });
-    named.filter(|name| name.len() <= limits::MAX_NAME)
+        string(index, source.word(4), limits::MAX_NAME)
+    })
+}
+
+/// Returns an `OpString` of at most so many bytes; longer ones, which many instructions may share, are not even read.
+fn string(index: &Index<'_>, id: u32, most: usize) -> Option<String> {
+    index.defining(id).filter(|found| found.len().saturating_mul(4) <= most.saturating_add(8))?;
+    index.string(id)
 }
 
 /// Returns the name of the function that contains a scope: its linkage name, or else its plain one.
@@ -152,8 +157,8 @@ fn function_of(index: &Index<'_>, scope: u32) -> Option<String> {
         let (_, found) = debug(index, scope)?;
         match found.word(3) {
             DEBUG_FUNCTION => {
-                let named = index.string(found.word(10)).filter(|name| !name.is_empty());
-                return named.or_else(|| index.string(found.word(4)));
+                let text = |id: u32| string(index, id, limits::MAX_INLINED_TEXT);
+                return text(found.word(10)).filter(|name| !name.is_empty()).or_else(|| text(found.word(4)));
             }
             DEBUG_LEXICAL_BLOCK => scope = found.word(7),
             DEBUG_LEXICAL_BLOCK_DISCRIMINATOR => scope = found.word(6),
