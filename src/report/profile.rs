@@ -59,6 +59,13 @@ pub(crate) struct Program {
     pub(crate) native: Option<Native>,
 }
 
+impl Program {
+    /// Native code as it is stored, where it was kept.
+    fn code(&self) -> Option<&str> {
+        self.native.as_ref()?.code.as_deref()
+    }
+}
+
 /// A device, by the words of its driver.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RecordedDevice")]
@@ -207,12 +214,11 @@ impl Profile {
     /// `Input` where it is malformed.
     pub fn recorded(&self) -> Result<Vec<Recorded>> {
         let mut all = Vec::new();
-        let native = |program: &'_ Program| program.native.as_ref().and_then(|native| native.code.as_ref());
-        let stored: usize = self.programs.iter().filter_map(|program| native(program).map(String::len)).sum();
+        let stored: usize = self.programs.iter().filter_map(|program| Some(program.code()?.len())).sum();
         let most = limits::MAX_INFLATED_FLOOR.saturating_add((stored as u64).saturating_mul(limits::MAX_RECORDED_RATIO));
         let mut room = most;
         for program in &self.programs {
-            let Some(code) = native(program) else { continue };
+            let Some(code) = program.code() else { continue };
             let damaged = |error: &dyn std::fmt::Display| {
                 Error::input(format!("code in the profile is malformed: {error}")).with_remedy("record the program again")
             };
