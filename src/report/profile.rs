@@ -215,12 +215,14 @@ impl Profile {
     pub fn recorded(&self) -> Result<Vec<Recorded>> {
         let mut all = Vec::new();
         let stored: usize = self.programs.iter().filter_map(|program| Some(program.code()?.len())).sum();
-        let most = limits::MAX_INFLATED_FLOOR.saturating_add((stored as u64).saturating_mul(limits::MAX_RECORDED_RATIO));
+        let most =
+            limits::MAX_INFLATED_FLOOR.saturating_add((stored as u64).saturating_mul(limits::MAX_RECORDED_RATIO));
         let mut room = most;
         for program in &self.programs {
             let Some(code) = program.code() else { continue };
             let damaged = |error: &dyn std::fmt::Display| {
-                Error::input(format!("code in the profile is malformed: {error}")).with_remedy("record the program again")
+                Error::input(format!("code in the profile is malformed: {error}"))
+                    .with_remedy("record the program again")
             };
             let stored = STANDARD.decode(code).map_err(|error| damaged(&error))?;
             let binary = inflate::zstd(&stored).map_err(|error| damaged(&error))?;

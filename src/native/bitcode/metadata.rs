@@ -232,7 +232,9 @@ impl<'a> Metadata<'a> {
             let function_name = self.function(function).unwrap_or_default();
             let text = function_name.len().saturating_add(call.as_ref().map_or(0, |call| call.file.len()));
             self.told.set(self.told.get().saturating_add(text));
-            let Some(left) = room.checked_sub(text).filter(|_| self.told.get() <= limits::MAX_STRING_BYTES) else { break };
+            let Some(left) = room.checked_sub(text).filter(|_| self.told.get() <= limits::MAX_STRING_BYTES) else {
+                break;
+            };
             room = left;
             calls.push(Inlined { function: function_name, call });
             (function, at) = (scope, *next);
@@ -252,7 +254,8 @@ impl<'a> Metadata<'a> {
             Some(folder) if !name.starts_with('/') && !folder.is_empty() => format!("{folder}/{name}"),
             _ => name,
         };
-        Some(SourceLocation { file, line, column }).filter(|place| place.line != 0 && place.file.len() <= limits::MAX_NAME)
+        Some(SourceLocation { file, line, column })
+            .filter(|place| place.line != 0 && place.file.len() <= limits::MAX_NAME)
     }
 
     fn function(&self, scope: u32) -> Option<String> {
