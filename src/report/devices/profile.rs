@@ -276,7 +276,7 @@ mod tests {
         let mut left = all(&known.spirv_capabilities);
         assert!(left.remove("ExpectAssumeKHR"));
         assert_eq!(all(&target.spirv_capabilities), left);
-        // What it has otherwise is the driver's to say.
+        // The driver says the rest.
         assert_eq!((&target.aspects, target.maybe_aspects.len()), (&device.aspects, 0));
     }
 }
