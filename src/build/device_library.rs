@@ -8,15 +8,16 @@
 //!
 //! Here the open symbols say what is needed, and of each module only what they reach is taken: the largest has 3 MB.
 
+use crate::compat::built_in::is_of_library;
 use crate::device::target::Target as Facts;
-use crate::error::{Context as _, Error, Result};
+use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::spirv::Module;
 use crate::spirv::index::Index;
 use crate::spirv::link::{Options, Source, link};
 use crate::spirv::subset::{Cutter, Keep, exported};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The modules, in the runtime's order; of the last two one is taken.
 const MODULES: [&str; 11] = [
@@ -35,20 +36,45 @@ const MODULES: [&str; 11] = [
 const BFLOAT16: &str = "libsycl-fallback-bfloat16.spv";
 const NATIVE_BFLOAT16: &str = "libsycl-native-bfloat16.spv";
 
-/// Start of the names of all its functions.
-const PREFIX: &str = "__devicelib_";
-
 /// The device library of a runtime, read when it is first needed.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceLibrary {
     /// Folders to look into, the first one that has a module counts.
-    pub(crate) folders: Vec<PathBuf>,
-    modules: OnceCell<Vec<(&'static str, Vec<u8>)>>,
+    folders: Vec<PathBuf>,
+    modules: OnceCell<Vec<LibraryModule>>,
 }
 
-/// Whether a symbol is one of the device library's.
-pub(crate) fn is_of_library(symbol: &str) -> bool {
-    symbol.starts_with(PREFIX)
+/// One module of the device library.
+#[derive(Debug)]
+struct LibraryModule {
+    name: &'static str,
+    path: PathBuf,
+    bytes: Vec<u8>,
+    /// Ids of the functions that it has for others.
+    exports: BTreeMap<String, u32>,
+}
+
+impl LibraryModule {
+    /// Reads a module of a folder; none where that has no such file.
+    fn read(folder: &Path, name: &'static str) -> Option<Result<LibraryModule>> {
+        let path = folder.join(name);
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+            Err(error) => return Some(Err(Error::io("cannot read it", &error).context(path.display().to_string()))),
+        };
+        let exports =
+            Index::read(&bytes).map(|index| exported(&index).into_iter().map(|(id, name)| (name, id)).collect());
+        let module = exports.context(|| path.display().to_string());
+        Some(module.map(|exports| LibraryModule { name, path, bytes, exports }))
+    }
+
+    /// Returns the functions with these ids, and what of the module they reach.
+    fn cut(&self, ids: &BTreeSet<u32>) -> Result<Vec<u8>> {
+        let ids: Vec<u32> = ids.iter().copied().collect();
+        let index = Index::read(&self.bytes)?;
+        Cutter::new(&index)?.cut(&Keep { ids: &ids, ..Keep::default() })
+    }
 }
 
 /// Whether Intel's driver (26.27) has `cl_intel_bfloat16_conversions` for a GPU: DG2, PVC, Arrow Lake-H, and all since Xe2.
@@ -58,64 +84,83 @@ fn converts_bfloat16(facts: Option<&Facts>) -> bool {
 }
 
 impl DeviceLibrary {
-    /// A library that is looked for in these folders.
-    pub(crate) fn new(folders: Vec<PathBuf>) -> DeviceLibrary {
+    /// A library that is looked for in these folders; a module that cannot be read counts as missing.
+    pub(crate) fn in_folders(folders: Vec<PathBuf>) -> DeviceLibrary {
         DeviceLibrary { folders, modules: OnceCell::new() }
     }
 
-    fn modules(&self) -> &[(&'static str, Vec<u8>)] {
+    /// The library in a folder.
+    ///
+    /// # Errors
+    /// `Usage` where it has no module; `Input` where one is damaged, `Io` where it cannot be read.
+    pub(crate) fn open(folder: &Path) -> Result<DeviceLibrary> {
+        let modules =
+            MODULES.iter().filter_map(|name| LibraryModule::read(folder, name)).collect::<Result<Vec<_>>>()?;
+        if modules.is_empty() {
+            let message = format!("`{}` has no module of SYCL's device library", folder.display());
+            let remedy =
+                "name the folder with libsycl-fallback-cmath.spv and the others, as `lib` of intel-sycl-rt 2025";
+            return Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
+        }
+        Ok(DeviceLibrary { folders: Vec::new(), modules: OnceCell::from(modules) })
+    }
+
+    /// The files that were read.
+    pub(crate) fn files(&self) -> impl Iterator<Item = PathBuf> {
+        self.modules.get().into_iter().flatten().map(|module| module.path.clone())
+    }
+
+    fn modules(&self) -> &[LibraryModule] {
         self.modules.get_or_init(|| {
-            let read = |folder: &PathBuf| -> Vec<(&'static str, Vec<u8>)> {
-                MODULES.iter().filter_map(|name| Some((*name, std::fs::read(folder.join(name)).ok()?))).collect()
+            let read = |folder: &PathBuf| -> Vec<LibraryModule> {
+                MODULES.iter().filter_map(|name| LibraryModule::read(folder, name)?.ok()).collect()
             };
             self.folders.iter().map(read).find(|modules| !modules.is_empty()).unwrap_or_default()
         })
     }
 
     /// Returns a module with the functions of the device library that it and they call, which the GPU's driver lacks; none where it
-    /// calls none that is there.
+    /// calls none that is there. `imports` are what the module leaves open.
     ///
     /// # Errors
     /// `Input` where a module of the library is damaged, or does not fit to this one.
-    pub(crate) fn complete(&self, module: &[u8], facts: Option<&Facts>) -> Result<Option<Vec<u8>>> {
-        let imports = Module::parse(module)?.imports;
-        let mut wanted: BTreeSet<String> = imports.into_iter().filter(|name| is_of_library(name)).collect();
-        if wanted.is_empty() || self.modules().is_empty() {
+    pub(crate) fn complete(&self, module: &[u8], imports: &[String], facts: Option<&Facts>) -> Result<Option<Vec<u8>>> {
+        let mut wanted: BTreeSet<String> = imports.iter().filter(|name| is_of_library(name)).cloned().collect();
+        if wanted.is_empty() {
             return Ok(None);
         }
-        let native = converts_bfloat16(facts) && self.modules().iter().any(|(name, _)| *name == NATIVE_BFLOAT16);
+        let native = converts_bfloat16(facts) && self.modules().iter().any(|module| module.name == NATIVE_BFLOAT16);
         let left_out = if native { BFLOAT16 } else { NATIVE_BFLOAT16 };
-        let own = self.modules().iter().filter(|(name, _)| *name != left_out);
-        let indexes = own.map(|(name, bytes)| Ok((*name, Index::read(bytes).context(|| (*name).to_owned())?)));
-        let indexes: Vec<(&str, Index<'_>)> = indexes.collect::<Result<_>>()?;
-        let mut defined = BTreeMap::new();
-        for (at, (_, index)) in indexes.iter().enumerate() {
-            for (id, name) in exported(index) {
-                defined.entry(name).or_insert((at, id));
-            }
-        }
-        // Calls from one module of the library into another count, too.
+        let modules: Vec<&LibraryModule> = self.modules().iter().filter(|module| module.name != left_out).collect();
         let mut taken: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
         let mut met: BTreeSet<String> = BTreeSet::new();
         let mut parts = BTreeMap::new();
-        while let Some(name) = wanted.pop_first() {
-            let Some((at, id)) = defined.get(&name).filter(|_| met.insert(name.clone())) else { continue };
-            let Some((of, index)) = indexes.get(*at) else { continue };
-            let ids = taken.entry(*at).or_default();
-            ids.insert(*id);
-            let ids: Vec<u32> = ids.iter().copied().collect();
-            let keep = Keep { ids: &ids, ..Keep::default() };
-            let part = Cutter::new(index).and_then(|mut cutter| cutter.cut(&keep)).context(|| (*of).to_owned())?;
-            let calls = Module::parse(&part)?.imports;
-            wanted.extend(calls.iter().filter(|call| is_of_library(call) && !met.contains(*call)).cloned());
-            parts.insert(*at, part);
+        // Calls from one module of the library into another count, too: each round cuts a module once.
+        while !wanted.is_empty() {
+            let mut grown = BTreeSet::new();
+            for name in std::mem::take(&mut wanted) {
+                let defines = |module: &&LibraryModule| module.exports.contains_key(&name);
+                let Some(at) = modules.iter().position(defines) else { continue };
+                let id = modules.get(at).and_then(|module| module.exports.get(&name));
+                if met.insert(name) {
+                    taken.entry(at).or_default().extend(id);
+                    grown.insert(at);
+                }
+            }
+            for at in grown {
+                let (Some(module), Some(ids)) = (modules.get(at), taken.get(&at)) else { continue };
+                let part = module.cut(ids).context(|| module.name.to_owned())?;
+                let calls = Module::parse(&part)?.imports;
+                wanted.extend(calls.into_iter().filter(|call| is_of_library(call) && !met.contains(call)));
+                parts.insert(at, part);
+            }
         }
         if parts.is_empty() {
             return Ok(None);
         }
         let required: HashSet<&str> = met.iter().map(String::as_str).collect();
         let own = Source { name: "the image", bytes: module, required: Some(required.clone()), ..Source::default() };
-        let library = parts.iter().filter_map(|(at, part)| Some((indexes.get(*at)?.0, part)));
+        let library = parts.iter().filter_map(|(at, part)| Some((modules.get(*at)?.name, part)));
         let library = library.map(|(name, part)| Source {
             name,
             bytes: part,

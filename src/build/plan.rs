@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::policy::rules::Recipe;
 use crate::rewrite::link::Providers;
 use crate::rewrite::specialize::{Outcome, Specialized, specialized};
+use crate::spirv::Module;
 use crate::spirv::instrumentation::strip;
 use crate::spirv::link::{Options, Source, link};
 use std::borrow::Cow;
@@ -323,13 +324,13 @@ impl<'p, 'a> Planner<'p, 'a> {
             true => Left::Damaged(error),
             false => Left::Stays(Stay::NotLinked(error.message())),
         })?;
-        let completed = match &step {
-            Step::Offline(_) if wanted.target.spec == GPU_SPEC => wanted.device_library.complete(&il, wanted.facts),
-            _ => Ok(None),
-        };
-        let il = match completed {
-            Ok(completed) => completed.map_or(il, Cow::Owned),
-            Err(error) => return Err(Left::Stays(Stay::NotLinked(error.message()))),
+        let il = match &step {
+            Step::Offline(_) if wanted.target.spec == GPU_SPEC => {
+                let completed = self.completed(examined, &il, !needed.is_empty());
+                let completed = completed.map_err(|error| Left::Stays(Stay::NotLinked(error.message())))?;
+                completed.map_or(il, Cow::Owned)
+            }
+            _ => il,
         };
         let (compile, link) = options_for(wanted.target, image, &recipe);
         let job = Job {
@@ -348,6 +349,14 @@ impl<'p, 'a> Planner<'p, 'a> {
             removed_options: [compile.removed, link.removed].concat(),
             refused_options: [compile.refused, link.refused].concat(),
         })
+    }
+
+    /// The module with what it calls of SYCL's device library; none where it calls nothing of it that is there.
+    fn completed(&self, examined: &Examined<'_, '_>, il: &[u8], linked: bool) -> Result<Option<Vec<u8>>> {
+        let of_linked = if linked { Some(Module::parse(il)?) } else { None };
+        let module = of_linked.as_ref().or(examined.module.as_ref());
+        let imports = module.map_or(&[][..], |module| &module.imports);
+        self.wanted.device_library.complete(il, imports, self.wanted.facts)
     }
 
     /// The step that makes the code of an image alone.

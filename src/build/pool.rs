@@ -6,12 +6,12 @@
 //! ties a worker to the thread that started it (`PR_SET_PDEATHSIG` counts threads), which is why a worker never
 //! changes hands.
 
-use super::device_library::is_of_library;
 use super::estimate::{self, Queue, Share, Taken};
 use super::process::{NoReply, Worker, environment};
 use super::protocol::{Compiled, Reply, Request};
 use super::{Artifact, Engine, Event, Failure, FailureCause, Job, Open, Outcome, Settings, Step, Tokens};
 use crate::bundle::format::Format;
+use crate::compat::built_in::is_of_library;
 use crate::container::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::native::{Native, zebin};
@@ -390,7 +390,9 @@ impl Job<'_> {
         let imports = if open.is_empty() { return None } else { Module::parse(&self.il).ok()?.imports };
         let name = open.into_iter().find(|name| imports.iter().any(|import| import == name))?;
         let library = match is_of_library(name) {
-            true => "; it is of the device library of a SYCL runtime before 2026, which --device-library names",
+            true => {
+                "; it is of the device library of SYCL runtimes before 2026, which `build` links: see --device-library"
+            }
             false => "",
         };
         Some(format!("the code calls {name}, which neither the compiler nor an image of the file defines{library}"))

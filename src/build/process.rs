@@ -226,35 +226,44 @@ struct Patience {
     /// Processor time that it had taken before the request, and when it was last looked at.
     before: Duration,
     seen: Duration,
-    /// The moment at which it is looked at again.
+    looked: Instant,
+    /// The moment at which it is looked at again, and the last one that it is given.
     until: Instant,
+    last: Instant,
 }
 
 impl Patience {
     /// Share of an interval for which a process has the processor at least, on a machine that is busy beyond use.
     const LEAST_SHARE: u32 = 100;
+    /// Times that the clock may show the timeout, however busy the machine is.
+    const MOST_TIMEOUTS: u32 = 10;
+    /// Longest timeout; the clock has no moment for those without end.
+    const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
     fn new(timeout: Duration, process: u32) -> Patience {
+        let (timeout, looked) = (timeout.min(Patience::LONGEST), Instant::now());
         let before = processor_time(process, 0).unwrap_or_default();
-        Patience { timeout, process, before, seen: before, until: Instant::now() + timeout }
+        let (until, last) = (looked + timeout, looked + timeout * Patience::MOST_TIMEOUTS);
+        Patience { timeout, process, before, seen: before, looked, until, last }
     }
 
     /// Returns the time until the deadline, which moves on as long as the process works and has not had its time.
     fn left(&mut self) -> Duration {
-        let left = self.until.saturating_duration_since(Instant::now());
+        let here = Instant::now();
+        let left = self.until.saturating_duration_since(here);
         if !left.is_zero() {
             return left;
         }
         let Some(now) = processor_time(self.process, 0) else { return left };
         let worked = now.saturating_sub(self.seen);
         let more = self.timeout.saturating_sub(now.saturating_sub(self.before));
-        let interval = if self.seen == self.before { self.timeout } else { self.timeout / 4 };
-        if worked < interval / Patience::LEAST_SHARE || more.is_zero() {
+        let waited = here.saturating_duration_since(self.looked);
+        if worked < waited / Patience::LEAST_SHARE || more.is_zero() {
             return Duration::ZERO;
         }
-        self.seen = now;
-        let more = more.max(TICK).min((self.timeout / 4).max(TICK));
-        self.until = Instant::now() + more;
+        (self.seen, self.looked) = (now, here);
+        let more = more.max(TICK).min((self.timeout / 4).max(TICK)).min(self.last.saturating_duration_since(here));
+        self.until = here + more;
         more
     }
 }

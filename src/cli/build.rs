@@ -54,6 +54,10 @@ pub(crate) struct Args {
     march: Option<String>,
     #[command(flatten)]
     offline: OfflineArgs,
+    /// The folder of SYCL's device library, for Intel GPUs: libsycl-fallback-*.spv of a runtime before 2026, of which images of
+    /// that time get what they call; by default the folders of runtimes that `doctor` lists
+    #[arg(long, value_name = "DIR")]
+    device_library: Option<PathBuf>,
     /// Put PTX of the newest of the NVIDIA GPUs named beside their code, which the driver compiles for newer ones
     #[arg(long)]
     ptx: bool,

@@ -10,7 +10,6 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::build::device_library::DeviceLibrary;
 use crate::build::ocloc::Surroundings;
 use crate::build::serve::serve;
 use crate::build::worker::Compilers;
@@ -18,7 +17,6 @@ use crate::build::{Engine, Launch, Open, Places};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
-use crate::report::doctor::runtime_folders;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
     RulesetCreatedAttr as _, RulesetError, path_beneath_rules,
@@ -125,19 +123,9 @@ pub(crate) struct OfflineArgs {
     /// default that of ptxas in PATH, or /usr/local/cuda
     #[arg(long, value_name = "DIR")]
     pub(crate) cuda: Option<PathBuf>,
-    /// The folder of SYCL's device library, for Intel GPUs: libsycl-fallback-*.spv of a runtime before 2026, of which images of
-    /// that time get what they call; by default the folders of runtimes that `doctor` lists
-    #[arg(long, value_name = "DIR")]
-    pub(crate) device_library: Option<PathBuf>,
 }
 
 impl OfflineArgs {
-    /// Returns the device library of a runtime.
-    pub(crate) fn device_library(&self) -> DeviceLibrary {
-        let found = || runtime_folders(&|name| std::env::var_os(name));
-        DeviceLibrary::new(self.device_library.clone().map_or_else(found, |folder| vec![folder]))
-    }
-
     /// Returns where LLVM and CUDA are looked for, and where the library for kernels is kept.
     pub(crate) fn places(&self) -> Places {
         let whole =

@@ -6,7 +6,12 @@
 /// Whether an import is what the device's compiler or the runtime brings: built-in functions of SPIR-V, and DPC++'s device
 /// library, of which the runtime links the part that the device can do with.
 pub(crate) fn of_the_device(symbol: &str) -> bool {
-    symbol.contains("__spirv_") || symbol.starts_with("__devicelib_")
+    symbol.contains("__spirv_") || is_of_library(symbol)
+}
+
+/// Whether a symbol is one of DPC++'s device library.
+pub(crate) fn is_of_library(symbol: &str) -> bool {
+    symbol.starts_with("__devicelib_")
 }
 
 /// Whether a symbol is one of the functions that Intel's graphics compiler makes ray queries of (`rthwif` of Embree and

@@ -137,7 +137,7 @@ impl Examined<'_, '_> {
     /// them whether this GPU's is certain to be one, or may be.
     pub(crate) fn refused_form(&self, subject: &Subject<'_>) -> Option<(bool, &'static str)> {
         let native = self.native.as_ref()?;
-        let drivers = native.parts.iter().find_map(|part| part.refused_by)?;
+        let drivers = native.parts.iter().find_map(|part| part.old_form)?.refused_by();
         let (own, patch_tokens) = Driver::of_target(subject.target, subject.backend);
         let with = |driver| native.coverage(&gpu_of(subject.target), driver);
         let refused = |driver| with(Driver::ANY) == Some(Coverage::Native) && with(driver) == Some(Coverage::None);

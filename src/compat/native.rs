@@ -4,6 +4,7 @@
 //! compiled only where the native code does everything the SPIR-V did. What cannot be told from outside (a capability
 //! that the driver lacks) is left to the driver, which refuses it.
 
+use super::built_in::is_of_library;
 use super::examine::Examined;
 use crate::bundle::format::Format;
 use crate::bundle::property_sets::{key, set};
@@ -147,10 +148,8 @@ pub(crate) fn not_alone(examined: &Examined<'_, '_>) -> Option<Stay> {
     if examined.kernels.is_empty() {
         return Some(Stay::NoKernel);
     }
-    if !examined.imports.is_empty() {
-        return Some(Stay::Imports(examined.imports.clone()));
-    }
-    None
+    let open: Vec<String> = examined.imports.iter().filter(|import| !is_of_library(import)).cloned().collect();
+    (!open.is_empty()).then_some(Stay::Imports(open))
 }
 
 /// Whether specialization constants are in the way: native code has one value of each.

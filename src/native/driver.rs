@@ -5,16 +5,56 @@
 
 use super::{Part, intel_device};
 use crate::device::target::{Backend, Target};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// Drivers that refuse patch tokens (08c086c9c166 of intel/compute-runtime); the branch for GPUs before Xe goes on taking them.
-pub(super) const REFUSE_PATCH_TOKENS: &str = "Intel's drivers since 26.18";
+/// The first drivers that refuse patch tokens (08c086c9c166 of intel/compute-runtime); the branch for GPUs before Xe goes on
+/// taking them.
 const PATCH_TOKENS_UNTIL: (u32, u32) = (26, 18);
-/// Drivers that refuse kernels which reach buffers by handles, that is bindless ones (59829aeb1151 of intel/compute-runtime).
-pub(super) const REFUSE_BINDLESS: &str = "Intel's OpenCL driver since 24.22";
+/// The first OpenCL drivers that refuse kernels which reach buffers by handles, that is bindless ones (59829aeb1151 there).
 const BINDLESS_UNTIL: (u32, u32) = (24, 22);
 /// The first architecture of GPUs that Intel's driver of today is for.
 const XE: u16 = 12;
+
+/// Form of native code that some drivers refuse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OldForm {
+    /// Patch tokens, in place of zebin.
+    PatchTokens,
+    /// Zebin of bindless kernels.
+    Bindless,
+}
+
+impl Serialize for OldForm {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.refused_by())
+    }
+}
+
+impl JsonSchema for OldForm {
+    fn schema_name() -> Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
+    }
+}
+
+impl OldForm {
+    /// The drivers that refuse it, in a message.
+    pub(crate) fn refused_by(self) -> &'static str {
+        match self {
+            OldForm::PatchTokens => "Intel's drivers since 26.18",
+            OldForm::Bindless => "Intel's OpenCL driver since 24.22",
+        }
+    }
+}
 
 /// Forms of native code that a driver of Intel's GPUs takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +77,7 @@ impl Driver {
     /// The driver of a target through an adapter, of which patch tokens are taken where that is not known; whether they are.
     pub(crate) fn of_target(target: &Target, adapter: Option<Backend>) -> (Driver, Option<bool>) {
         let of_xe = target.ip_versions.first().is_some_and(|version| version.architecture >= XE);
-        let text = target.driver_version.as_deref().unwrap_or_default();
-        let mut numbers = text.split('.').map_while(|number| number.parse().ok());
-        let version: Option<(u32, u32)> = numbers.next().zip(numbers.next());
+        let version = target.driver_version.as_deref().and_then(release);
         let before = |first: (u32, u32)| version.map(|own| own < first);
         let patch_tokens = if of_xe { before(PATCH_TOKENS_UNTIL) } else { Some(true) };
         let bindless = adapter != Some(Backend::OpenCl) || before(BINDLESS_UNTIL) == Some(true);
@@ -48,12 +86,20 @@ impl Driver {
 
     /// Whether it takes the form of a part.
     pub(super) fn takes(self, part: &Part) -> bool {
-        match part.refused_by {
-            Some(REFUSE_PATCH_TOKENS) => self.patch_tokens,
-            Some(REFUSE_BINDLESS) => self.bindless,
-            _ => true,
+        match part.old_form {
+            Some(OldForm::PatchTokens) => self.patch_tokens,
+            Some(OldForm::Bindless) => self.bindless,
+            None => true,
         }
     }
+}
+
+/// Year and week of a driver's version as OpenCL tells it on Linux (`26.27.039122`). Level Zero (`1.14.37435`) and Windows
+/// (`31.0.101.5522`) have others, which tell no week.
+fn release(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split('.').map_while(|number| number.parse().ok());
+    let (year, week) = (numbers.next()?, numbers.next()?);
+    ((18..100).contains(&year) && (1..54).contains(&week)).then_some((year, week))
 }
 
 /// The Intel GPU that a target is, as native code and the runtime name it: of a live device that of its IP version.
@@ -84,6 +130,8 @@ mod tests {
             ("12.60.7", "26.14.37833", Some(true), false),
             ("12.60.7", "22.43.24595.41", Some(true), true),
             ("12.60.7", "", None, false),
+            ("12.60.7", "1.14.37435", None, false),
+            ("12.60.7", "31.0.101.5522", None, false),
             ("9.0.9", "24.35.30872.22", Some(true), false),
         ] {
             let target = device(ip, driver);

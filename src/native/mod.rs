@@ -18,7 +18,7 @@
 pub mod bitcode;
 mod bitstream;
 mod cubin;
-mod driver;
+pub(crate) mod driver;
 pub(crate) mod fatbin;
 mod hsaco;
 mod intel_device;
@@ -34,7 +34,7 @@ use crate::container::Arena;
 use crate::container::Place;
 use crate::error::{Error, Result};
 use crate::{bytes, limits};
-use driver::REFUSE_PATCH_TOKENS;
+use driver::OldForm;
 pub(crate) use driver::{Driver, gpu_of};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -126,8 +126,8 @@ pub struct Part {
     /// Whether its SPIR-V is in it too, from which a driver compiles for other devices.
     pub(crate) spirv: bool,
     /// Drivers that refuse this form of code, whatever it is for; with SPIR-V beside it they compile that.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) refused_by: Option<&'static str>,
+    #[serde(rename = "refused_by", skip_serializing_if = "Option::is_none")]
+    pub(crate) old_form: Option<OldForm>,
     /// Options that it says it was compiled with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<String>,
@@ -370,7 +370,7 @@ impl Part {
             producer: None,
             size: size as u64,
             spirv: false,
-            refused_by: (format == Format::PatchTokens).then_some(REFUSE_PATCH_TOKENS),
+            old_form: (format == Format::PatchTokens).then_some(OldForm::PatchTokens),
             options: None,
             sections: Vec::new(),
             notes: BTreeMap::new(),
@@ -550,7 +550,7 @@ mod tests {
         assert_eq!(bare.coverage("spir64_x86_64", Driver::ANY), None);
         for (spirv, without) in [(false, Coverage::None), (true, Coverage::Jit)] {
             let old = alone(part(Format::PatchTokens, "pvc", spirv));
-            let bindless = Part { refused_by: Some(driver::REFUSE_BINDLESS), ..part(Format::Zebin, "pvc", spirv) };
+            let bindless = Part { old_form: Some(OldForm::Bindless), ..part(Format::Zebin, "pvc", spirv) };
             let [zero, opencl] = Driver::NEWEST.map(|(_, driver)| driver);
             for (code, zero_takes) in [(old, false), (alone(bindless), true)] {
                 assert_eq!(code.coverage("intel_gpu_pvc", Driver::ANY), Some(Coverage::Native));

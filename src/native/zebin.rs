@@ -3,7 +3,7 @@
 //! Written by IGC for `ocloc` and the drivers: `e_machine` 205, code in `.text.KERNEL`, its description in `.ze_info`,
 //! and the device in `.note.intelgt.compat`. Note types are those of `zebin_elf.h` in intel/compute-runtime.
 
-use super::driver::REFUSE_BINDLESS;
+use super::driver::OldForm;
 use super::{Kernel, Part, Read, Section, intel_device, yaml, ze_info};
 use crate::bundle::format::Format;
 use crate::bytes;
@@ -97,7 +97,7 @@ pub(super) fn read(data: &[u8], kernels: bool) -> Result<Read> {
                 Ok(Some(info)) => {
                     part.version = info.version.or(part.version.take());
                     part.kernels = info.kernels;
-                    part.refused_by = info.bindless.then_some(REFUSE_BINDLESS);
+                    part.old_form = info.bindless.then_some(OldForm::Bindless);
                 }
                 Ok(None) => {}
                 Err(error) => read.problems.push(error.context("section .ze_info")),

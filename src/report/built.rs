@@ -7,6 +7,7 @@ use super::text::Shown;
 use super::text::counted;
 use super::{name, text};
 use crate::build::Failure;
+use crate::build::target::ZEBIN;
 use crate::compat::finding::RuleId;
 use crate::compat::native::Stay;
 use crate::error::Result;
@@ -422,7 +423,10 @@ impl Built {
         for added in added {
             let adding = |target: &&TargetCounts| target.added_options.as_deref() == Some(added);
             let names: Vec<&str> = self.targets.iter().filter(adding).map(|target| target.target.as_str()).collect();
-            let why = "Intel's OpenCL driver refuses the code that is made there without it";
+            let why = match added {
+                ZEBIN => "Intel's drivers since 26.18 refuse the code that is made there without it",
+                _ => "Intel's OpenCL driver refuses the code that is made there without it",
+            };
             lines.push(format!("  {added} for {}: {why}", names.join(", ")));
         }
         if self.shared > 0 {

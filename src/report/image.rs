@@ -12,6 +12,7 @@ use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::demangle::demangle;
 use crate::native::Coverage;
+use crate::native::driver::OldForm;
 use crate::native::{Argument, Driver, Kernel, Native, Part};
 use crate::spirv::{Module, grammar};
 
@@ -182,7 +183,7 @@ impl Page<'_> {
             if !part.devices.is_empty() {
                 self.sub("Devices", &part.devices.join(", "));
             }
-            if let Some(drivers) = part.refused_by {
+            if let Some(drivers) = part.old_form.map(OldForm::refused_by) {
                 self.sub(if part.spirv { "Compiled anew by" } else { "Refused by" }, drivers);
             }
             let sections: Vec<String> =

@@ -3,6 +3,7 @@
 use super::{Args, RecordArgs};
 use crate::build::commands::{Draft, Edge};
 use crate::build::compile::{self, Binary, CompileOptions, CompileResults, Shard};
+use crate::build::device_library::DeviceLibrary;
 use crate::build::record::Harvest;
 use crate::build::target::{Backend, Target};
 use crate::build::wanted::{self, Asked, Wanted};
@@ -23,6 +24,7 @@ use crate::files::write::{touch, write_atomically};
 use crate::report::batch::Batch;
 use crate::report::built::{self, Built};
 use crate::report::costs::Watch;
+use crate::report::doctor::runtime_folders;
 use crate::report::document::Form;
 use crate::report::profile::Profile;
 use std::num::NonZeroUsize;
@@ -43,7 +45,10 @@ impl Args {
         }
         let table = self.configs.table(global)?;
         let mut recipes = self.recipe.load(global, &table)?;
-        recipes.device_library = self.offline.device_library();
+        recipes.device_library = match &self.device_library {
+            Some(folder) => DeviceLibrary::open(folder)?,
+            None => DeviceLibrary::in_folders(runtime_folders(&|name| std::env::var_os(name))),
+        };
         let profiles = self.selection.profiles()?;
         let recorded = || profiles.iter().map(Profile::recorded).collect::<Result<Vec<_>>>();
         let harvest = self.harvest.then(|| Harvest::new(recorded()?.concat())).transpose()?;
@@ -90,10 +95,13 @@ impl Args {
         let archived = self.archive.is_some();
         let known = |wanted| wanted::known(global, wanted, &|target| engine(target, &self.offline), archived);
         let configs = self.configs.files().iter().cloned().chain(recipes.file().map(Path::to_path_buf));
-        let prerequisites: Vec<PathBuf> = self.files.iter().cloned().chain(configs).collect();
-        options.plan(global, wanted, &known, |planned| match &self.draft {
-            Some((draft, to)) => self.write_plan((draft, to.as_deref()), &planned, &prerequisites, out),
-            None => self.carry_out(global, planned, (&options, &prerequisites), out),
+        let mut prerequisites: Vec<PathBuf> = self.files.iter().cloned().chain(configs).collect();
+        options.plan(global, wanted, &known, |planned| {
+            prerequisites.extend(recipes.device_library.files());
+            match &self.draft {
+                Some((draft, to)) => self.write_plan((draft, to.as_deref()), &planned, &prerequisites, out),
+                None => self.carry_out(global, planned, (&options, &prerequisites), out),
+            }
         })
     }
 

@@ -235,9 +235,9 @@ impl<'a> Image<'a> {
     }
 }
 
-/// The coverage with the newest drivers; none where that is the same.
+/// The coverage with the newest drivers, of code in a form that some refuse.
 fn newest_coverage(native: &native::Native) -> Option<BTreeMap<&'static str, BTreeMap<String, Coverage>>> {
-    native.parts.iter().find_map(|part| part.refused_by)?;
+    native.parts.iter().find_map(|part| part.old_form)?;
     Some(Driver::NEWEST.into_iter().map(|(adapter, driver)| (adapter, native.coverage_by_gpu(driver))).collect())
 }
 
