@@ -18,9 +18,14 @@ use super::property_sets::{key, set};
 use crate::bytes;
 use crate::container::{Host, Place};
 use crate::error::{Error, Result};
+use std::collections::{HashMap, HashSet};
 
 /// Sections of a host file whose code is in packages: of ELF files, and of PE files, whose names have eight bytes.
 const REFERENCES: [&str; 2] = [".rocm_kpack_ref", ".kpackrf"];
+
+/// Most characters of a path or architecture in a message, and most packages that one names.
+const MAX_SHOWN: usize = 200;
+const MAX_PACKAGES: usize = 20;
 
 /// Adds the code objects of the package at the start of the data.
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image<'a>) {
@@ -47,15 +52,21 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
         let at = error.offset().unwrap_or(0).saturating_add(offset);
         error.without_offset().with_offset(at)
     })?;
-    let code = code(data, &table, offset)?;
-    for (path, architectures) in table.get("toc").map(Value::entries).unwrap_or_default() {
+    let toc = table.get("toc").map(Value::entries).unwrap_or_default();
+    let ordinal = |entry: &Value<'_>| entry.number("ordinal");
+    let listed: HashSet<u64> =
+        toc.iter().flat_map(|(_, all)| all.entries()).filter_map(|(_, one)| ordinal(one)).collect();
+    let code = code(data, &table, offset, &listed)?;
+    for (path, architectures) in toc {
         let value = property::Value::Bytes(reader.arena.keep(property::byte_array(path.as_bytes()))?);
         let set = PropertySet { name: set::KERNEL_PACKAGE, properties: vec![Property { name: key::HOST_FILE, value }] };
         for (arch, entry) in architectures.entries() {
-            let ordinal = entry.number("ordinal").and_then(|ordinal| usize::try_from(ordinal).ok());
-            let Some((at, stored)) = ordinal.and_then(|ordinal| *code.get(ordinal)?) else {
-                let what = format!("the code of `{path}` for {arch} is not where the table says");
-                reader.problem(place.at(offset).error(what));
+            // Each image has the path with it, and each message its beginning.
+            reader.spend(path.len())?;
+            let Some((at, stored)) = ordinal(entry).and_then(|ordinal| code.get(&ordinal)) else {
+                let beginning = |text: &str| text.chars().take(MAX_SHOWN).collect::<String>();
+                let what = format!("the code of `{}` for {}", beginning(path), beginning(arch));
+                reader.problem(place.at(offset).error(format!("{what} is not where the table says")));
                 continue;
             };
             let like = Image {
@@ -67,7 +78,7 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
                 properties: Properties { sets: vec![set.clone()] },
                 ..outer.clone()
             };
-            reader.image(stored, place.at(at), like);
+            reader.image(stored, place.at(*at), like);
         }
     }
     Ok(())
@@ -76,31 +87,30 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
 /// Offset and bytes of a code object as it is stored.
 type Stored<'a> = (u64, &'a [u8]);
 
-/// The stored code objects, by their place in the list; none for one that passes the end.
-fn code<'a>(data: &'a [u8], table: &Value<'_>, end: u64) -> Result<Vec<Option<Stored<'a>>>> {
+/// The stored code objects that are listed, by their place in the list; those that pass the end are left out.
+fn code<'a>(data: &'a [u8], table: &Value<'_>, end: u64, listed: &HashSet<u64>) -> Result<HashMap<u64, Stored<'a>>> {
     match table.text("compression_scheme") {
-        Some("none") => Ok(table
-            .items("blobs")
-            .iter()
-            .map(|blob| {
+        Some("none") => {
+            let blobs = (0..).zip(table.items("blobs")).filter(|(ordinal, _)| listed.contains(ordinal));
+            let stored = blobs.filter_map(|(ordinal, blob)| {
                 let (at, size) = (blob.number("offset")?, blob.number("size")?);
-                Some((at, blob::slice(data, at, size)?))
-            })
-            .collect()),
+                Some((ordinal, (at, blob::slice(data, at, size)?)))
+            });
+            Ok(stored.collect())
+        }
         Some("zstd-per-kernel") => {
             let start = table.number("zstd_offset").unwrap_or(end);
             let number = |at: u64| bytes::u32_at(data, usize::try_from(at).ok()?).map(u64::from);
             let count =
                 number(start).ok_or_else(|| Error::at(end, format!("its frames at {start:#x} pass the end")))?;
-            let (mut frames, mut at) = (Vec::new(), start.saturating_add(4));
+            let (mut frames, mut at) = (HashMap::new(), start.saturating_add(4));
             // A forged count ends with the data.
-            for _ in 0..count {
+            for ordinal in 0..count {
                 let Some(size) = number(at) else { break };
                 at = at.saturating_add(4);
-                let frame = blob::slice(data, at, size);
-                frames.push(frame.map(|frame| (at, frame)));
-                if frame.is_none() {
-                    break;
+                let Some(frame) = blob::slice(data, at, size) else { break };
+                if listed.contains(&ordinal) {
+                    frames.insert(ordinal, (at, frame));
                 }
                 at = at.saturating_add(size);
             }
@@ -115,11 +125,13 @@ fn code<'a>(data: &'a [u8], table: &Value<'_>, end: u64) -> Result<Vec<Option<St
 
 /// Lists the packages in which the runtime looks for the code of a host file, as the file names them.
 pub(super) fn packages_of<'a>(host: &Host<'a>) -> Vec<&'a str> {
-    let sections = host.sections.iter().filter(|section| REFERENCES.contains(&section.name));
-    let tables = sections.filter_map(|section| msgpack::read(section.data).ok());
-    let paths = tables.flat_map(|table| {
-        let paths = table.items("kpack_search_paths").iter().filter_map(Value::as_text);
-        paths.collect::<Vec<_>>()
-    });
-    paths.collect()
+    let section = host.sections.iter().find(|section| REFERENCES.contains(&section.name));
+    let table = section.and_then(|section| msgpack::read(section.data).ok());
+    let paths = table.as_ref().map(|table| table.items("kpack_search_paths")).unwrap_or_default();
+    paths
+        .iter()
+        .filter_map(Value::as_text)
+        .filter(|path| (1..=MAX_SHOWN).contains(&path.len()))
+        .take(MAX_PACKAGES)
+        .collect()
 }

@@ -124,7 +124,7 @@ fn drivers_take_what_coverage_says() {
     let table = folder.path().join("all.table");
     let mut rows = "[Code|Properties]\n".to_owned();
     for image in &images {
-        // What an image requires stands in its properties; ocloc makes none.
+        // Requirements of an image stand in its properties; ocloc makes none.
         let properties = image.with_extension("prop");
         if !properties.exists() {
             fs::write(&properties, "").unwrap();
