@@ -149,7 +149,7 @@ fn drivers_take_what_coverage_says() {
             for ((image, told), answer) in images.iter().zip(told).zip(answers) {
                 let newest = &told["newest_coverage"][adapter.0];
                 let coverage = if newest.is_null() { &told["coverage"] } else { newest };
-                // What is compiled anew has to be such that the GPU's compiler can.
+                // Where SPIR-V is compiled anew, the GPU's compiler has to be able to.
                 let required = told["requirements"]["aspects"].as_array().unwrap();
                 let able = required.iter().all(|aspect| aspects.contains(aspect));
                 let expected = coverage[target].as_str().filter(|way| *way != "jit" || able).unwrap_or("none");
