@@ -67,7 +67,7 @@ const LIBRARY: [(&str, &str); 2] = [
     ),
 ];
 
-/// What an image of the time calls is linked with it, out of two modules, and the driver takes the code.
+/// Functions that an image of the time calls are linked with it, out of two modules, and the driver takes the code.
 #[test]
 fn the_device_library_of_older_runtimes_is_linked() {
     let text = include_str!("../../fixtures/spirv/calls_import.spvasm");

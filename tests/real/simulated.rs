@@ -136,7 +136,7 @@ fn every_verb_that_asks_devices_works_on_simulated_ones() {
         let answer = Some(i32::from(!able));
         let (status, said) = run(&["check", "--device", gpu]);
         assert_eq!(status, answer, "{said}");
-        // Which extensions of SPIR-V a driver takes OpenCL does not tell; that the GPU is known does.
+        // OpenCL does not tell which extensions of SPIR-V a driver takes; that the GPU is known does.
         let (status, said) = run(&["has", "--device", gpu]);
         assert!(status == Some(0) && !said.contains("is not known"), "{said}");
         let (status, said) = run(&["explain", "--kernel", "*Functor<double>", "--device", gpu]);

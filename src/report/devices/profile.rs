@@ -259,7 +259,8 @@ mod tests {
     #[test]
     fn a_gpu_that_is_known_has_what_the_driver_cannot_be_asked_for() {
         let (gmdid, driver) = (12 << 22 | 60 << 14 | 7, "26.27.039122".to_owned());
-        let device = Device { kind: "gpu".into(), aspects: vec!["gpu".into()], gmdid, driver, ..device() };
+        let (aspects, lacks_aspects) = (vec!["gpu".into()], vec!["cpu".into()]);
+        let device = Device { kind: "gpu".into(), aspects, lacks_aspects, gmdid, driver, ..device() };
         let died = Probed {
             subject: Subject::Capability(5629, "SPV_KHR_expect_assume"),
             used: false,
