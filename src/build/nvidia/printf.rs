@@ -12,7 +12,7 @@ use crate::spirv::op;
 use crate::spirv::types::{self, Type};
 use crate::spirv::words::Instruction;
 use rspirv::spirv::{Decoration, FunctionControl, LinkageType, Op, StorageClass};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Function of the built-ins that prints: of the format and of the values, both by generic pointers.
 const PRINT: &str = "__sycl_bundle_print";
@@ -40,7 +40,7 @@ pub fn print(il: &[u8]) -> Result<Option<Vec<u8>>> {
     let Some(set) = set else { return Ok(None) };
     let is_print = |it: &Instruction<'_>| it.opcode == EXT_INST && it.word(2) == set && it.word(3) == PRINTF;
     let mut ids = Ids { next: index.bound };
-    let mut calls = HashMap::new();
+    let mut calls = BTreeMap::new();
     for (at, instruction) in index.instructions(0..index.len()).filter(|(_, it)| is_print(it)) {
         let Some(call) = Call::read(&index, &instruction, &mut ids)? else { return Ok(None) };
         calls.insert(at, call);
@@ -68,13 +68,15 @@ enum Promoted {
     Same(u32),
     /// Conversion to `double`.
     Double,
-    /// Conversion to a 32-bit integer.
+    /// Conversion to a 32-bit integer with a sign, since modules do not tell which have none.
     Word,
 }
 
 /// Instruction that prints.
 struct Call {
     format: u32,
+    /// Storage class of the format.
+    class: u32,
     values: Vec<(u32, Promoted)>,
     structure: u32,
     pointer: u32,
@@ -83,6 +85,9 @@ struct Call {
 
 impl Call {
     /// Returns none where a value is of a type that C does not pass so.
+    ///
+    /// # Errors
+    /// `Input` where the format is no pointer, or the module has no more ids.
     fn read(index: &Index<'_>, instruction: &Instruction<'_>, ids: &mut Ids) -> Result<Option<Call>> {
         let mut values = Vec::new();
         for at in BEFORE_VALUES..instruction.len() {
@@ -99,7 +104,11 @@ impl Call {
             values.push((value, promoted));
         }
         let format = instruction.word(BEFORE_VALUES.saturating_sub(1));
-        Ok(Some(Call { format, values, structure: ids.id()?, pointer: ids.id()?, variable: ids.id()? }))
+        let class = match index.type_of(format).and_then(|of| types::resolve(index, of)) {
+            Some(Type::Pointer { storage, .. }) => storage,
+            _ => return Err(Error::input("a format that is printed is no pointer")),
+        };
+        Ok(Some(Call { format, class, values, structure: ids.id()?, pointer: ids.id()?, variable: ids.id()? }))
     }
 }
 
@@ -110,8 +119,8 @@ struct Kinds {
     double: u32,
     /// Generic pointer to a byte.
     generic: u32,
-    /// Pointer to a byte of the storage class of formats, and of that of values.
-    of_format: u32,
+    /// Pointers to a byte by the storage class of formats, and in that of values.
+    of_formats: BTreeMap<u32, u32>,
     of_values: u32,
     function: u32,
 }
@@ -132,7 +141,7 @@ fn unique(index: &Index<'_>, out: &mut Writer, ids: &mut Ids, opcode: u16, rest:
 }
 
 impl Kinds {
-    fn declare(index: &Index<'_>, out: &mut Writer, ids: &mut Ids, format: u32) -> Result<Kinds> {
+    fn declare(index: &Index<'_>, out: &mut Writer, ids: &mut Ids, formats: &BTreeSet<u32>) -> Result<Kinds> {
         let integer = |width: u32| {
             let ints = index.instructions(0..index.len()).filter(|(_, it)| it.opcode == op::TYPE_INT);
             ints.map(|(_, it)| it).find(|it| it.word(1) == width).map(|it| it.word(0))
@@ -146,18 +155,15 @@ impl Kinds {
         let pointer =
             |out: &mut Writer, ids: &mut Ids, class: u32| unique(index, out, ids, op::TYPE_POINTER, &[class, byte]);
         let generic = pointer(out, ids, GENERIC)?;
-        let class = match index.type_of(format).and_then(|of| types::resolve(index, of)) {
-            Some(Type::Pointer { storage, .. }) => storage,
-            _ => return Err(Error::input("a format that is printed is no pointer")),
-        };
         let of_values = pointer(out, ids, FUNCTION)?;
-        let of_format = match class {
-            GENERIC => generic,
-            FUNCTION => of_values,
-            class => pointer(out, ids, class)?,
-        };
+        let mut of_formats = BTreeMap::from([(GENERIC, generic), (FUNCTION, of_values)]);
+        for class in formats {
+            if !of_formats.contains_key(class) {
+                of_formats.insert(*class, pointer(out, ids, *class)?);
+            }
+        }
         let function = unique(index, out, ids, op::TYPE_FUNCTION, &[word, generic, generic])?;
-        Ok(Kinds { byte, word, double, generic, of_format, of_values, function })
+        Ok(Kinds { byte, word, double, generic, of_formats, of_values, function })
     }
 
     fn promoted(&self, promoted: Promoted) -> u32 {
@@ -202,21 +208,29 @@ impl Kinds {
             whole = filled;
         }
         out.put(Op::Store as u16, &[call.variable, whole]);
-        let format = self.put_generic(out, ids, call.format, self.of_format)?;
+        let of_format = self.of_formats.get(&call.class).copied().unwrap_or(self.generic);
+        let format = self.put_generic(out, ids, call.format, of_format)?;
         let values = self.put_generic(out, ids, call.variable, self.of_values)?;
         out.put(Op::FunctionCall as u16, &[self.word, result, print, format, values]);
         Ok(())
     }
 }
 
-fn rewrite(index: &Index<'_>, calls: &HashMap<usize, Call>, mut ids: Ids) -> Result<Vec<u8>> {
+fn rewrite(index: &Index<'_>, calls: &BTreeMap<usize, Call>, mut ids: Ids) -> Result<Vec<u8>> {
     let mut out = Writer::new(index);
     let print = ids.id()?;
     let first_function = index.functions.first().map_or(index.len(), |function| function.instructions.start);
-    let format = calls.values().map(|call| call.format).next().unwrap_or_default();
+    let formats: BTreeSet<u32> = calls.values().map(|call| call.class).collect();
     let (mut annotated, mut kinds) = (false, None);
-    let mut ordered: Vec<(&usize, &Call)> = calls.iter().collect();
-    ordered.sort_by_key(|(at, _)| **at);
+    // Variables are those of the function's first block.
+    let mut blocks: BTreeMap<usize, Vec<&Call>> = BTreeMap::new();
+    for function in &index.functions {
+        let own: Vec<&Call> = calls.range(function.instructions.clone()).map(|(_, call)| call).collect();
+        let mut labels = index.instructions(function.instructions.clone()).filter(|(_, it)| it.opcode == LABEL);
+        if let Some((first, _)) = labels.next().filter(|_| !own.is_empty()) {
+            blocks.insert(first, own);
+        }
+    }
     for (at, instruction) in index.instructions(0..index.len()) {
         if !annotated && begins_annotations(instruction.opcode) {
             annotated = true;
@@ -224,8 +238,8 @@ fn rewrite(index: &Index<'_>, calls: &HashMap<usize, Call>, mut ids: Ids) -> Res
             out.put(op::DECORATE, &[name.as_slice(), &[LinkageType::Import as u32]].concat());
         }
         if at == first_function {
-            let own = Kinds::declare(index, &mut out, &mut ids, format)?;
-            for (_, call) in &ordered {
+            let own = Kinds::declare(index, &mut out, &mut ids, &formats)?;
+            for call in calls.values() {
                 let members: Vec<u32> = call.values.iter().map(|(_, promoted)| own.promoted(*promoted)).collect();
                 // A structure of nothing has no place.
                 let members = if members.is_empty() { vec![own.byte] } else { members };
@@ -244,15 +258,8 @@ fn rewrite(index: &Index<'_>, calls: &HashMap<usize, Call>, mut ids: Ids) -> Res
             (Some(call), Some(kinds)) => kinds.put_call(&mut out, &mut ids, call, print, instruction.word(1))?,
             _ => out.put(instruction.opcode, &words),
         }
-        // Variables are those of the function's first block.
-        let begun = index.functions.iter().find(|it| it.instructions.contains(&at));
-        if let Some(function) = begun.filter(|_| instruction.opcode == LABEL) {
-            let mut labels = index.instructions(function.instructions.clone()).filter(|(_, it)| it.opcode == LABEL);
-            if labels.next().is_some_and(|(first, _)| first == at) {
-                for (_, call) in ordered.iter().filter(|(call, _)| function.instructions.contains(call)) {
-                    out.put(op::VARIABLE, &[call.pointer, call.variable, FUNCTION]);
-                }
-            }
+        for call in blocks.get(&at).into_iter().flatten() {
+            out.put(op::VARIABLE, &[call.pointer, call.variable, FUNCTION]);
         }
     }
     Ok(out.finish(ids.next))
@@ -302,6 +309,33 @@ mod tests {
         assert!(linked.iter().any(|(_, linkage)| linkage.name == PRINT), "{linked:?}");
         // Nothing is left to print.
         assert_eq!(print(&printed).unwrap(), None);
+    }
+
+    #[test]
+    fn formats_of_two_storage_classes_are_cast_each_from_its_own() {
+        // The same print again, of a format behind a generic pointer.
+        let mut words: Vec<u32> =
+            module(false).chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+        let end = words.len() - 2;
+        words.splice(end..end, [8 << 16 | u32::from(EXT_INST), 8, 17, 1, PRINTF, 16, 12, 13]);
+        words.splice(end..end, [4 << 16 | Op::PtrCastToGeneric as u32, 9, 16, 18]);
+        words.splice(end..end, [4 << 16 | u32::from(BITCAST), 20, 18, 11]);
+        let types = words.iter().position(|word| *word == 5 << 16 | u32::from(op::FUNCTION)).unwrap();
+        words.splice(types..types, [4 << 16 | u32::from(op::TYPE_POINTER), 9, GENERIC, 3]);
+        words.splice(types..types, [4 << 16 | u32::from(op::TYPE_POINTER), 20, FUNCTION, 3]);
+        let module: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let printed = print(&module).unwrap().unwrap();
+        assert_eq!(print(&module).unwrap().as_ref(), Some(&printed), "the same each time");
+        let index = Index::read(&printed).unwrap();
+        let class = |id| match types::resolve(&index, index.type_of(id)?)? {
+            Type::Pointer { storage, .. } => Some(storage),
+            _ => None,
+        };
+        let casts = index.instructions(0..index.len()).filter(|(_, it)| it.opcode == BITCAST);
+        let ours = casts.map(|(_, it)| it).filter(|it| it.word(1) >= 40);
+        let pairs: Vec<_> = ours.map(|it| (class(it.word(1)), class(it.word(2)))).collect();
+        assert_eq!(pairs.len(), 4);
+        assert!(pairs.iter().all(|(to, from)| to.is_some() && to == from), "{pairs:?}");
     }
 
     #[test]
