@@ -130,12 +130,17 @@ fn bitcode(triple: &str) -> Vec<u8> {
     outer.bytes
 }
 
-/// Returns the directives that every PTX module begins with.
+/// Returns the directives that every PTX module begins with, without what stands behind them on their lines.
 fn ptx(payload: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(payload);
-    let wanted = [".version", ".target", ".address_size"];
-    let line = |directive: &str| text.lines().find(|line| line.trim_start().starts_with(directive));
-    wanted.into_iter().filter_map(line).flat_map(|line| [line.trim(), "\n"]).collect::<String>().into_bytes()
+    let directive = |wanted: &str| {
+        let mut lines = text.lines().map(str::split_whitespace);
+        let mut words = lines.find(|line| line.clone().next() == Some(wanted))?;
+        let ends = |word: &&str| [".", "//", "/*"].iter().any(|start| word.starts_with(start));
+        let line: Vec<&str> = words.next().into_iter().chain(words.take_while(|word| !ends(word))).collect();
+        Some(line.join(" ") + "\n")
+    };
+    [".version", ".target", ".address_size"].into_iter().filter_map(directive).collect::<String>().into_bytes()
 }
 
 /// Returns the header of a fat binary without entries.
