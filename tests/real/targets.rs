@@ -52,10 +52,14 @@ fn disassembled(file: &Path, device: &str) -> BTreeSet<String> {
     command.arg("disasm").arg("-file").arg(file).args(["-device", device, "-dump"]).arg(folder.path());
     let output = succeed(command.current_dir(folder.path()));
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    let sections =
-        std::fs::read_to_string(folder.path().join("sections.txt")).unwrap_or_else(|error| panic!("{error}: {said}"));
-    let code = sections.lines().filter_map(|line| line.strip_prefix(".text.")?.split(',').next());
-    code.map(str::to_owned).collect()
+    // Of zebin a list of sections, of patch tokens, which GPUs before Xe get, a file for each kernel.
+    if let Ok(sections) = std::fs::read_to_string(folder.path().join("sections.txt")) {
+        let code = sections.lines().filter_map(|line| line.strip_prefix(".text.")?.split(',').next());
+        return code.map(str::to_owned).collect();
+    }
+    assert!(folder.path().join("PTM.txt").is_file(), "{said}");
+    let parts = std::fs::read_dir(folder.path()).unwrap().map(|part| part.unwrap().file_name().into_string().unwrap());
+    parts.filter_map(|part| part.split_once("_KernelHeap.").map(|(kernel, _)| kernel.to_owned())).collect()
 }
 
 #[test]
