@@ -31,7 +31,7 @@ use crate::spirv::grammar::Role;
 use crate::spirv::index::{Function, LinkageKind};
 use crate::spirv::op;
 use crate::spirv::types::{self, Type, signature};
-use crate::spirv::words::Instruction;
+use crate::spirv::words::{Instruction, NewIds};
 use annotations::annotations;
 use functions::{calls, functions};
 use globals::Globals;
@@ -135,7 +135,7 @@ pub fn link(sources: &[Source<'_>], options: &Options) -> Result<Linked, Vec<Err
 /// Numbers the functions with all ids in them, and the linked variables, since others may refer to them before their
 /// definition. Returns the next id.
 fn number(parts: &mut [InputModule<'_>], symbols: &Symbols) -> Result<u32> {
-    let mut ids = Ids(1);
+    let mut ids = NewIds(1);
     for part in parts.iter_mut() {
         part.number_functions(&mut ids)?;
     }
@@ -153,18 +153,6 @@ fn number(parts: &mut [InputModule<'_>], symbols: &Symbols) -> Result<u32> {
         }
     }
     Ok(ids.0)
-}
-
-/// Allocator of new ids.
-#[derive(Debug, Clone, Copy)]
-struct Ids(u32);
-
-impl Ids {
-    fn fresh(&mut self) -> Result<u32> {
-        let id = self.0;
-        self.0 = id.checked_add(1).ok_or_else(|| Error::input("the modules have more ids than a module can have"))?;
-        Ok(id)
-    }
 }
 
 /// Types within types beyond this depth count as equal.

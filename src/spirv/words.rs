@@ -159,6 +159,22 @@ impl<'a> Instruction<'a> {
     }
 }
 
+/// Ids that a module does not have yet, by the next of them, which is also the bound of ids then.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NewIds(pub(crate) u32);
+
+impl NewIds {
+    /// Takes the next id.
+    ///
+    /// # Errors
+    /// `Input` where there is none.
+    pub(crate) fn fresh(&mut self) -> Result<u32> {
+        let id = self.0;
+        self.0 = id.checked_add(1).ok_or_else(|| Error::input("the SPIR-V module has no more ids"))?;
+        Ok(id)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

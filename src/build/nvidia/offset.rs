@@ -7,12 +7,12 @@
 //! to the ids. The first copy takes the offset to be 0, which costs nothing.
 
 use super::lower::{Writer, begins_annotations, text};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::spirv::grammar::Role;
 use crate::spirv::index::{Function, Index};
 use crate::spirv::op;
 use crate::spirv::types::{self, Type};
-use crate::spirv::words::Instruction;
+use crate::spirv::words::{Instruction, NewIds};
 use rspirv::spirv::{BuiltIn, Decoration, FunctionParameterAttribute, Op, StorageClass};
 use std::collections::{HashMap, HashSet};
 
@@ -44,7 +44,7 @@ pub fn add(il: &[u8]) -> Result<Option<Vec<u8>>> {
     }
     let Some(vector) = asks.vector else { return Ok(None) };
     let Some(Type::Vector { component, count: 3 }) = types::resolve(&index, vector) else { return Ok(None) };
-    let mut clones = Clones { bound: index.bound, ids: HashMap::new() };
+    let mut clones = Clones { new: NewIds(index.bound), ids: HashMap::new() };
     for function in &cloned {
         for (_, instruction) in index.instructions(function.instructions.clone()) {
             let known = index.for_each_id(&instruction, |_, _| ());
@@ -52,7 +52,7 @@ pub fn add(il: &[u8]) -> Result<Option<Vec<u8>>> {
                 return Ok(None);
             }
             if let Some(result) = index.result(&instruction) {
-                let id = clones.id()?;
+                let id = clones.new.fresh()?;
                 clones.ids.insert(result, id);
             }
         }
@@ -62,7 +62,7 @@ pub fn add(il: &[u8]) -> Result<Option<Vec<u8>>> {
     let first_function = index.functions.first().map_or(index.len(), |function| function.instructions.start);
     let mut parameters = HashMap::new();
     for function in &cloned {
-        parameters.insert(function.id, clones.id()?);
+        parameters.insert(function.id, clones.new.fresh()?);
     }
     let (mut annotated, mut made, mut function_types) = (false, HashMap::new(), HashMap::new());
     for (at, instruction) in index.instructions(0..index.len()) {
@@ -94,7 +94,7 @@ pub fn add(il: &[u8]) -> Result<Option<Vec<u8>>> {
         Clone { index: &index, asks: &asks, kinds: &kinds, function, is_entry, parameter: *parameter, of: *of }
             .put(&mut out, &mut clones)?;
     }
-    Ok(Some(out.finish(clones.bound)))
+    Ok(Some(out.finish(clones.new.0)))
 }
 
 fn operands(instruction: &Instruction<'_>) -> Vec<u32> {
@@ -162,17 +162,11 @@ impl Asks {
 
 /// Ids of the copies, by those of what is copied.
 struct Clones {
-    bound: u32,
+    new: NewIds,
     ids: HashMap<u32, u32>,
 }
 
 impl Clones {
-    fn id(&mut self) -> Result<u32> {
-        let id = self.bound;
-        self.bound = id.checked_add(1).ok_or_else(|| Error::input("the SPIR-V module has no more ids"))?;
-        Ok(id)
-    }
-
     fn renamed(&self, id: u32) -> u32 {
         self.ids.get(&id).copied().unwrap_or(id)
     }
@@ -196,9 +190,9 @@ impl Kinds {
         let is_word = |id: u32| matches!(types::resolve(index, id), Some(Type::Int { width: 32, .. }));
         let ints = index.instructions(0..index.len()).filter(|(_, it)| it.opcode == op::TYPE_INT);
         let known = ints.map(|(_, of)| of.word(0)).find(|id| is_word(*id));
-        let word = known.map_or_else(|| clones.id(), Ok)?;
+        let word = known.map_or_else(|| clones.new.fresh(), Ok)?;
         let is_wide = matches!(types::resolve(index, component), Some(Type::Int { width: 64, .. }));
-        let (structure, pointer) = (clones.id()?, clones.id()?);
+        let (structure, pointer) = (clones.new.fresh()?, clones.new.fresh()?);
         Ok(Kinds { word, has_word: known.is_some(), component, is_wide, vector, structure, pointer })
     }
 
@@ -228,7 +222,7 @@ fn put_function_type(
     if let Some(known) = known.or_else(|| made.get(&signature).copied()) {
         return Ok(known);
     }
-    let id = clones.id()?;
+    let id = clones.new.fresh()?;
     out.put(op::TYPE_FUNCTION, &[&[id], signature.as_slice()].concat());
     made.insert(signature, id);
     Ok(id)
@@ -297,7 +291,7 @@ impl Clone<'_, '_> {
                 CALL if self.asks.functions.contains(&instruction.word(2)) => words.push(offset),
                 LOAD if self.asks.ids.contains(&instruction.word(2)) => {
                     let result = words.get(1).copied().unwrap_or_default();
-                    let plain = clones.id()?;
+                    let plain = clones.new.fresh()?;
                     words.get_mut(1).into_iter().for_each(|id| *id = plain);
                     out.put(LOAD, &words);
                     out.put(Op::IAdd as u16, &[self.kinds.vector, result, plain, offset]);
@@ -322,23 +316,23 @@ impl Clone<'_, '_> {
     /// Writes how the vector is made of the argument, and returns its id.
     fn put_argument(&self, out: &mut Writer, clones: &mut Clones) -> Result<u32> {
         let kinds = self.kinds;
-        let whole = clones.id()?;
+        let whole = clones.new.fresh()?;
         out.put(LOAD, &[kinds.structure, whole, self.parameter]);
         let mut parts = [0; 3];
         for (at, part) in (0..).zip(&mut parts) {
-            let word = clones.id()?;
+            let word = clones.new.fresh()?;
             out.put(Op::CompositeExtract as u16, &[kinds.word, word, whole, at]);
             *part = word;
             if kinds.is_wide {
-                *part = clones.id()?;
+                *part = clones.new.fresh()?;
                 out.put(Op::UConvert as u16, &[kinds.component, *part, word]);
             }
         }
         // llvm-spirv 15 takes constants alone for `OpCompositeConstruct`.
-        let mut vector = clones.id()?;
+        let mut vector = clones.new.fresh()?;
         out.put(Op::Undef as u16, &[kinds.vector, vector]);
         for (at, part) in (0..).zip(parts) {
-            let filled = clones.id()?;
+            let filled = clones.new.fresh()?;
             out.put(Op::CompositeInsert as u16, &[kinds.vector, filled, part, vector, at]);
             vector = filled;
         }

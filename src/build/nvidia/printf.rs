@@ -10,7 +10,7 @@ use crate::spirv::grammar::Set;
 use crate::spirv::index::Index;
 use crate::spirv::op;
 use crate::spirv::types::{self, Type};
-use crate::spirv::words::Instruction;
+use crate::spirv::words::{Instruction, NewIds};
 use rspirv::spirv::{Decoration, FunctionControl, LinkageType, Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,26 +39,13 @@ pub fn print(il: &[u8]) -> Result<Option<Vec<u8>>> {
     let set = sets.filter(|(_, it)| Set::from_name(&it.string(1).0) == Set::OpenClStd).map(|(_, it)| it.word(0)).next();
     let Some(set) = set else { return Ok(None) };
     let is_print = |it: &Instruction<'_>| it.opcode == EXT_INST && it.word(2) == set && it.word(3) == PRINTF;
-    let mut ids = Ids { next: index.bound };
+    let mut ids = NewIds(index.bound);
     let mut calls = BTreeMap::new();
     for (at, instruction) in index.instructions(0..index.len()).filter(|(_, it)| is_print(it)) {
         let Some(call) = Call::read(&index, &instruction, &mut ids)? else { return Ok(None) };
         calls.insert(at, call);
     }
     if calls.is_empty() { Ok(None) } else { rewrite(&index, &calls, ids).map(Some) }
-}
-
-/// Source of ids that the module does not have yet.
-struct Ids {
-    next: u32,
-}
-
-impl Ids {
-    fn id(&mut self) -> Result<u32> {
-        let id = self.next;
-        self.next = id.checked_add(1).ok_or_else(|| Error::input("the SPIR-V module has no more ids"))?;
-        Ok(id)
-    }
 }
 
 /// Passing of a value in C.
@@ -88,7 +75,7 @@ impl Call {
     ///
     /// # Errors
     /// `Input` where the format is no pointer, or the module has no more ids.
-    fn read(index: &Index<'_>, instruction: &Instruction<'_>, ids: &mut Ids) -> Result<Option<Call>> {
+    fn read(index: &Index<'_>, instruction: &Instruction<'_>, ids: &mut NewIds) -> Result<Option<Call>> {
         let mut values = Vec::new();
         for at in BEFORE_VALUES..instruction.len() {
             let value = instruction.word(at);
@@ -108,7 +95,7 @@ impl Call {
             Some(Type::Pointer { storage, .. }) => storage,
             _ => return Err(Error::input("a format that is printed is no pointer")),
         };
-        Ok(Some(Call { format, class, values, structure: ids.id()?, pointer: ids.id()?, variable: ids.id()? }))
+        Ok(Some(Call { format, class, values, structure: ids.fresh()?, pointer: ids.fresh()?, variable: ids.fresh()? }))
     }
 }
 
@@ -126,7 +113,7 @@ struct Kinds {
 }
 
 /// Returns the type of these words behind its id, written where the module has none.
-fn unique(index: &Index<'_>, out: &mut Writer, ids: &mut Ids, opcode: u16, rest: &[u32]) -> Result<u32> {
+fn unique(index: &Index<'_>, out: &mut Writer, ids: &mut NewIds, opcode: u16, rest: &[u32]) -> Result<u32> {
     let is_it = |it: &Instruction<'_>| {
         it.opcode == opcode
             && it.len() == rest.len().saturating_add(1)
@@ -135,25 +122,25 @@ fn unique(index: &Index<'_>, out: &mut Writer, ids: &mut Ids, opcode: u16, rest:
     if let Some((_, known)) = index.instructions(0..index.len()).find(|(_, it)| is_it(it)) {
         return Ok(known.word(0));
     }
-    let id = ids.id()?;
+    let id = ids.fresh()?;
     out.put(opcode, &[&[id], rest].concat());
     Ok(id)
 }
 
 impl Kinds {
-    fn declare(index: &Index<'_>, out: &mut Writer, ids: &mut Ids, formats: &BTreeSet<u32>) -> Result<Kinds> {
+    fn declare(index: &Index<'_>, out: &mut Writer, ids: &mut NewIds, formats: &BTreeSet<u32>) -> Result<Kinds> {
         let integer = |width: u32| {
             let ints = index.instructions(0..index.len()).filter(|(_, it)| it.opcode == op::TYPE_INT);
             ints.map(|(_, it)| it).find(|it| it.word(1) == width).map(|it| it.word(0))
         };
-        let int = |out: &mut Writer, ids: &mut Ids, width: u32| match integer(width) {
+        let int = |out: &mut Writer, ids: &mut NewIds, width: u32| match integer(width) {
             Some(id) => Ok(id),
             None => unique(index, out, ids, op::TYPE_INT, &[width, 0]),
         };
         let (byte, word) = (int(out, ids, 8)?, int(out, ids, 32)?);
         let double = unique(index, out, ids, Op::TypeFloat as u16, &[64])?;
         let pointer =
-            |out: &mut Writer, ids: &mut Ids, class: u32| unique(index, out, ids, op::TYPE_POINTER, &[class, byte]);
+            |out: &mut Writer, ids: &mut NewIds, class: u32| unique(index, out, ids, op::TYPE_POINTER, &[class, byte]);
         let generic = pointer(out, ids, GENERIC)?;
         let of_values = pointer(out, ids, FUNCTION)?;
         let mut of_formats = BTreeMap::from([(GENERIC, generic), (FUNCTION, of_values)]);
@@ -175,20 +162,20 @@ impl Kinds {
     }
 
     /// Writes a pointer as a generic one to a byte.
-    fn put_generic(&self, out: &mut Writer, ids: &mut Ids, pointer: u32, class: u32) -> Result<u32> {
-        let bytes = ids.id()?;
+    fn put_generic(&self, out: &mut Writer, ids: &mut NewIds, pointer: u32, class: u32) -> Result<u32> {
+        let bytes = ids.fresh()?;
         out.put(BITCAST, &[class, bytes, pointer]);
         if class == self.generic {
             return Ok(bytes);
         }
-        let generic = ids.id()?;
+        let generic = ids.fresh()?;
         out.put(Op::PtrCastToGeneric as u16, &[self.generic, generic, bytes]);
         Ok(generic)
     }
 
     /// Writes what an instruction becomes.
-    fn put_call(&self, out: &mut Writer, ids: &mut Ids, call: &Call, print: u32, result: u32) -> Result<()> {
-        let structure = ids.id()?;
+    fn put_call(&self, out: &mut Writer, ids: &mut NewIds, call: &Call, print: u32, result: u32) -> Result<()> {
+        let structure = ids.fresh()?;
         out.put(Op::Undef as u16, &[call.structure, structure]);
         let mut whole = structure;
         for (at, (value, promoted)) in (0..).zip(&call.values) {
@@ -199,11 +186,11 @@ impl Kinds {
                 Promoted::Word => Some((Op::SConvert, self.word)),
             };
             if let Some((conversion, of)) = converted {
-                let id = ids.id()?;
+                let id = ids.fresh()?;
                 out.put(conversion as u16, &[of, id, value]);
                 value = id;
             }
-            let filled = ids.id()?;
+            let filled = ids.fresh()?;
             out.put(Op::CompositeInsert as u16, &[call.structure, filled, value, whole, at]);
             whole = filled;
         }
@@ -216,9 +203,9 @@ impl Kinds {
     }
 }
 
-fn rewrite(index: &Index<'_>, calls: &BTreeMap<usize, Call>, mut ids: Ids) -> Result<Vec<u8>> {
+fn rewrite(index: &Index<'_>, calls: &BTreeMap<usize, Call>, mut ids: NewIds) -> Result<Vec<u8>> {
     let mut out = Writer::new(index);
-    let print = ids.id()?;
+    let print = ids.fresh()?;
     let first_function = index.functions.first().map_or(index.len(), |function| function.instructions.start);
     let formats: BTreeSet<u32> = calls.values().map(|call| call.class).collect();
     let (mut annotated, mut kinds) = (false, None);
@@ -248,7 +235,7 @@ fn rewrite(index: &Index<'_>, calls: &BTreeMap<usize, Call>, mut ids: Ids) -> Re
             }
             out.put(op::FUNCTION, &[own.word, print, FunctionControl::NONE.bits(), own.function]);
             for _ in 0..2 {
-                out.put(op::FUNCTION_PARAMETER, &[own.generic, ids.id()?]);
+                out.put(op::FUNCTION_PARAMETER, &[own.generic, ids.fresh()?]);
             }
             out.put(op::FUNCTION_END, &[]);
             kinds = Some(own);
@@ -262,7 +249,7 @@ fn rewrite(index: &Index<'_>, calls: &BTreeMap<usize, Call>, mut ids: Ids) -> Re
             out.put(op::VARIABLE, &[call.pointer, call.variable, FUNCTION]);
         }
     }
-    Ok(out.finish(ids.next))
+    Ok(out.finish(ids.0))
 }
 
 #[cfg(test)]
@@ -313,7 +300,7 @@ mod tests {
 
     #[test]
     fn formats_of_two_storage_classes_are_cast_each_from_its_own() {
-        // The same print again, of a format behind a generic pointer.
+        // A second print, of a format behind a generic pointer.
         let mut words: Vec<u32> =
             module(false).chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
         let end = words.len() - 2;

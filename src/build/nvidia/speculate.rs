@@ -13,11 +13,11 @@
 //! ```
 
 use super::lower::Writer;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::spirv::index::Index;
 use crate::spirv::op;
 use crate::spirv::types::{self, Type};
-use crate::spirv::words::Instruction;
+use crate::spirv::words::{Instruction, NewIds};
 use rspirv::spirv::{Decoration, MemoryAccess, Op, StorageClass};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -222,7 +222,7 @@ fn phis(index: &Index<'_>, block: &Block) -> Option<Range<usize>> {
 
 /// Ids for what is added, and places of zeros by the type of the pointers to them.
 struct Added {
-    bound: u32,
+    new: NewIds,
     zeros: HashMap<u32, Zeros>,
 }
 
@@ -235,17 +235,9 @@ struct Zeros {
     variable: u32,
 }
 
-impl Added {
-    fn id(&mut self) -> Result<u32> {
-        let id = self.bound;
-        self.bound = id.checked_add(1).ok_or_else(|| Error::input("the SPIR-V module has no more ids"))?;
-        Ok(id)
-    }
-}
-
 fn rewrite(index: &Index<'_>, moved: &[Conditional]) -> Result<Vec<u8>> {
     const NULL: u16 = Op::ConstantNull as u16;
-    let mut added = Added { bound: index.bound, zeros: HashMap::new() };
+    let mut added = Added { new: NewIds(index.bound), zeros: HashMap::new() };
     // Bodies and branches are left out where they stand; bodies are written in the place of the branch before.
     let (mut heads, mut gone, mut joined) = (HashMap::new(), HashMap::new(), HashMap::new());
     for one in moved {
@@ -258,7 +250,7 @@ fn rewrite(index: &Index<'_>, moved: &[Conditional]) -> Result<Vec<u8>> {
         for (_, load) in index.instructions(one.body.clone()).filter(|(_, instruction)| instruction.opcode == LOAD) {
             let Some((pointer_type, pointee)) = zeros_of(index, load.word(2)) else { continue };
             if !added.zeros.contains_key(&pointer_type) {
-                let zeros = Zeros { pointer_type, pointee, null: added.id()?, variable: added.id()? };
+                let zeros = Zeros { pointer_type, pointee, null: added.new.fresh()?, variable: added.new.fresh()? };
                 added.zeros.insert(pointer_type, zeros);
             }
         }
@@ -269,7 +261,7 @@ fn rewrite(index: &Index<'_>, moved: &[Conditional]) -> Result<Vec<u8>> {
     let mut selected: HashMap<(usize, u32), u32> = HashMap::new();
     for one in moved {
         for phi in one.phis.clone() {
-            selected.insert((phi, one.head), added.id()?);
+            selected.insert((phi, one.head), added.new.fresh()?);
         }
     }
     let first_function = index.functions.first().map_or(index.len(), |function| function.instructions.start);
@@ -324,7 +316,7 @@ fn rewrite(index: &Index<'_>, moved: &[Conditional]) -> Result<Vec<u8>> {
             None => out.put(instruction.opcode, &words),
         }
     }
-    Ok(out.finish(added.bound))
+    Ok(out.finish(added.new.0))
 }
 
 /// Writes a body whose loads are from the place of zeros where the condition does not hold.
@@ -334,7 +326,7 @@ fn put_body(index: &Index<'_>, out: &mut Writer, one: &Conditional, added: &mut 
         if instruction.opcode == LOAD {
             let zeros = zeros_of(index, instruction.word(2)).and_then(|(of, _)| added.zeros.get(&of).copied());
             if let (Some(zeros), Some(pointer)) = (zeros, words.get_mut(2)) {
-                let chosen = added.id()?;
+                let chosen = added.new.fresh()?;
                 let (there, not) = one.order(*pointer, zeros.variable);
                 out.put(SELECT, &[zeros.pointer_type, chosen, one.condition, there, not]);
                 *pointer = chosen;

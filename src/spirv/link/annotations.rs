@@ -2,15 +2,16 @@
 //!
 //! Annotations of ids in the result stay. A merged id keeps its own only if merging ignored them.
 
+use super::Source;
 use super::globals::{Merging, merging};
 use super::input::{InputModule, State, first_word};
 use super::sections::{GROUP_MEMBER_DECORATE, Kind, MEMBER_NAME, Sections, kind};
 use super::symbols::Symbols;
-use super::{Ids, Source};
 use crate::error::Result;
 use crate::spirv::index::LinkageKind;
 use crate::spirv::op;
 use crate::spirv::words::Instruction;
+use crate::spirv::words::NewIds;
 use rspirv::spirv::Decoration;
 use std::collections::HashSet;
 
@@ -39,7 +40,7 @@ pub(crate) fn annotations(
     sections: &mut Sections,
     next: u32,
 ) -> Result<u32> {
-    let mut ids = Ids(next);
+    let mut ids = NewIds(next);
     let mut once: HashSet<Box<[u32]>> = HashSet::new();
     for (number, part) in parts.iter_mut().enumerate() {
         for at in 0..part.functions_begin {

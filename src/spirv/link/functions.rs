@@ -6,7 +6,6 @@
 //! Up to version 1.3 an entry point lists the inputs and outputs that it reaches, from 1.4 all variables of module
 //! scope. The result may have a higher version than one of its modules, and linked code may use variables of its own.
 
-use super::Ids;
 use super::input::{Definition, InputModule, State, first_word};
 use super::sections::{BITCAST, Sections};
 use crate::error::Result;
@@ -14,6 +13,7 @@ use crate::limits;
 use crate::spirv::index::Function;
 use crate::spirv::op;
 use crate::spirv::words::Instruction;
+use crate::spirv::words::NewIds;
 use rspirv::spirv::StorageClass;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -67,7 +67,7 @@ pub(crate) fn calls(parts: &[InputModule<'_>], adapted: &HashMap<Definition, Def
 /// # Errors
 /// `Input` for ids that cannot be renumbered.
 pub(crate) fn functions(parts: &[InputModule<'_>], calls: &Calls, sections: &mut Sections, next: u32) -> Result<u32> {
-    let mut ids = Ids(next);
+    let mut ids = NewIds(next);
     for (number, part) in parts.iter().enumerate() {
         let mut begin = part.functions_begin;
         for function in &part.index.functions {
@@ -105,7 +105,7 @@ fn write(
     number: usize,
     function: &Function,
     calls: &Calls,
-    ids: &mut Ids,
+    ids: &mut NewIds,
     section: &mut Vec<u32>,
 ) -> Result<()> {
     for (at, instruction) in part.index.instructions(function.instructions.clone()) {
@@ -123,7 +123,7 @@ fn adapt(
     at: usize,
     call: &Instruction<'_>,
     signature: &Signature,
-    ids: &mut Ids,
+    ids: &mut NewIds,
     section: &mut Vec<u32>,
 ) -> Result<()> {
     /// Operand word of the first argument, after result type, result and function.

@@ -3,13 +3,14 @@
 //! They are written in the order of the modules. A definition equal to an earlier one takes its id. An initialiser may
 //! need the variable of a later module, which is then written first, with all that it needs.
 
+use super::Source;
 use super::input::{Definition, InputModule, State, first_word};
 use super::sections::{Kind, Sections, continues, kind};
-use super::{Ids, Source};
 use crate::error::Result;
 use crate::spirv::grammar::{self, Role};
 use crate::spirv::op;
 use crate::spirv::words::Instruction;
+use crate::spirv::words::NewIds;
 use rspirv::spirv::{Decoration, StorageClass};
 use std::collections::{HashMap, HashSet};
 
@@ -61,7 +62,7 @@ pub(crate) struct Globals<'g, 'a> {
     parts: &'g mut [InputModule<'a>],
     sources: &'g [Source<'a>],
     sections: &'g mut Sections,
-    ids: Ids,
+    ids: NewIds,
     /// New ids of written definitions, by their words without the result id, with their annotations appended.
     known: HashMap<Box<[u32]>, u32>,
     /// Structures and arrays that a module has merged already: two of one module stay two.
@@ -83,7 +84,7 @@ impl<'g, 'a> Globals<'g, 'a> {
             parts,
             sources,
             sections,
-            ids: Ids(next),
+            ids: NewIds(next),
             known: HashMap::new(),
             taken: HashSet::new(),
             numbered: HashMap::new(),

@@ -1,12 +1,13 @@
 //! What does one of the modules define, and can it be linked?
 
+use super::Source;
 use super::sections::{GROUP_MEMBER_DECORATE, MEMBER_DECORATE, MEMBER_DECORATE_STRING, MEMBER_NAME};
-use super::{Ids, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::spirv::grammar;
 use crate::spirv::index::{Function, Index};
 use crate::spirv::op;
 use crate::spirv::words::Instruction;
+use crate::spirv::words::NewIds;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -178,7 +179,7 @@ impl<'a> InputModule<'a> {
     }
 
     /// Gives new ids to everything in functions that are not replaced.
-    pub(crate) fn number_functions(&mut self, ids: &mut Ids) -> Result<()> {
+    pub(crate) fn number_functions(&mut self, ids: &mut NewIds) -> Result<()> {
         let places = grammar::results();
         let mut skip = 0..0;
         for at in self.functions_begin..self.index.len() {
