@@ -2,9 +2,11 @@
 //!
 //! SPIR-V and LLVM bitcode tell it in their own forms of debug information; all readers make these types of it.
 
+use crate::limits;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Location in a source file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -47,4 +49,18 @@ pub(crate) struct Inlined {
     pub(crate) function: String,
     /// Location of the call.
     pub(crate) call: Option<SourceLocation>,
+}
+
+/// Bytes of the names of inlined functions that were told of a module: each of many instructions may have all of them.
+#[derive(Debug, Default)]
+pub(crate) struct InlinedText(AtomicUsize);
+
+impl InlinedText {
+    /// Counts a call's text against the room that one instruction has left, and against the module's; whether both have it.
+    pub(crate) fn fits(&self, room: &mut usize, function: &str, file: Option<&str>) -> bool {
+        let text = function.len().saturating_add(file.map_or(0, str::len));
+        let Some(left) = room.checked_sub(text) else { return false };
+        *room = left;
+        self.0.fetch_add(text, Ordering::Relaxed).saturating_add(text) <= limits::MAX_STRING_BYTES
+    }
 }

@@ -12,7 +12,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("limits", &["error"]),
     ("bytes", &["limits"]),
     ("demangle", &["error", "limits", "bytes"]),
-    ("source", &["error", "limits", "bytes", "demangle"]),
+    ("source", &["error", "bytes", "demangle"]),
     ("container", &["source"]),
     ("bundle", &[]),
     ("spirv", &["container", "bundle"]),

@@ -11,10 +11,10 @@ use super::op;
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::source::InlinedText;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// An entry point.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,8 +60,8 @@ pub struct Index<'a> {
     pub unknown: BTreeMap<u16, usize>,
     /// Error that ended the walk early; everything before it is indexed.
     pub stopped: Option<Error>,
-    /// Bytes of the names of inlined functions that were told.
-    told: AtomicUsize,
+    /// Text of inlined functions that was told.
+    pub(crate) told: InlinedText,
 }
 
 impl<'a> Index<'a> {
@@ -92,7 +92,7 @@ impl<'a> Index<'a> {
             modes: Vec::new(),
             unknown: BTreeMap::new(),
             stopped: None,
-            told: AtomicUsize::new(0),
+            told: InlinedText::default(),
         };
         let results = grammar::results();
         for instruction in words.instructions() {
@@ -245,12 +245,6 @@ impl<'a> Index<'a> {
     pub fn function(&self, id: u32) -> Option<&Function> {
         let number = self.definition(id)?;
         self.function_at(number).filter(|function| function.id == id)
-    }
-
-    /// Counts bytes of the names of inlined functions, which each of many instructions may have all of; whether these are
-    /// within the limit.
-    pub(crate) fn may_tell(&self, bytes: usize) -> bool {
-        self.told.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) <= limits::MAX_STRING_BYTES
     }
 
     /// Returns the place of a function in [`Index::functions`].

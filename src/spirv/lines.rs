@@ -103,9 +103,9 @@ impl<'i, 'a> LineTracker<'i, 'a> {
             let caller = inlined.word(5);
             let call = source_of(self.index, caller).and_then(|source| file(self.index, source));
             let function = function_of(self.index, scope).unwrap_or_default();
-            let text = function.len().saturating_add(call.as_ref().map_or(0, String::len));
-            let Some(left) = room.checked_sub(text).filter(|_| self.index.may_tell(text)) else { break };
-            room = left;
+            if !self.index.told.fits(&mut room, &function, call.as_deref()) {
+                break;
+            }
             frames.push(Inlined {
                 function,
                 call: call.map(|file| SourceLocation {

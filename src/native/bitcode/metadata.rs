@@ -6,8 +6,7 @@ use super::super::bitstream::{Cursor, Item, Record};
 use super::text;
 use crate::error::Result;
 use crate::limits;
-use crate::source::{Inlined, SourceLocation};
-use std::cell::Cell;
+use crate::source::{Inlined, InlinedText, SourceLocation};
 use std::collections::HashMap;
 
 #[derive(Debug)]
@@ -32,8 +31,8 @@ pub(super) struct Metadata<'a> {
     declared: HashMap<u32, Vec<u64>>,
     /// Operands that are kept.
     kept: usize,
-    /// Bytes of the names of inlined functions that were told.
-    told: Cell<usize>,
+    /// Text of inlined functions that was told.
+    told: InlinedText,
 }
 
 /// Codes of records.
@@ -229,14 +228,11 @@ impl<'a> Metadata<'a> {
             // The scope of a location counts from 0.
             let scope = scope.saturating_add(1);
             let call = self.in_scope(*line, *column, scope);
-            let function_name = self.function(function).unwrap_or_default();
-            let text = function_name.len().saturating_add(call.as_ref().map_or(0, |call| call.file.len()));
-            self.told.set(self.told.get().saturating_add(text));
-            let Some(left) = room.checked_sub(text).filter(|_| self.told.get() <= limits::MAX_STRING_BYTES) else {
+            let name = self.function(function).unwrap_or_default();
+            if !self.told.fits(&mut room, &name, call.as_ref().map(|call| call.file.as_str())) {
                 break;
-            };
-            room = left;
-            calls.push(Inlined { function: function_name, call });
+            }
+            calls.push(Inlined { function: name, call });
             (function, at) = (scope, *next);
         }
         calls.reverse();
