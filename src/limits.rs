@@ -24,6 +24,10 @@ pub(crate) const MAX_PROPERTY_SETS: usize = 256;
 /// Bytes of a NUL-terminated string (kernel names of deeply nested templates reach tens of kilobytes).
 pub(crate) const MAX_STRING: usize = 1 << 20;
 
+/// Characters of a path or architecture of a kernel package in a message, and packages of a host file that one names.
+pub(crate) const MAX_PACKAGE_PATH: usize = 200;
+pub(crate) const MAX_PACKAGES: usize = 20;
+
 /// Bytes of all strings of one file together that are read, beyond the file's size. Many structures of a hostile file
 /// may refer to one long string.
 pub(crate) const MAX_STRING_BYTES: usize = 64 << 20;

@@ -89,6 +89,16 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Notes what ended the reading of a container at `place`, by the offset within it where the error has one.
+    pub(crate) fn finished(&mut self, done: Result<()>, place: Place, container: &str) {
+        let Err(error) = done else { return };
+        let error = match error.offset() {
+            Some(offset) => place.at(offset).locate(error.without_offset()),
+            None => place.locate(error),
+        };
+        self.problem(error.context(container.to_owned()));
+    }
+
     /// Charges the bytes of a part to the budget.
     ///
     /// # Errors

@@ -78,13 +78,8 @@ fn parse(text: &str) -> Result<Node<'_>> {
 
 /// Adds the images of the container at the start of the data.
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image<'a>) {
-    if let Err(error) = read(reader, data, place, outer) {
-        let error = match error.offset() {
-            Some(offset) => place.at(offset).locate(error.without_offset()),
-            None => place.locate(error),
-        };
-        reader.problem(error.context("HCF container"));
-    }
+    let done = read(reader, data, place, outer);
+    reader.finished(done, place, "HCF container");
 }
 
 fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image<'a>) -> Result<()> {

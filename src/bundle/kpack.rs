@@ -18,24 +18,16 @@ use super::property_sets::{key, set};
 use crate::bytes;
 use crate::container::{Host, Place};
 use crate::error::{Error, Result};
+use crate::limits;
 use std::collections::{HashMap, HashSet};
 
 /// Sections of a host file whose code is in packages: of ELF files, and of PE files, whose names have eight bytes.
 const REFERENCES: [&str; 2] = [".rocm_kpack_ref", ".kpackrf"];
 
-/// Most characters of a path or architecture in a message, and most packages that one names.
-const MAX_SHOWN: usize = 200;
-const MAX_PACKAGES: usize = 20;
-
 /// Adds the code objects of the package at the start of the data.
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image<'a>) {
-    if let Err(error) = read(reader, data, place, outer) {
-        let error = match error.offset() {
-            Some(offset) => place.at(offset).locate(error.without_offset()),
-            None => place.locate(error),
-        };
-        reader.problem(error.context("kernel package"));
-    }
+    let done = read(reader, data, place, outer);
+    reader.finished(done, place, "kernel package");
 }
 
 fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image<'a>) -> Result<()> {
@@ -64,9 +56,9 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
             // Each image has the path with it, and each message its beginning.
             reader.spend(path.len())?;
             let Some((at, stored)) = ordinal(entry).and_then(|ordinal| code.get(&ordinal)) else {
-                let beginning = |text: &str| text.chars().take(MAX_SHOWN).collect::<String>();
-                let what = format!("the code of `{}` for {}", beginning(path), beginning(arch));
-                reader.problem(place.at(offset).error(format!("{what} is not where the table says")));
+                let most = limits::MAX_PACKAGE_PATH;
+                let what = format!("the code of `{path:.most$}` for {arch:.most$} is not where the table says");
+                reader.problem(place.at(offset).error(what));
                 continue;
             };
             let like = Image {
@@ -131,7 +123,7 @@ pub(super) fn packages_of<'a>(host: &Host<'a>) -> Vec<&'a str> {
     paths
         .iter()
         .filter_map(Value::as_text)
-        .filter(|path| (1..=MAX_SHOWN).contains(&path.len()))
-        .take(MAX_PACKAGES)
+        .filter(|path| (1..=limits::MAX_PACKAGE_PATH).contains(&path.len()))
+        .take(limits::MAX_PACKAGES)
         .collect()
 }
