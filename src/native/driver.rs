@@ -5,7 +5,6 @@
 
 use super::{Part, intel_device};
 use crate::device::target::{Backend, Target};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -29,20 +28,6 @@ pub(crate) enum OldForm {
 impl Serialize for OldForm {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.refused_by())
-    }
-}
-
-impl JsonSchema for OldForm {
-    fn schema_name() -> Cow<'static, str> {
-        String::schema_name()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        String::json_schema(generator)
     }
 }
 

@@ -127,6 +127,7 @@ pub struct Part {
     pub(crate) spirv: bool,
     /// Drivers that refuse this form of code, whatever it is for; with SPIR-V beside it they compile that.
     #[serde(rename = "refused_by", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub(crate) old_form: Option<OldForm>,
     /// Options that it says it was compiled with.
     #[serde(skip_serializing_if = "Option::is_none")]
