@@ -189,7 +189,7 @@ pub(crate) fn kernels_of(
     let (others, lent): (Vec<usize>, Vec<Code>) = providers.take(bundle, images).into_iter().unzip();
     codes.extend(lent);
     use_aspects(&mut all, &modules, &codes, depth);
-    providers.read.extend(others.into_iter().zip(codes.drain(own..)));
+    providers.read.extend(others.into_iter().zip(codes.drain(own..).map(Some)));
     all
 }
 
@@ -296,25 +296,26 @@ impl<'a> KernelNames<'a> {
     }
 }
 
-/// Code of images that may define what others import, by the image's number: read once, where a file is read in shares.
+/// Code of images that may define what others import, by the image's number: read once, where a file is read in shares; none
+/// of what cannot be read.
 #[derive(Debug, Default)]
 pub(crate) struct Providers {
-    read: HashMap<usize, Code>,
+    read: HashMap<usize, Option<Code>>,
 }
 
 impl Providers {
     /// Takes the code of images that are not asked about and may define what those that are import, in order.
     fn take(&mut self, bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec<(usize, Code)> {
         let wanted = offering(bundle, images);
-        let (known, new): (Vec<&Image<'_>>, Vec<_>) =
-            wanted.into_iter().partition(|image| self.read.contains_key(&image.index));
+        let new: Vec<&Image<'_>> =
+            wanted.iter().copied().filter(|image| !self.read.contains_key(&image.index)).collect();
         let read = |image: &&Image<'_>| {
-            Some((image.index, Code::read(&Index::read(&image.contents().ok()?).ok()?).of_image(image)))
+            let code = || Some(Code::read(&Index::read(&image.contents().ok()?).ok()?).of_image(image));
+            (image.index, code())
         };
-        let mut all: Vec<(usize, Code)> = new.par_iter().filter_map(read).collect();
-        all.extend(known.into_iter().filter_map(|image| self.read.remove_entry(&image.index)));
-        all.sort_by_key(|(image, _)| *image);
-        all
+        self.read.par_extend(new.par_iter().map(read));
+        let take = |image: &Image<'_>| Some((image.index, self.read.get_mut(&image.index)?.take()?));
+        wanted.into_iter().filter_map(take).collect()
     }
 }
 
