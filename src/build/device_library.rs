@@ -3,8 +3,8 @@
 //! Before 2026 the compiler leaves such calls open (`__devicelib_ConvertFToBF16INTEL`) and the runtime links modules that lie
 //! beside it: of each library that an image names (`SYCL/devicelib req mask`) the fallback, unless the device's extensions tell
 //! that its driver has it (`getDeviceLibPrograms` in `program_manager.cpp` of DPC++ 2025). Of these extensions Intel's GPU driver
-//! has `cl_intel_bfloat16_conversions` alone; for it another module has the device's own instructions. Since 2026 the functions
-//! are in images of the program.
+//! has `cl_intel_bfloat16_conversions` alone, for some GPUs (`opencl-extensions` of the device configuration); for it another
+//! module has the device's own instructions. Since 2026 the functions are in images of the program.
 //!
 //! Here the open symbols say what is needed, and of each module only what they reach is taken: the largest has 3 MB.
 
@@ -35,6 +35,8 @@ const MODULES: [&str; 11] = [
 ];
 const BFLOAT16: &str = "libsycl-fallback-bfloat16.spv";
 const NATIVE_BFLOAT16: &str = "libsycl-native-bfloat16.spv";
+/// The OpenCL extension of drivers that the latter is for.
+const CONVERSIONS: &str = "cl_intel_bfloat16_conversions";
 
 /// The device library of a runtime, read when it is first needed.
 #[derive(Debug, Default)]
@@ -75,12 +77,6 @@ impl LibraryModule {
         let index = Index::read(&self.bytes)?;
         Cutter::new(&index)?.cut(&Keep { ids: &ids, ..Keep::default() })
     }
-}
-
-/// Whether Intel's driver (26.27) has `cl_intel_bfloat16_conversions` for a GPU: DG2, PVC, Arrow Lake-H, and all since Xe2.
-fn converts_bfloat16(facts: Option<&Facts>) -> bool {
-    let release = facts.and_then(|facts| facts.ip_versions.first()).map(|ip| (ip.architecture, ip.release));
-    release.is_some_and(|release| matches!(release, (12, 55..=61 | 74) | (20.., _)))
 }
 
 impl DeviceLibrary {
@@ -129,7 +125,9 @@ impl DeviceLibrary {
         if wanted.is_empty() {
             return Ok(None);
         }
-        let native = converts_bfloat16(facts) && self.modules().iter().any(|module| module.name == NATIVE_BFLOAT16);
+        let mut extensions = facts.and_then(|facts| facts.opencl_extensions.as_ref()).into_iter().flatten();
+        let native = extensions.any(|name| name == CONVERSIONS)
+            && self.modules().iter().any(|module| module.name == NATIVE_BFLOAT16);
         let left_out = if native { BFLOAT16 } else { NATIVE_BFLOAT16 };
         let modules: Vec<&LibraryModule> = self.modules().iter().filter(|module| module.name != left_out).collect();
         let mut taken: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();

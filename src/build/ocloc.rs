@@ -19,6 +19,7 @@ use crate::build::Death;
 use crate::build::process::Scratch;
 use crate::bundle::format::Format;
 use crate::error::{Error, ErrorKind, Result};
+use crate::native::is_before_xe;
 use call::{Free, INPUT, Invoke, Invoked};
 use libloading::{Library, Symbol};
 use std::borrow::Cow;
@@ -46,12 +47,6 @@ const BINDLESS_BY_DEFAULT: [&str; 10] =
 const ADDRESS_MODE: &str = "-stateful_address_mode";
 /// Line in the help of those that can make patch tokens, some of them by default: up to mid-2025.
 const PATCH_TOKENS: &str = "--format patchtokens";
-/// Prefixes of the names of GPUs before Xe, whose drivers take patch tokens to their end.
-const BEFORE_XE: [&str; 20] = [
-    "bdw", "skl", "kbl", "cfl", "apl", "bxt", "glk", "whl", "aml", "cml", "icllp", "lkf", "ehl", "jsl", "gen8", "gen9",
-    "gen11", "8.", "9.", "11.",
-];
-
 /// A module without functions: `OpCapability Addresses`, `OpCapability Kernel`, `OpMemoryModel Physical64 OpenCL`.
 const LEAST: [u32; 12] = [0x0723_0203, 0x0001_0000, 0, 1, 0, 0x0002_0011, 4, 0x0002_0011, 6, 0x0003_000e, 2, 2];
 
@@ -187,7 +182,7 @@ impl Ocloc {
         if among(&BINDLESS_BY_DEFAULT) && knows(ADDRESS_MODE) {
             added.push(BINDFUL);
         }
-        if !among(&BEFORE_XE) && knows(PATCH_TOKENS) {
+        if !is_before_xe(device) && knows(PATCH_TOKENS) {
             added.push(ZEBIN);
         }
         added

@@ -28,11 +28,11 @@ A device configuration is YAML in DPC++'s grammar; `like` takes over what anothe
       sub-group-sizes: [16, 32]
       max-work-group-size: 1024
 Further keys: aspects, maybe-aspects, lacks-aspects, may_support_other_aspects,
-max-work-item-sizes, local-memory, max-registers, driver-version, spirv-version,
-spirv-extensions, spirv-capabilities, spirv-refused-capabilities, matrix, device-type, backends,
-aliases, ip-versions, architecture-id, pci-device-ids, product-names, march, aot-toolchain,
-aot-toolchain-TOOL-OPTION, default-options, source, open; members and ocloc-device make a
-family, template what can only be taken over.
+max-work-item-sizes, local-memory, max-registers, driver-version, opencl-extensions,
+spirv-version, spirv-extensions, spirv-capabilities, spirv-refused-capabilities, matrix,
+device-type, backends, aliases, ip-versions, architecture-id, pci-device-ids, product-names,
+march, aot-toolchain, aot-toolchain-TOOL-OPTION, default-options, source, open; members and
+ocloc-device make a family, template what can only be taken over.
 
 Examples:
   sycl-bundle targets

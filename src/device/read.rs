@@ -10,7 +10,7 @@ use super::target::{Family, Source, Target};
 use super::yaml::{Entry, Fault, Node, Value};
 
 /// The keys of a target, those of DPC++'s grammar first.
-pub(crate) const KEYS: [&str; 33] = [
+pub(crate) const KEYS: [&str; 34] = [
     "aspects",
     "may_support_other_aspects",
     "sub-group-sizes",
@@ -27,6 +27,7 @@ pub(crate) const KEYS: [&str; 33] = [
     "local-memory",
     "max-registers",
     "driver-version",
+    "opencl-extensions",
     "spirv-version",
     "spirv-extensions",
     "spirv-capabilities",

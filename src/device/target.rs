@@ -1,7 +1,7 @@
 //! What is known of one target?
 //!
 //! What is not known is `None` or stands in [`Target::maybe_aspects`] and [`Target::open`]: whoever judges by a target
-//! must answer "unknown" there, not "yes".use super::target::IpVersion;
+//! must answer "unknown" there, not "yes".
 
 use super::matrix::Combination;
 use schemars::JsonSchema;
@@ -147,6 +147,8 @@ pub struct Target {
     /// Version of the driver of a live device, as it tells it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver_version: Option<String>,
+    /// OpenCL extensions that its driver has; others may be there.
+    pub opencl_extensions: Option<Vec<String>>,
     /// SPIR-V extensions taken; others may be.
     pub spirv_extensions: Option<Vec<String>>,
     /// SPIR-V capabilities taken beyond those that every OpenCL device takes; others may be.

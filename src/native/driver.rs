@@ -3,7 +3,8 @@
 //! A target may be a live device under a name of its own: its IP version tells which GPU it is, and its driver's version what that
 //! takes. Of older forms of code drivers take only the SPIR-V inside, where there is some.
 
-use super::{Part, intel_device};
+use super::Part;
+use super::intel_device::{self, XE};
 use crate::device::target::{Backend, Target};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -13,8 +14,6 @@ use std::borrow::Cow;
 const PATCH_TOKENS_UNTIL: (u32, u32) = (26, 18);
 /// The first OpenCL drivers that refuse kernels which reach buffers by handles, that is bindless ones (59829aeb1151 there).
 const BINDLESS_UNTIL: (u32, u32) = (24, 22);
-/// The first architecture of GPUs that Intel's driver of today is for.
-const XE: u16 = 12;
 
 /// Form of native code that some drivers refuse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +60,7 @@ impl Driver {
 
     /// The driver of a target through an adapter, of which patch tokens are taken where that is not known; whether they are.
     pub(crate) fn of_target(target: &Target, adapter: Option<Backend>) -> (Driver, Option<bool>) {
-        let of_xe = target.ip_versions.first().is_some_and(|version| version.architecture >= XE);
+        let of_xe = target.ip_versions.first().is_some_and(|version| u32::from(version.architecture) >= XE);
         let version = target.driver_version.as_deref().and_then(release);
         let before = |first: (u32, u32)| version.map(|own| own < first);
         let patch_tokens = if of_xe { before(PATCH_TOKENS_UNTIL) } else { Some(true) };

@@ -6,6 +6,9 @@
 //! intel/llvm. A compiler may state another revision than that list does (20.1.0 for `bmg_g21`, which is 20.1.4
 //! there), so the revision does not count.
 
+/// The first architecture of GPUs that Intel's driver of today is for: Xe.
+pub(super) const XE: u32 = 12;
+
 /// Target, architecture and release, product family.
 const TARGETS: [(&str, u32, u32, u32); 35] = [
     ("bdw", 8, 0, 16),
@@ -106,6 +109,16 @@ pub(crate) fn core(core: u32) -> String {
     }
 }
 
+/// Whether a device as `ocloc` names it is older than Xe: then its driver takes patch tokens to its end.
+pub(crate) fn is_before_xe(device: &str) -> bool {
+    if let Some(architecture) = device.split_once('.').and_then(|(first, _)| first.parse::<u32>().ok()) {
+        return architecture < XE;
+    }
+    let old = targets(|architecture, _, _| architecture < XE);
+    let own = of_name(device);
+    !own.is_empty() && own.iter().all(|target| old.contains(target))
+}
+
 /// The targets of a device as `ocloc` names it in an archive: `12.55.8`, `bmg`, `acm-g10`, `dg2`, `xe-hpg`.
 pub(crate) fn of_name(name: &str) -> Vec<String> {
     let mut numbers = name.split('.').map(|number| number.parse::<u32>().ok());
@@ -160,6 +173,9 @@ mod tests {
         assert_eq!(of_name("12.60.7"), ["intel_gpu_pvc"]);
         assert_eq!(of_name("acm-g10"), ["intel_gpu_acm_g10"]);
         assert_eq!(of_name("bmg").len(), 2);
+        let old = ["bdw", "skl", "gen9", "gen11", "ehl", "9.0.9", "11.1.0"];
+        assert!(old.into_iter().all(is_before_xe));
+        assert!(!["tgllp", "gen12lp", "dg2", "bmg", "12.0.0", "20.1.0", "generic_ir"].into_iter().any(is_before_xe));
         assert!(of_name("generic_ir").is_empty() && of_family(0).is_empty() && of_gmdid(0).is_empty());
     }
 }

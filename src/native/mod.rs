@@ -36,6 +36,7 @@ use crate::error::{Error, Result};
 use crate::{bytes, limits};
 use driver::OldForm;
 pub(crate) use driver::{Driver, gpu_of};
+pub(crate) use intel_device::is_before_xe;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;

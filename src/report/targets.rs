@@ -108,6 +108,7 @@ fn facts(target: &Target) -> Vec<(&'static str, String)> {
     put("local-memory", target.local_memory.map(bytes).unwrap_or_default());
     put("max-registers", target.max_registers.map(|most| most.to_string()).unwrap_or_default());
     put("driver-version", target.driver_version.clone().unwrap_or_default());
+    put("opencl-extensions", target.opencl_extensions.as_deref().map(list).unwrap_or_default());
     put("spirv-version", target.spirv_version.map(|(major, minor)| format!("{major}.{minor}")).unwrap_or_default());
     put("spirv-extensions", target.spirv_extensions.as_deref().map(list).unwrap_or_default());
     put("spirv-capabilities", target.spirv_capabilities.as_deref().map(list).unwrap_or_default());

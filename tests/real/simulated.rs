@@ -64,6 +64,10 @@ fn the_configuration_says_what_the_driver_says() {
         }
         let newest = names(&device["il"]).into_iter().filter_map(|il| il.strip_prefix("SPIR-V_")).max();
         assert_eq!(newest, facts["spirv_version"].as_str(), "{gpu}");
+        // The configuration tells those that decide how modules are linked.
+        let bfloat16 =
+            |list: &Value| list.as_array().is_some_and(|own| own.contains(&"cl_intel_bfloat16_conversions".into()));
+        assert_eq!(bfloat16(&device["extensions"]), bfloat16(&facts["opencl_extensions"]), "{gpu}");
         let (has, listed) = (names(&device["aspects"]), names(&facts["aspects"]));
         let maybe = names(&facts["maybe_aspects"]);
         let more: Vec<&&str> = has.difference(&listed).filter(|name| !maybe.contains(**name)).collect();

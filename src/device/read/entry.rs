@@ -125,6 +125,7 @@ fn key(
         "local-memory" => target.local_memory = number(node, u64::MAX, faults),
         "max-registers" => target.max_registers = number(node, u64::MAX, faults),
         "driver-version" => target.driver_version = text(node, faults),
+        "opencl-extensions" => target.opencl_extensions = Some(texts(node, faults)),
         "spirv-version" => target.spirv_version = version(node, faults),
         "spirv-extensions" => target.spirv_extensions = Some(texts(node, faults)),
         "spirv-capabilities" => target.spirv_capabilities = Some(texts(node, faults)),

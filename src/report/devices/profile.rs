@@ -49,6 +49,9 @@ pub fn profile(device: &Device, name: &str, probes: Option<&Probes>) -> String {
     if !device.driver.is_empty() {
         let _ = writeln!(out, "    driver-version: {}", quoted(&device.driver));
     }
+    if !device.extensions.is_empty() {
+        names(&mut out, "opencl-extensions", &device.extensions);
+    }
     let spirv = Spirv::from_device(device, probes);
     if let Some((major, minor)) = spirv.version {
         let _ = writeln!(out, "    spirv-version: {major}.{minor}");
@@ -201,6 +204,7 @@ mod tests {
             max_work_group_size: 8192,
             max_work_item_sizes: vec![8192, 4096, 64],
             local_mem: 1 << 18,
+            extensions: vec!["cl_khr_il_program".into()],
             ..Device::default()
         }
     }
@@ -223,7 +227,7 @@ mod tests {
         assert_eq!(target.sub_group_sizes, Some(vec![4, 8]));
         assert_eq!((target.max_work_group_size, target.max_work_item_sizes), (Some(8192), Some([8192, 4096, 64])));
         assert_eq!((target.local_memory, target.spirv_version), (Some(1 << 18), Some((1, 4))));
-        assert_eq!(target.spirv_capabilities, None);
+        assert_eq!((target.spirv_capabilities, target.opencl_extensions), (None, Some(device.extensions)));
         assert!(target.source.iter().any(|source| source.text.contains("driver 2026.2")));
     }
 
