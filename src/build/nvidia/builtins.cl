@@ -23,6 +23,12 @@ INLINE uint local_linear_id(void) {
          __nvvm_read_ptx_sreg_tid_x();
 }
 INLINE uint lane(void) { return local_linear_id() & 31; }
+// The work-items of the warp that come here together. Before 18 clang has no function for it.
+INLINE uint active_mask(void) {
+  uint mask;
+  __asm__ volatile("activemask.b32 %0;" : "=r"(mask));
+  return mask;
+}
 // How many work-items the sub-group of a work-item has.
 INLINE uint warp_size(void) { return min(group_size() - (local_linear_id() & ~31u), 32u); }
 
@@ -101,10 +107,10 @@ INLINE half shuffle_half(uint mask, half value, uint from) {
   }                                                                                                   \
   OVERLOAD T sub_group_broadcast(T value, uint from) { return shuffle_##T(ALL, value, from); }        \
   OVERLOAD T sub_group_non_uniform_broadcast(T value, uint from) {                                    \
-    return shuffle_##T(__nvvm_activemask(), value, from);                                             \
+    return shuffle_##T(active_mask(), value, from);                                             \
   }                                                                                                   \
   OVERLOAD T sub_group_broadcast_first(T value) {                                                     \
-    uint active = __nvvm_activemask();                                                                \
+    uint active = active_mask();                                                                \
     return shuffle_##T(active, value, ctz(active));                                                   \
   }
 SHUFFLES(char) SHUFFLES(uchar) SHUFFLES(short) SHUFFLES(ushort) SHUFFLES(int) SHUFFLES(uint)
@@ -112,11 +118,11 @@ SHUFFLES(long) SHUFFLES(ulong) SHUFFLES(half) SHUFFLES(float) SHUFFLES(double)
 
 OVERLOAD int sub_group_any(int value) { return __nvvm_vote_any_sync(ALL, value != 0); }
 OVERLOAD int sub_group_all(int value) { return __nvvm_vote_all_sync(ALL, value != 0); }
-OVERLOAD int sub_group_non_uniform_any(int value) { return __nvvm_vote_any_sync(__nvvm_activemask(), value != 0); }
-OVERLOAD int sub_group_non_uniform_all(int value) { return __nvvm_vote_all_sync(__nvvm_activemask(), value != 0); }
-OVERLOAD int sub_group_elect(void) { return lane() == ctz(__nvvm_activemask()); }
+OVERLOAD int sub_group_non_uniform_any(int value) { return __nvvm_vote_any_sync(active_mask(), value != 0); }
+OVERLOAD int sub_group_non_uniform_all(int value) { return __nvvm_vote_all_sync(active_mask(), value != 0); }
+OVERLOAD int sub_group_elect(void) { return lane() == ctz(active_mask()); }
 OVERLOAD uint4 sub_group_ballot(int value) {
-  return (uint4)(__nvvm_vote_ballot_sync(__nvvm_activemask(), value != 0), 0, 0, 0);
+  return (uint4)(__nvvm_vote_ballot_sync(active_mask(), value != 0), 0, 0, 0);
 }
 OVERLOAD int sub_group_inverse_ballot(uint4 value) { return value.x >> lane() & 1; }
 OVERLOAD int sub_group_ballot_bit_extract(uint4 value, uint index) { return value.x >> (index & 31) & 1; }
@@ -216,13 +222,13 @@ local ulong *__sycl_bundle_scratch(void);
   }                                                                                                   \
   /* Among the work-items that come here together. */                                                 \
   OVERLOAD T sub_group_non_uniform_reduce_##NAME(T value) {                                           \
-    uint left = __nvvm_activemask(), active = left;                                                   \
+    uint left = active_mask(), active = left;                                                   \
     T result = (T)(IDENTITY);                                                                         \
     for (; left; left &= left - 1) result = OP(result, shuffle_##T(active, value, ctz(left)));        \
     return result;                                                                                    \
   }                                                                                                   \
   OVERLOAD T sub_group_non_uniform_scan_exclusive_##NAME(T value) {                                   \
-    uint left = __nvvm_activemask(), active = left;                                                   \
+    uint left = active_mask(), active = left;                                                   \
     T result = (T)(IDENTITY);                                                                         \
     for (; left; left &= left - 1) {                                                                  \
       uint from = ctz(left);                                                                          \
@@ -327,11 +333,24 @@ generic void *__sycl_bundle_generic(constant void *pointer);
   COMPARE(T)                                                                                          \
   FETCH(fetch_add, T) FETCH(fetch_sub, T) FETCH(fetch_or, T) FETCH(fetch_and, T) FETCH(fetch_xor, T)   \
   FETCH(fetch_min, T) FETCH(fetch_max, T)
-#define FLOATS(T)                                                                                     \
-  MEMORY(T)                                                                                           \
-  FETCH(fetch_add, T) FETCH(fetch_sub, T) FETCH(fetch_min, T) FETCH(fetch_max, T)
+// Clang before 17 has those of whole numbers only.
+#define FETCH_BY_COMPARING(NAME, T, WORD, OP)                                                         \
+  OVERLOAD T atomic_##NAME##_explicit(volatile constant atomic_##T *p, T value, memory_order order, memory_scope scope) { \
+    before(order, scope);                                                                             \
+    generic atomic_##WORD *place = GENERIC(atomic_##WORD, p);                                         \
+    WORD old = __opencl_atomic_load(place, memory_order_relaxed, memory_scope_device), wanted;        \
+    do                                                                                                \
+      wanted = __builtin_astype(OP(__builtin_astype(old, T), value), WORD);                           \
+    while (!__opencl_atomic_compare_exchange_strong(place, &old, wanted, memory_order_relaxed, memory_order_relaxed, \
+                                                    memory_scope_device));                            \
+    after(order, scope);                                                                              \
+    return __builtin_astype(old, T);                                                                  \
+  }
+#define FLOATS(T) MEMORY(T) FETCH(fetch_add, T) FETCH(fetch_sub, T)
 INTEGERS(int) INTEGERS(uint) INTEGERS(long) INTEGERS(ulong)
 FLOATS(float) FLOATS(double)
+FETCH_BY_COMPARING(fetch_min, float, int, __nvvm_fmin_f) FETCH_BY_COMPARING(fetch_max, float, int, __nvvm_fmax_f)
+FETCH_BY_COMPARING(fetch_min, double, long, __nvvm_fmin_d) FETCH_BY_COMPARING(fetch_max, double, long, __nvvm_fmax_d)
 OVERLOAD void atomic_flag_clear_explicit(volatile constant atomic_int *p, memory_order order, memory_scope scope) {
   atomic_store_explicit(p, 0, order, scope);
 }

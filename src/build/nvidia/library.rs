@@ -9,6 +9,7 @@
 
 use super::super::cache::fingerprint;
 use super::super::ocloc::Surroundings;
+use super::shim::quoted;
 use super::tools::{self, Refusal, Tools};
 use crate::error::{Error, ErrorKind, Result};
 use std::ffi::OsString;
@@ -111,8 +112,36 @@ fn make(tools: &Tools, surroundings: &Surroundings, scratch: &Path) -> std::resu
     )?;
     let link = |arguments: &[&str]| run(&tools.llvm_link, &[&["--suppress-warnings"], arguments].concat());
     link(&["compiled.bc", "builtins.ll", "-o", "own.bc"])?;
-    link(&[&libclc, "--override=own.bc", "-o", "all.bc"])?;
+    // Up to LLVM 20 libclc's functions are `linkonce_odr`, which llvm-link leaves out where nothing refers to them.
+    let (symbols, _) = run(&tools.llvm_nm, &["--defined-only", "--extern-only", &libclc])?;
+    let kept = std::fs::write(scratch.join("kept.ll"), references(&symbols));
+    kept.map_err(|error| Refusal { step: "writing".to_owned(), status: None, said: error.to_string() })?;
+    link(&["kept.ll", &libclc, "--override=own.bc", "-o", "all.bc"])?;
     run(&tools.opt, &["-passes=forceattrs", "-force-attribute=alwaysinline", "all.bc", "-o", "inlined.bc"])?;
     link(&["--only-needed", "inlined.bc", &libdevice, "-o", "library.bc"])?;
     Ok(scratch.join("library.bc"))
+}
+
+/// Returns a module that refers to all functions among symbols as llvm-nm lists them.
+fn references(symbols: &str) -> String {
+    // Strong and weak functions.
+    let function = |line: &str| line.rsplit_once(" T ").or(line.rsplit_once(" W ")).map(|(_, name)| quoted(name.trim()));
+    let names: Vec<String> = symbols.lines().filter_map(function).collect();
+    let declarations: String = names.iter().map(|name| format!("declare void @{name}()\n")).collect();
+    let pointers: Vec<String> = names.iter().map(|name| format!("ptr @{name}")).collect();
+    format!("{declarations}@__sycl_bundle_kept = global [{} x ptr] [{}]\n", names.len(), pointers.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_libclc_are_referred_to_and_variables_not() {
+        let symbols = "---------------- W _Z3sinf\n---------------- T _Z3cosf\n---------------- V TABLE\n\nfile.bc:\n";
+        let expected = "declare void @\"_Z3sinf\"()\ndeclare void @\"_Z3cosf\"()\n\
+                        @__sycl_bundle_kept = global [2 x ptr] [ptr @\"_Z3sinf\", ptr @\"_Z3cosf\"]\n";
+        assert_eq!(references(symbols), expected);
+        assert_eq!(references(""), "@__sycl_bundle_kept = global [0 x ptr] []\n");
+    }
 }

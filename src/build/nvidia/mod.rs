@@ -39,7 +39,7 @@ use lower::Lowered;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use tools::{Refusal, Tools};
+use tools::{Refusal, Tools, number};
 
 /// Functions that the driver defines.
 const OF_THE_DRIVER: [&str; 5] = ["vprintf", "malloc", "free", "__assertfail", shim::SHARED];
@@ -124,7 +124,7 @@ impl Toolchain {
         let public = format!("-internalize-public-api-list={}", names.join(","));
         let (mut parts, mut log, mut newest) = (Vec::new(), String::new(), None);
         for architecture in architectures.split(',').filter(|architecture| *architecture != PTX) {
-            let cpu = format!("-mcpu={architecture}");
+            let cpu = format!("-mcpu={}", self.tools.generated(architecture));
             // Inlining comes first: see `library`.
             let passes = "-passes=internalize,always-inline,globaldce,default<O3>";
             let optimise = [&cpu, passes, &public, "linked.bc", "-o", "optimised.bc"];
@@ -238,10 +238,4 @@ fn refused(why: &str, log: String) -> Compiled {
 
 fn hollow(reason: String, log: String) -> Compiled {
     Compiled::Hollow { reason, log }
-}
-
-/// Returns the number of an architecture: 90 of `sm_90a`.
-fn number(architecture: &str) -> u32 {
-    let digits: String = architecture.chars().filter(char::is_ascii_digit).collect();
-    digits.parse().unwrap_or(0)
 }

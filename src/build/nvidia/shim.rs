@@ -103,7 +103,7 @@ fn write_kernel(out: &mut String, kernel: &Kernel) {
 }
 
 /// Returns a name as LLVM's text has it: in quotation marks, with other than plain characters as hexadecimal numbers.
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     let mut out = String::from("\"");
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || b"_.$".contains(&byte) {

@@ -12,10 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Programs and libraries, found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tools {
     /// Major version of LLVM.
     pub(crate) major: u32,
+    /// Architectures that `llc` generates code for, as it calls them.
+    pub(crate) architectures: Vec<String>,
     /// `opt`.
     pub(crate) opt: PathBuf,
     /// `llvm-link`.
@@ -94,6 +96,7 @@ impl Tools {
         };
         let mut tools = Tools {
             major: llvm.major,
+            architectures: architectures(&said_of(&llvm.program("llc"), &["-mtriple=nvptx64", "-mcpu=help"])?),
             opt: llvm.program("opt"),
             llvm_link: llvm.program("llvm-link"),
             llc: llvm.program("llc"),
@@ -119,10 +122,32 @@ impl Tools {
         Ok(tools)
     }
 
+    /// Returns the architecture that LLVM generates PTX for where ptxas makes code for another: that one, or the newest
+    /// before it that LLVM knows, whose PTX ptxas takes.
+    pub(crate) fn generated<'a>(&'a self, architecture: &'a str) -> &'a str {
+        let own = self.architectures.iter().find(|known| *known == architecture);
+        // Those with a letter have PTX that no other takes.
+        let plain = self.architectures.iter().filter(|known| known.ends_with(|end: char| end.is_ascii_digit()));
+        let older = plain.filter(|known| number(known) <= number(architecture)).max_by_key(|known| number(known));
+        own.or(older).map_or(architecture, String::as_str)
+    }
+
     /// Returns the files that decide what is made.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         [&self.opt, &self.llc, &self.llvm_spirv, &self.libclc, &self.ptxas, &self.libdevice].map(PathBuf::clone).into()
     }
+}
+
+/// Returns the architectures among what llc lists as processors, each with a line of its own.
+fn architectures(listed: &str) -> Vec<String> {
+    let words = listed.lines().filter_map(|line| line.split_whitespace().next());
+    words.filter(|word| word.starts_with("sm_")).map(str::to_owned).collect()
+}
+
+/// Returns the number of an architecture: 90 of `sm_90a`.
+pub(crate) fn number(architecture: &str) -> u32 {
+    let digits: String = architecture.chars().filter(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or(0)
 }
 
 /// LLVM's programs in a folder.
@@ -232,10 +257,14 @@ pub struct Refusal {
 /// # Errors
 /// `Environment` where it does not start.
 pub(crate) fn said(program: &Path, argument: &str) -> Result<String> {
+    said_of(program, &[argument])
+}
+
+fn said_of(program: &Path, arguments: &[&str]) -> Result<String> {
     let failed = |error| {
         Error::new(ErrorKind::Environment, format!("the program `{}` does not start: {error}", program.display()))
     };
-    let done = Command::new(program).arg(argument).stdin(Stdio::null()).output().map_err(failed)?;
+    let done = Command::new(program).args(arguments).stdin(Stdio::null()).output().map_err(failed)?;
     Ok(String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
 }
 
@@ -259,4 +288,20 @@ pub fn run(
         return Ok((text(&done.stdout), text(&done.stderr)));
     }
     Err(Refusal { step, status: done.status.code(), said: text(&done.stderr) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn architectures_that_llvm_does_not_know_are_generated_as_older_ones() {
+        let listed = "Available CPUs for this target:\n\n  sm_20  - Select the sm_20 processor.\n  sm_86  - Select\n  \
+                      sm_90a - Select\n\nAvailable features for this target:\n\n  ptx32 - Use PTX version 3.2.\n";
+        let tools = Tools { architectures: architectures(listed), ..Tools::default() };
+        assert_eq!(tools.architectures, ["sm_20", "sm_86", "sm_90a"]);
+        assert_eq!(["sm_86", "sm_90", "sm_90a", "sm_120", "sm_10"].map(|it| tools.generated(it)), [
+            "sm_86", "sm_86", "sm_90a", "sm_86", "sm_10"
+        ]);
+    }
 }

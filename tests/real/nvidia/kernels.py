@@ -13,26 +13,33 @@ The last line is RESULT with the numbers of kernels that are equal, that differ,
 Exit status 1 if any differs.
 """
 import collections
-import concurrent.futures
 import ctypes as C
 import glob
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 
 import numpy as np
 
 ELEMENTS = 1 << 14  # of each array
-COUNT = 128  # what a whole number of 8 bytes says: products of two stay within the arrays
-GLOBAL, LOCAL = 256, 64
+# What a whole number of 8 bytes says, and how many work-items there are: none is beyond the numbers that it is given, as the
+# difference of the two would be converted to what no narrow type has. Products of two stay within the arrays.
+COUNT = 128
+LOCAL = 64
 SHARED = 16384  # bytes of each array in local memory
 DTYPES = {"bool": "?", "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "long": "i8",
           "ulong": "u8", "half": "f2", "float": "f4", "double": "f8"}
 # Relative errors that two right implementations of a function may have, by the numbers' size: a few units in the last place,
 # and sums in another order.
 TOLERANCE = {2: 4e-3, 4: 2e-5, 8: 1e-11}
+
+
+# Kernels that take an array's shape and strides out of memory: their whole numbers, and such arrays. Other numbers would be
+# divided by zero, or lead two work-items to one place.
+MEANT = {"tri_kernel": ([256, 0, 1, 2, 4, 3, 2], [16, 16, 16, 1, 16, 1])}
 
 
 class Left(Exception):
@@ -43,7 +50,7 @@ def structure(argument):
     """Contents of a structure: a range says how many work-items there are, what walks an array walks it from its begin."""
     words = argument["size"] // 8
     if "range" in argument["type"]:
-        return np.full(words, GLOBAL, "u8").tobytes()
+        return np.full(words, COUNT, "u8").tobytes()
     if "Strided1DIndexer" in argument["type"]:
         return np.array([0, COUNT, 1], "u8").tobytes()
     if any(word in argument["type"] for word in ("Functor", "lambda", "StridedIndexer")):
@@ -54,6 +61,8 @@ def structure(argument):
 def arguments(kernel):
     """What each argument is: `array` with its contents, `local`, or `value` with its bytes."""
     rng = np.random.default_rng(len(kernel["args"]))
+    numbers, shape = next((meant for name, meant in MEANT.items() if name in kernel["name"]), ([], []))
+    numbers = list(numbers)
     out = []
     for argument in kernel["args"]:
         if argument["eliminated"]:
@@ -67,6 +76,8 @@ def arguments(kernel):
                 data = rng.uniform(-2, 2, ELEMENTS).astype(dtype)
             else:
                 data = rng.integers(0, 2 if dtype.itemsize == 1 else 50, ELEMENTS).astype(dtype)
+            if dtype == np.int64 and shape:
+                data[:len(shape)] = shape
             # Room behind for what is larger than its type says.
             out.append(("array", np.concatenate([data, np.zeros(ELEMENTS * 16 // dtype.itemsize, dtype)])))
         elif argument["by_value"]:
@@ -74,12 +85,20 @@ def arguments(kernel):
         elif kind in DTYPES:
             dtype = np.dtype(DTYPES[kind])
             value = 1.25 if dtype.kind == "f" else COUNT if dtype.itemsize == 8 else 1
+            if dtype == np.int64 and numbers:
+                value = numbers.pop(0)
             out.append(("value", dtype.type(value).tobytes()))
         else:
             raise Left(f"an argument of type {kind}")
     if not any(kind == "array" for kind, _ in out):
         raise Left("no array")
     return out
+
+
+def sizes(kernel):
+    """How many work-items there are in all and in a group, x first."""
+    local = kernel["work_group"] or [LOCAL, 1, 1]
+    return [max(COUNT // local[0], 2) * local[0], *local[1:]], local
 
 
 class OpenCL:
@@ -98,7 +117,7 @@ class OpenCL:
         if status:
             raise Left(f"{function} said {status}")
 
-    def run(self, path, name, prepared):
+    def run(self, path, name, prepared, work_items, local):
         with open(path, "rb") as file:
             module = file.read()
         cl, status = self.cl, C.c_int()
@@ -119,8 +138,8 @@ class OpenCL:
                 self.call("clSetKernelArg", kernel, at, C.c_size_t(SHARED), None)
             else:
                 self.call("clSetKernelArg", kernel, at, C.c_size_t(len(content)), content)
-        self.call("clEnqueueNDRangeKernel", self.queue, kernel, 1, None, C.byref(C.c_size_t(GLOBAL)), C.byref(C.c_size_t(LOCAL)), 0,
-                  None, None)
+        triple = C.c_size_t * 3
+        self.call("clEnqueueNDRangeKernel", self.queue, kernel, 3, None, triple(*work_items), triple(*local), 0, None, None)
         for memory, host in buffers:
             self.call("clEnqueueReadBuffer", self.queue, memory, 1, C.c_size_t(0), C.c_size_t(host.nbytes),
                       host.ctypes.data_as(C.c_void_p), 0, None, None)
@@ -143,7 +162,7 @@ class Cuda:
             self.cuda.cuGetErrorName(status, C.byref(name))
             raise RuntimeError(f"{function} said {name.value.decode()}")
 
-    def run(self, path, name, prepared):
+    def run(self, path, name, prepared, work_items, local):
         module, kernel = C.c_void_p(), C.c_void_p()
         with open(path, "rb") as file:
             self.call("cuModuleLoadData", C.byref(module), file.read())
@@ -162,7 +181,8 @@ class Cuda:
             else:
                 values.append(C.create_string_buffer(content, len(content)))
         pointers = (C.c_void_p * len(values))(*[C.cast(C.byref(value), C.c_void_p) for value in values])
-        self.call("cuLaunchKernel", kernel, GLOBAL // LOCAL, 1, 1, LOCAL, 1, 1, shared, None, pointers, None)
+        groups = [all_of // own for all_of, own in zip(work_items, local)]
+        self.call("cuLaunchKernel", kernel, *groups, *local, shared, None, pointers, None)
         self.call("cuCtxSynchronize")
         for memory, host in buffers:
             self.call("cuMemcpyDtoH_v2", host.ctypes.data_as(C.c_void_p), memory, C.c_size_t(host.nbytes))
@@ -209,49 +229,59 @@ def difference(wanted, prepared, results):
     return None
 
 
-def one(verb, path, facts, output):
-    """Runs a kernel in this process and writes what became of it."""
-    kernel = json.loads(facts)
+def one(verb, path, kernel):
+    """Runs a kernel in this process and returns what became of it."""
     try:
         prepared = arguments(kernel)
-        if verb == "on-cpu":
-            opencl = OpenCL()
-            first = opencl.run(path, kernel["name"], prepared)
-            second = opencl.run(path, kernel["name"], prepared)
-            if any(a.tobytes() != b.tobytes() for a, b in zip(first, second)):
-                raise Left("two runs on the CPU differ")
-            changed = changes(prepared, first)
-            if not sum(len(places) for places, _ in changed):
-                raise Left("nothing is changed in memory")
-            found = ("done", changed)
-        else:
-            found = ("done", Cuda().run(path, kernel["name"], prepared))
+        if verb == "on-gpu":
+            return "done", Cuda().run(path, kernel["name"], prepared, *sizes(kernel))
+        opencl = OpenCL()
+        first, second = (opencl.run(path, kernel["name"], prepared, *sizes(kernel)) for _ in range(2))
+        if any(a.tobytes() != b.tobytes() for a, b in zip(first, second)):
+            raise Left("two runs on the CPU differ")
+        changed = changes(prepared, first)
+        if not sum(len(places) for places, _ in changed):
+            raise Left("nothing is changed in memory")
+        return "done", changed
     except Left as left:
-        found = ("left", str(left))
+        return "left", str(left)
     except RuntimeError as error:
-        found = ("failed", str(error))
-    with open(output, "wb") as file:
-        pickle.dump(found, file)
+        return "failed", str(error)
 
 
-def apart(verb, path, kernel, output):
-    """Runs a kernel in a process of its own."""
-    command = [sys.executable, os.path.abspath(__file__), verb, path, json.dumps(kernel), output]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=60)
-    except subprocess.TimeoutExpired:
-        return "left", "no end within a minute"
-    if done.returncode < 0:
-        return "left", f"ended by signal {-done.returncode}"
-    if done.returncode:
-        return "failed", done.stderr.decode()[-300:]
-    with open(output, "rb") as file:
-        return pickle.load(file)
+def all_apart(verb, entries, folder):
+    """Runs each kernel in a process of its own, as many at once as there are processors. Yields what became of each."""
+    output = lambda at: os.path.join(folder, f"{at}.{verb}")
+    workers = []
+    for worker in range(os.cpu_count()):
+        workers.append(os.fork())
+        if workers[-1]:
+            continue
+        for at in range(worker, len(entries), os.cpu_count()):
+            child = os.fork()
+            if not child:
+                signal.alarm(60)
+                with open(output(at), "wb") as file:
+                    pickle.dump(one(verb, *entries[at]), file)
+                os._exit(0)
+            ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            if ended:
+                reason = "no end within a minute" if ended == -signal.SIGALRM else f"ended by signal {-ended}" if ended < 0 else "failed"
+                with open(output(at), "wb") as file:
+                    pickle.dump(("left" if ended < 0 else "failed", reason), file)
+        os._exit(0)
+    for worker in workers:
+        os.waitpid(worker, 0)
+    for at in range(len(entries)):
+        with open(output(at), "rb") as file:
+            yield pickle.load(file)
+        os.remove(output(at))
 
 
 def brief(kernel):
     arguments = [{key: one[key] for key in ("eliminated", "type", "address_space", "size", "by_value")} for one in kernel["args"]]
-    return {"name": kernel["name"], "image": kernel["image"], "args": arguments}
+    work_group = kernel["attributes"]["reqd_work_group_size"]
+    return {"name": kernel["name"], "image": kernel["image"], "args": arguments, "work_group": work_group}
 
 
 def expect(folder, program, most, libraries):
@@ -264,6 +294,9 @@ def expect(folder, program, most, libraries):
         for kernel in json.loads(said.stdout)["kernels"]:
             if kernel["imports"] or kernel["spec_constants"] or kernel["esimd"]:
                 left["imports, specialization constants or explicit SIMD"] += 1
+                continue
+            if kernel["attributes"]["reqd_sub_group_size"] not in (None, 32):
+                left["sub-groups of another size than 32"] += 1
                 continue
             try:
                 arguments(kernel)
@@ -286,15 +319,12 @@ def expect(folder, program, most, libraries):
         for kernel in chosen:
             path = glob.glob(os.path.join(modules, f"*_{kernel['image']}.spv"))[0]
             plan.append({"library": stem, "path": path, **brief(kernel)})
-    expected = []
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        tasks = [pool.submit(apart, "on-cpu", entry["path"], entry, os.path.join(folder, f"{at}.cpu")) for at, entry in enumerate(plan)]
-        for entry, task in zip(plan, tasks):
-            how, what = task.result()
-            if how == "done":
-                expected.append((entry, what))
-            else:
-                left[what] += 1
+    expected, ran = [], all_apart("on-cpu", [(entry["path"], entry) for entry in plan], folder)
+    for entry, (how, what) in zip(plan, ran):
+        if how == "done":
+            expected.append((entry, what))
+        else:
+            left[what] += 1
     with open(os.path.join(folder, "expected.pickle"), "wb") as file:
         pickle.dump((expected, left), file)
     print_left(left)
@@ -311,17 +341,15 @@ def compare(folder, cubins):
             with open(path) as file:
                 where.update({name: cubin for name in file.read().split()})
     equal, wrong = collections.Counter(), []
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        tasks = [(entry, wanted, pool.submit(apart, "on-gpu", where[entry["name"]], entry, os.path.join(folder, f"{at}.gpu")))
-                 for at, (entry, wanted) in enumerate(expected) if entry["name"] in where]
-        for entry, wanted, task in tasks:
-            how, what = task.result()
-            if how == "done":
-                what = difference(wanted, arguments(entry), what)
-            if what:
-                wrong.append(f"WRONG {entry['library']} {entry['name']}: {what}")
-            else:
-                equal[entry["library"]] += 1
+    found = [(entry, wanted) for entry, wanted in expected if entry["name"] in where]
+    ran = all_apart("on-gpu", [(where[entry["name"]], entry) for entry, _ in found], folder)
+    for (entry, wanted), (how, what) in zip(found, ran):
+        if how == "done":
+            what = difference(wanted, arguments(entry), what)
+        if what:
+            wrong.append(f"WRONG {entry['library']} {entry['name']}: {what}")
+        else:
+            equal[entry["library"]] += 1
     left["no cubin"] += sum(entry["name"] not in where for entry, _ in expected)
     print("\n".join(sorted(wrong)))
     print_left(left)
@@ -341,7 +369,5 @@ if __name__ == "__main__":
             expect(folder, program, int(most), libraries)
         case ["compare", folder, cubins]:
             sys.exit(compare(folder, cubins))
-        case [("on-cpu" | "on-gpu") as verb, path, facts, output]:
-            one(verb, path, facts, output)
         case _:
             sys.exit(__doc__)
