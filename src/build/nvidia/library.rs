@@ -125,7 +125,8 @@ fn make(tools: &Tools, surroundings: &Surroundings, scratch: &Path) -> std::resu
 /// Returns a module that refers to all functions among symbols as llvm-nm lists them.
 fn references(symbols: &str) -> String {
     // Strong and weak functions.
-    let function = |line: &str| line.rsplit_once(" T ").or(line.rsplit_once(" W ")).map(|(_, name)| quoted(name.trim()));
+    let function =
+        |line: &str| line.rsplit_once(" T ").or(line.rsplit_once(" W ")).map(|(_, name)| quoted(name.trim()));
     let names: Vec<String> = symbols.lines().filter_map(function).collect();
     let declarations: String = names.iter().map(|name| format!("declare void @{name}()\n")).collect();
     let pointers: Vec<String> = names.iter().map(|name| format!("ptr @{name}")).collect();

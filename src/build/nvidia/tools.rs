@@ -300,8 +300,9 @@ mod tests {
                       sm_90a - Select\n\nAvailable features for this target:\n\n  ptx32 - Use PTX version 3.2.\n";
         let tools = Tools { architectures: architectures(listed), ..Tools::default() };
         assert_eq!(tools.architectures, ["sm_20", "sm_86", "sm_90a"]);
-        assert_eq!(["sm_86", "sm_90", "sm_90a", "sm_120", "sm_10"].map(|it| tools.generated(it)), [
-            "sm_86", "sm_86", "sm_90a", "sm_86", "sm_10"
-        ]);
+        assert_eq!(
+            ["sm_86", "sm_90", "sm_90a", "sm_120", "sm_10"].map(|it| tools.generated(it)),
+            ["sm_86", "sm_86", "sm_90a", "sm_86", "sm_10"]
+        );
     }
 }
