@@ -159,6 +159,7 @@ fn functions_of_intels_compiler_run_where_it_has_the_instruction() {
     for (function, verdicts) in [
         ("__builtin_IB_subgroup_createBlock2DAddressPayload", &[yes, yes, no, no, no][..]),
         ("__builtin_IB_newest", &[open, open, open, open, no]),
+        ("intel_get_hit_distance", &[yes, yes, yes, no, no]),
         ("llvm.genx.lsc.load.merge.stateless.v16i64", &[yes, yes, yes, no]),
     ] {
         let folder = tempfile::tempdir().unwrap();

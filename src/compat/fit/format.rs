@@ -151,11 +151,13 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
     let (rays, missing): (Vec<String>, Vec<String>) =
         image.unlisted_imports.iter().cloned().partition(|symbol| gpu && of_ray_tracing(symbol));
     if let Some(names) = named(&rays) {
-        let message = format!(
-            "The module calls {names}, which compilers of GPUs with ray tracing define; whether {} is one is not known.",
-            subject.target.name
-        );
-        fit.gap(RuleId::UnlistedImports, message);
+        let message = format!("The module calls {names}, which compilers of GPUs with ray tracing define; ");
+        let name = &subject.target.name;
+        match is_dg2_or_newer(subject.target) {
+            Some(true) => {}
+            Some(false) => fit.reason(RuleId::UnlistedImports, format!("{message}{name} is none.")),
+            None => fit.gap(RuleId::UnlistedImports, format!("{message}whether {name} is one is not known.")),
+        }
     }
     intel_gpu_functions(image, subject.target, fit);
     if let Some(names) = named(&missing) {
@@ -173,6 +175,12 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
     }
 }
 
+/// Whether an Intel GPU is DG2 or newer; none for what is no Intel GPU, or not known. DG2 brought other loads and stores, and ray
+/// tracing, which ocloc 26.27 compiles for all newer GPUs.
+fn is_dg2_or_newer(target: &Target) -> Option<bool> {
+    target.ip_versions.first().map(|ip| (ip.architecture, ip.release) >= (12, 55))
+}
+
 /// `AsmINTEL`.
 const ASSEMBLY: u32 = 5606;
 
@@ -180,8 +188,8 @@ const ASSEMBLY: u32 = 5606;
 /// those for which ocloc 26.27 builds such code.
 fn intel_gpu_functions(image: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
     let Some(module) = &image.module else { return };
-    // Loads and stores of newer GPUs (LSC), which came with DG2; assembly for GPUs uses them, too, or may.
-    if target.ip_versions.first().is_some_and(|ip| (ip.architecture, ip.release) < (12, 55)) {
+    // Assembly for GPUs uses the newer loads and stores (LSC), too, or may.
+    if is_dg2_or_newer(target) == Some(false) {
         let name = &target.name;
         if let Some(function) = module.imports.iter().find(|symbol| of_newer_loads(symbol)) {
             let message = format!("The module calls `{function}`, for GPUs newer than {name}.");
