@@ -3,7 +3,9 @@
 //! Earlier additions are layers that can be removed: on top the native images that were built from images below and
 //! share their tables, below them the images from elsewhere, at the bottom the file as its linker wrote it. An edit
 //! takes both layers off, prunes the bottom, and puts back what stays. So an undone addition leaves no trace: a layer
-//! that becomes empty leaves the bytes of the file before it.
+//! that becomes empty leaves the bytes of the file before it. Where a native image stays and its source at the bottom goes,
+//! all native images become part of the bottom: they go on using the tables there, and one layer has but one copy of the
+//! file's relocations, which may be larger than all that is removed.
 
 use super::embed::record::{Layer, Record};
 use super::embed::{self, Addition};
@@ -105,19 +107,20 @@ pub fn edit_in(
     let plan = Plan::new(&layers, drop, add, shrinking);
     let earlier = images_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
     let of_natives = natives_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
-    let untouched = plan.base_drop.is_empty() && add.is_empty() && plan.orphans == 0 && plan.gone == 0;
+    let untouched = plan.base_drop.is_empty() && add.is_empty() && !plan.has_orphans && plan.gone == 0;
     let lower = if untouched {
-        Lower { bytes: Draft::copy_of(middle_bytes, 0)?, zeroed: 0, cut: 0, left: 0 }
+        let (bytes, own) = (Draft::copy_of(middle_bytes, 0)?, below(&middle, &base));
+        Lower { standalone: others(&middle, &own), own, bytes, zeroed: 0, cut: 0, left: 0 }
     } else {
         let mut all: Vec<(String, String)> = notes.to_vec();
-        for note in earlier.iter().chain(of_natives.iter().filter(|_| plan.orphans > 0)) {
+        for note in earlier.iter().chain(of_natives.iter().filter(|_| plan.has_orphans)) {
             if all.iter().all(|(key, _)| *key != note.0) {
                 all.push(note.clone());
             }
         }
         plan.lower(&base_host, &base, &all)?
     };
-    let bytes = if plan.natives.is_empty() { lower.bytes } else { plan.upper(&lower.bytes, &layers, of_natives)? };
+    let bytes = if plan.natives.is_empty() { lower.bytes } else { plan.upper(&lower, &layers, of_natives)? };
     let lifted = plan.gone.saturating_add(plan.lifted);
     Ok(Edited { bytes, zeroed: lower.zeroed, cut: lower.cut, left: lower.left, lifted, changed })
 }
@@ -140,6 +143,8 @@ struct Plan<'p, 'a> {
     standalone_at: HashMap<usize, usize>,
     /// Native images with the index of their source in the middle layer.
     natives: Vec<(usize, &'p Image<'a>)>,
+    /// Native images that become part of the bottom, with the index of their source there.
+    settled: Vec<(usize, &'p Image<'a>)>,
     /// Images at the bottom that go.
     base_drop: HashSet<usize>,
     layout: Layout,
@@ -147,12 +152,16 @@ struct Plan<'p, 'a> {
     gone: usize,
     /// The number of native images that go.
     lifted: usize,
-    /// The number of native images whose source goes.
-    orphans: usize,
+    /// Whether the source of some native image goes.
+    has_orphans: bool,
 }
 
 struct Lower {
     bytes: Draft,
+    /// Images of `bytes` that are at the bottom, by their indexes, with their indexes there.
+    own: HashMap<usize, usize>,
+    /// Indexes of the images from elsewhere, in order.
+    standalone: Vec<usize>,
     zeroed: u64,
     cut: u64,
     left: u64,
@@ -170,11 +179,12 @@ impl<'p, 'a> Plan<'p, 'a> {
             standalone: Vec::new(),
             standalone_at: HashMap::new(),
             natives: Vec::new(),
+            settled: Vec::new(),
             base_drop: below.filter(|index| !base_stays.contains(index)).collect(),
-            layout: Layout::Keep,
+            layout: if shrinking { Layout::Shrink } else { Layout::Keep },
             gone: 0,
             lifted: 0,
-            orphans: 0,
+            has_orphans: false,
         };
         for image in middle.images.iter().filter(|image| !in_base.contains_key(&image.index)) {
             if stays.contains(&image.index) {
@@ -189,21 +199,29 @@ impl<'p, 'a> Plan<'p, 'a> {
                 plan.lifted = plan.lifted.saturating_add(1);
                 continue;
             }
-            match source(image, middle).filter(|source| stays.contains(source)) {
-                Some(source) => plan.natives.push((source, image)),
-                // The image's source is removed, and with it the shared tables, so it takes a copy of them along.
-                None => {
-                    plan.orphans = plan.orphans.saturating_add(1);
-                    plan.standalone.push(standalone_copy(image));
-                }
+            let source = source(image, middle);
+            if let Some(source) = source.filter(|source| stays.contains(source)) {
+                plan.natives.push((source, image));
+                continue;
+            }
+            plan.has_orphans = true;
+            match source.and_then(|source| in_base.get(&source)) {
+                Some(source) => plan.settled.push((*source, image)),
+                // Tables of its own, or of a source whose layer leaves the file with them.
+                None => plan.standalone.push(standalone_copy(image)),
             }
         }
         plan.standalone.extend(add.iter().cloned());
+        if !plan.settled.is_empty() {
+            let (settled, natives) =
+                plan.natives.into_iter().partition::<Vec<_>, _>(|(source, _)| in_base.contains_key(source));
+            let settled = settled.into_iter().filter_map(|(source, image)| Some((*in_base.get(&source)?, image)));
+            plan.settled.extend(settled);
+            plan.natives = natives;
+        }
         // In the order in which they were added, which is the order of their payloads.
-        plan.natives.sort_by_key(|(_, image)| (image.origin.map(|origin| origin.payload), image.stored.len()));
-        if shrinking {
-            // Native images that come back on top find their sources by where these are.
-            plan.layout = Layout::Shrink { moving: plan.natives.is_empty() };
+        for list in [&mut plan.natives, &mut plan.settled] {
+            list.sort_by_key(|(_, image)| (image.origin.map(|origin| origin.payload), image.stored.len()));
         }
         plan
     }
@@ -211,66 +229,116 @@ impl<'p, 'a> Plan<'p, 'a> {
     /// Returns the bottom without the removed images, with the images from elsewhere on it.
     fn lower(&self, host: &Host<'_>, base: &Bundle<'_>, notes: &[(String, String)]) -> Result<Lower> {
         let drop = &self.base_drop;
-        let some_left = base.images.iter().any(|image| !drop.contains(&image.index) && image.origin.is_some());
-        if !drop.is_empty() && !some_left && !self.standalone.is_empty() {
-            // The list must never be empty, so the new images are added first. The old images are removed after that,
-            // so the record could not restore them.
-            let joined = add_images(host, base, &self.standalone, notes)?;
-            let after = Host::read(&joined)?;
-            let bundle = Bundle::read(&after)?;
-            let own = below(&bundle, base);
-            let gone: HashSet<usize> =
-                own.into_iter().filter(|(_, old)| drop.contains(old)).map(|(new, _)| new).collect();
-            let pruned = prune(&after, &bundle, &gone, self.layout)?;
-            let bytes = forget(pruned.bytes)?;
-            return Ok(Lower { bytes, zeroed: pruned.zeroed, cut: pruned.cut, left: pruned.left });
-        }
         if drop.is_empty() {
             let bytes = match self.standalone.as_slice() {
                 [] => Draft::copy_of(host.bytes, 0)?,
                 images => add_images(host, base, images, notes)?,
             };
-            return Ok(Lower { bytes, zeroed: 0, cut: 0, left: 0 });
+            let host = Host::read(&bytes)?;
+            let bundle = Bundle::read(&host)?;
+            let own = below(&bundle, base);
+            return Ok(Lower { standalone: others(&bundle, &own), own, bytes, zeroed: 0, cut: 0, left: 0 });
         }
-        let pruned = prune(host, base, drop, self.layout)?;
-        let mut lower = Lower { bytes: pruned.bytes, zeroed: pruned.zeroed, cut: pruned.cut, left: pruned.left };
-        if !self.standalone.is_empty() {
-            let host = Host::read(&lower.bytes)?;
-            lower.bytes = add_images(&host, &Bundle::read(&host)?, &self.standalone, notes)?;
+        let some_left = base.images.iter().any(|image| !drop.contains(&image.index) && image.origin.is_some());
+        if !self.settled.is_empty() {
+            let additions: Vec<Addition<'_>> =
+                self.settled.iter().map(|(source, image)| put_back(*source, image)).collect();
+            let joined = embed::embed_replacing(host, base, &additions, &[], &[])?;
+            let lower = self.pruned_after(&joined, base, Layer::Native)?;
+            return self.with_standalone(Lower { standalone: Vec::new(), ..lower }, notes);
         }
-        Ok(lower)
+        if !some_left && !self.standalone.is_empty() {
+            // The list must never be empty, so the new images are added first.
+            return self.pruned_after(&add_images(host, base, &self.standalone, notes)?, base, Layer::Images);
+        }
+        let lower = self.pruned(host, base, &below(base, base))?;
+        self.with_standalone(lower, notes)
+    }
+
+    /// Returns a file without the images at the bottom that go. `own` maps its images to those at the bottom.
+    fn pruned(&self, host: &Host<'_>, bundle: &Bundle<'_>, own: &HashMap<usize, usize>) -> Result<Lower> {
+        let goes = |image: &Image<'_>| own.get(&image.index).is_some_and(|index| self.base_drop.contains(index));
+        let gone = bundle.images.iter().filter(|image| goes(image)).map(|image| image.index).collect();
+        let pruned = prune(host, bundle, &gone, self.layout)?;
+        // What stays keeps its order, and may have moved.
+        let stay = bundle.images.iter().filter(|image| !gone.contains(&image.index));
+        let after = Host::read(&pruned.bytes)?;
+        // None, where all go and others are added later.
+        let after =
+            Bundle::read(&after).map(|bundle| bundle.images.iter().map(|image| image.index).collect::<Vec<_>>());
+        let pairs = stay.zip(after.unwrap_or_default());
+        let (mut kept, mut standalone) = (HashMap::new(), Vec::new());
+        for (image, new) in pairs {
+            match own.get(&image.index) {
+                Some(index) => _ = kept.insert(new, *index),
+                None => standalone.push(new),
+            }
+        }
+        let (zeroed, cut, left) = (pruned.zeroed, pruned.cut, pruned.left);
+        Ok(Lower { bytes: pruned.bytes, own: kept, standalone, zeroed, cut, left })
+    }
+
+    /// Returns a file to which images were added in a layer without those at the bottom that go. As the record of the layer
+    /// could not bring these back, the layer becomes part of the bottom.
+    fn pruned_after(&self, joined: &[u8], base: &Bundle<'_>, layer: Layer) -> Result<Lower> {
+        let host = Host::read(joined)?;
+        let bundle = Bundle::read(&host)?;
+        let lower = self.pruned(&host, &bundle, &below(&bundle, base))?;
+        Ok(Lower { bytes: forget(lower.bytes, layer)?, ..lower })
+    }
+
+    /// Adds the images from elsewhere.
+    fn with_standalone(&self, lower: Lower, notes: &[(String, String)]) -> Result<Lower> {
+        if self.standalone.is_empty() {
+            return Ok(lower);
+        }
+        let host = Host::read(&lower.bytes)?;
+        let bundle = Bundle::read(&host)?;
+        let bytes = add_images(&host, &bundle, &self.standalone, notes)?;
+        let host = Host::read(&bytes)?;
+        let joined = Bundle::read(&host)?;
+        let before = below(&joined, &bundle);
+        let standalone = others(&joined, &before);
+        let own = before.into_iter().filter_map(|(new, index)| Some((new, *lower.own.get(&index)?))).collect();
+        Ok(Lower { bytes, own, standalone, ..lower })
     }
 
     /// Returns the file with the native images on top.
-    fn upper(&self, lower: &[u8], layers: &Layers<'_, '_>, notes: &[(String, String)]) -> Result<Draft> {
-        let host = Host::read(lower)?;
+    fn upper(&self, lower: &Lower, layers: &Layers<'_, '_>, notes: &[(String, String)]) -> Result<Draft> {
+        let host = Host::read(&lower.bytes)?;
         let bundle = Bundle::read(&host)?;
-        let own = below(&bundle, layers.base);
-        let by_base: HashMap<usize, usize> = own.iter().map(|(new, old)| (*old, *new)).collect();
-        let standalone: Vec<usize> =
-            bundle.images.iter().map(|image| image.index).filter(|index| !own.contains_key(index)).collect();
+        let by_base: HashMap<usize, usize> = lower.own.iter().map(|(new, old)| (*old, *new)).collect();
         let mut additions = Vec::new();
         for (source, image) in &self.natives {
             let index = match layers.in_base.get(source) {
                 Some(index) => by_base.get(index).copied(),
-                None => self.standalone_at.get(source).and_then(|nth| standalone.get(*nth)).copied(),
+                None => self.standalone_at.get(source).and_then(|nth| lower.standalone.get(*nth)).copied(),
             };
             let index = index.ok_or_else(|| {
                 Error::input(format!("image {} of {} is not where it was", source, layers.middle.images.len()))
             })?;
-            let format = image.declared.number();
-            additions.push(Addition {
-                source: index,
-                target: image.target,
-                compile_target: None,
-                constants: RecordedValues::Nothing,
-                linked: false,
-                metadata: None,
-                format,
-                payload: image.stored,
-            });
+            additions.push(put_back(index, image));
         }
         embed::embed_replacing(&host, &bundle, &additions, &[], notes)
+    }
+}
+
+/// Returns the indexes of the images of a bundle that are not among `own`, in order.
+fn others(bundle: &Bundle<'_>, own: &HashMap<usize, usize>) -> Vec<usize> {
+    bundle.images.iter().map(|image| image.index).filter(|index| !own.contains_key(index)).collect()
+}
+
+/// Returns a native image as an addition that shares the tables of the image with an index.
+fn put_back<'p>(source: usize, image: &'p Image<'_>) -> Addition<'p> {
+    Addition {
+        source,
+        target: image.target,
+        compile_target: None,
+        constants: RecordedValues::Nothing,
+        linked: false,
+        metadata: None,
+        format: image.declared.number(),
+        payload: image.stored,
     }
 }
 
@@ -291,10 +359,10 @@ fn add_images(
     }
 }
 
-/// Removes the record of the images from elsewhere from a file, so that no later run tries to take them off.
-fn forget(mut bytes: Draft) -> Result<Draft> {
+/// Removes the record of a layer from a file, so that no later run tries to take its images off.
+fn forget(mut bytes: Draft, layer: Layer) -> Result<Draft> {
     let host = Host::read(&bytes)?;
-    let place = Record::locate(&host, Layer::Images).and_then(|(_, address)| host.addresses.file_offset(address));
+    let place = Record::locate(&host, layer).and_then(|(_, address)| host.addresses.file_offset(address));
     let at = place.and_then(|at| usize::try_from(at).ok());
     if at.is_some_and(|at| crate::bytes::put_u64(&mut bytes, at, 0)) {
         if Kind::identify(&bytes)? == Kind::Pe {

@@ -42,11 +42,8 @@ use std::ops::Range;
 pub(crate) enum Layout {
     /// Leaves zeros there: no other byte moves.
     Keep,
-    /// Cuts its pages out of an ELF file; with `moving` payloads that stay may move for that.
-    Shrink {
-        /// Whether payloads may move.
-        moving: bool,
-    },
+    /// Cuts its pages out of an ELF file; payloads that stay move for that.
+    Shrink,
 }
 
 /// Relocated words of a file.
@@ -99,10 +96,8 @@ pub(crate) fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>,
             let pic = file.is_position_independent();
             compaction = match layout {
                 Layout::Keep => compaction,
-                Layout::Shrink { moving: true } if pic => {
-                    Compaction::plan(host, bundle, drop, ranges, &out, &relocations)
-                }
-                Layout::Shrink { .. } => Compaction::in_place(host, &out, ranges),
+                Layout::Shrink if pic => Compaction::plan(host, bundle, drop, ranges, &out, &relocations),
+                Layout::Shrink => Compaction::in_place(host, &out, ranges),
             };
             let covers = |place| relocations.covers(place);
             let moves = Moves::new(host, bundle, &kept, &compaction.distances(), &covers)?;
