@@ -7,6 +7,7 @@ use super::query::{Query, Question, ask};
 use super::{Launch, Settings, inventory};
 use crate::device::selector::{Selector, VARIABLE};
 use crate::device::simulation::{PREFIX, Simulation};
+use crate::device::target::Has;
 use crate::error::{Error, ErrorKind, Exit, Reporter, Result};
 use std::ffi::OsString;
 use std::time::Duration;
@@ -71,6 +72,14 @@ impl Live {
         let hidden = (0..inventory.devices.len()).map(|own| own != place).collect();
         if let Some(one) = inventory.devices.get_mut(place) {
             one.name = format!("{name} (simulated)");
+            // The runtime knows these by the revision, which the driver makes 0 of for some GPUs.
+            let matrix = "ext_intel_matrix";
+            if one.known().is_some_and(|own| own.has(matrix) == Has::Yes)
+                && !one.aspects.iter().any(|own| own == matrix)
+            {
+                one.lacks_aspects.retain(|own| own != matrix);
+                one.aspects.push(matrix.to_owned());
+            }
             reporter.note(&format!(
                 "{name} is simulated by Intel's driver {}: it compiles and answers about kernels as for this GPU; memory, \
                  compute units, clocks and timings are not to be believed, and no kernel runs",

@@ -22,7 +22,7 @@ pub enum Kind {
     Pe,
     /// A COFF object file.
     Coff,
-    /// An archive of files (`.a`, `.lib`), also a thin one.
+    /// An archive of files (`.a`, `.lib`), also a thin one; that of ocloc's code for several GPUs is one image.
     Archive,
     /// LLVM's OffloadBinary.
     OffloadBinary,
@@ -126,7 +126,7 @@ impl Kind {
         } else if head(b"MZ") {
             Kind::Pe
         } else if head(b"!<arch>\n") || head(b"!<thin>\n") {
-            Kind::Archive
+            if is_of_ocloc(bytes) { Kind::Native } else { Kind::Archive }
         } else if head(&[0x10, 0xff, 0x10, 0xad]) {
             Kind::OffloadBinary
         } else if head(b"IBYS") {
@@ -162,6 +162,15 @@ impl Kind {
 
 /// `e_machine` of GPUs whose code is in ELF files.
 const GPUS: [u16; 3] = [device_elf::EM_INTELGT, device_elf::EM_CUDA, device_elf::EM_AMDGPU];
+
+/// Whether an archive holds code for several GPUs, as ocloc names its members: `pad_0`, `64.12.60.7`, `64.bmg`, `generic_ir`.
+fn is_of_ocloc(bytes: &[u8]) -> bool {
+    let name = bytes.get(8..24).and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default();
+    let name = name.trim_end().trim_end_matches('/');
+    let device = name.strip_prefix("64.").or_else(|| name.strip_prefix("32."));
+    let is_device = device.is_some_and(|device| !device.is_empty() && !["o", "obj"].contains(&device));
+    is_device || name == "generic_ir" || name.strip_prefix("pad_").is_some_and(|rest| rest.parse::<u32>().is_ok())
+}
 
 /// Whether bytes are PTX, which begins with comments, then `.version`, then `.target`.
 pub(crate) fn is_ptx(bytes: &[u8]) -> bool {
@@ -214,6 +223,11 @@ mod tests {
         assert_eq!(Kind::identify(b"\x7fELF").unwrap(), Kind::Elf);
         assert_eq!(Kind::identify(b"// __CLANG_OFFLOAD_BUNDLE____START__ host-x\n").unwrap(), Kind::OffloadBundle);
         assert_eq!(Kind::identify(b"[Code|Properties]\n").unwrap(), Kind::Table);
+        let archive = |member: &str| Kind::identify(format!("!<arch>\n{member:<16}0").as_bytes()).unwrap();
+        assert!(
+            ["pad_0", "64.12.60.7/", "32.bmg", "generic_ir/"].into_iter().all(|name| archive(name) == Kind::Native)
+        );
+        assert!(["/", "a.o/", "64.o/", "pad_left.o/", ""].into_iter().all(|name| archive(name) == Kind::Archive));
         assert!(Kind::identify(b"").unwrap_err().to_string().contains("empty"));
         assert!(Kind::identify(b"#!/bin/sh\n").is_err());
         assert!(Kind::identify(b"d\x86").is_err());

@@ -533,8 +533,13 @@ impl Built {
                 Some(more) => {
                     let images = counted(all.len(), "image");
                     lines.push(format!("  {images} did not build{target} and stay as they are: {cause}"));
-                    lines.extend(all.into_iter().take(NAMED).map(|failed| format!("    {}", name(failed))));
+                    lines.extend(all.iter().take(NAMED).map(|failed| format!("    {}", name(failed))));
                     lines.push(format!("    and {more} more (-v names all, with what the compiler said)"));
+                    let first = |log: &'_ str| log.lines().find(|line| !line.trim().is_empty()).map(str::to_owned);
+                    let said: BTreeSet<Option<String>> = all.iter().map(|failed| first(&failed.log)).collect();
+                    if let (1, Some(Some(line))) = (said.len(), said.first()) {
+                        lines.push(format!("    | {line}"));
+                    }
                 }
             }
             lines.extend(advice.map(|advice| format!("    {advice}")));
@@ -625,6 +630,30 @@ impl Document for Built {
 mod tests {
     use super::*;
     use crate::compat::native::Stay;
+
+    #[test]
+    fn what_the_compiler_said_of_all_images_is_told_once() {
+        let failed = |image: usize, log: &str| Failed {
+            file: None,
+            image,
+            target: "intel_gpu_pvc".to_owned(),
+            kernels: vec![format!("k{image}")],
+            cause: "refused".to_owned(),
+            log: log.to_owned(),
+            attempts: 1,
+            compiler: None,
+            module: None,
+        };
+        let text = |logs: &[&str]| {
+            let failed = logs.iter().enumerate().map(|(image, log)| failed(image, log)).collect();
+            Built { failed, ..Built::default() }.summary(false, &str::to_owned, usize::MAX).to_string()
+        };
+        let alike = text(&["\nno such option: -x\nmore"; 7]);
+        assert_eq!(alike.matches("    | no such option: -x").count(), 1, "{alike}");
+        let mut unlike = ["no such option: -x"; 7];
+        unlike[6] = "another";
+        assert!(!text(&unlike).contains("    | "), "{}", text(&unlike));
+    }
 
     #[test]
     fn the_summary_names_reasons_and_a_few_images() {

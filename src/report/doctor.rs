@@ -15,6 +15,7 @@ use crate::build::{self, Inventory, Offline};
 use crate::container::address::find;
 use crate::device::selector::{Selector, VARIABLE};
 use crate::error::{Error, Result};
+use crate::limits::MAX_PLATFORMS;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -358,6 +359,8 @@ impl Machine {
         let runtimes = find_runtimes(variable);
         let (runtime, of_runtime) = runtime_cache(variable);
         let mut problems = self.judge(&variables, &selector);
+        let vendors = variable("OCL_ICD_VENDORS").map_or_else(|| PathBuf::from("/etc/OpenCL/vendors"), PathBuf::from);
+        problems.extend(judge_drivers(&vendors, seen.is_some()));
         problems.extend(judge_runtimes(&runtimes));
         problems.extend(self.cache.as_ref().err().map(Trouble::from));
         problems.extend(self.cache_limit.as_ref().err().map(Trouble::from));
@@ -440,6 +443,30 @@ impl Machine {
         }
         problems
     }
+}
+
+/// Drivers that a folder registers and that are missing, and, where OpenCL lists nothing, those that are there all the same.
+fn judge_drivers(folder: &Path, listed: bool) -> Vec<Trouble> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_PLATFORMS).map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = files.filter(|file| file.extension().is_some_and(|end| end == "icd")).collect();
+    files.sort();
+    let (mut problems, mut idle) = (Vec::new(), Vec::new());
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let library = text.lines().next().unwrap_or_default().trim();
+        if Path::new(library).is_absolute() && !Path::new(library).exists() {
+            let message = format!("{} registers the driver {library}, which is not there", file.display());
+            problems.push(Trouble::new(message, "install the package that brings it, or remove the file"));
+        } else {
+            idle.push(format!("{library} ({})", file.display()));
+        }
+    }
+    if !listed && !idle.is_empty() {
+        let message = format!("registered, and without a device on this machine: {}", idle.join(", "));
+        let remedy = "a driver for GPUs needs one, and access to /dev/dri; `--device sim:GPU` has Intel's simulate it";
+        problems.push(Trouble::new(message, remedy));
+    }
+    problems
 }
 
 /// Whether a SYCL program sees a device. Where the variable is malformed none starts, which is told by itself.
@@ -590,6 +617,23 @@ mod tests {
         assert_eq!((found[0].soname.as_str(), found[0].version.as_str()), ("libsycl.so.9", "9.0.0"));
         assert_eq!(found[0].adapters, ["cuda", "opencl"]);
         assert_eq!(judge_runtimes(&found), Vec::new());
+    }
+
+    #[test]
+    fn drivers_that_are_registered_are_missing_or_idle() {
+        let folder = folder(&["libgpu.so", "readme.txt"]);
+        let library = folder.path().join("libgpu.so");
+        fs::write(folder.path().join("a.icd"), format!("{}\n", library.display())).unwrap();
+        fs::write(folder.path().join("b.icd"), "/nowhere/libcpu.so").unwrap();
+        let told = judge_drivers(folder.path(), false);
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(
+            told[0].message.contains("b.icd registers the driver /nowhere/libcpu.so, which is not there"),
+            "{told:?}"
+        );
+        assert!(told[1].message.contains("libgpu.so") && !told[1].message.contains("libcpu"), "{told:?}");
+        assert_eq!(judge_drivers(folder.path(), true), told[..1], "what OpenCL lists is idle no more");
+        assert_eq!(judge_drivers(&folder.path().join("none"), false), Vec::new());
     }
 
     #[test]

@@ -72,15 +72,9 @@ fn the_configuration_says_what_the_driver_says() {
         let maybe = names(&facts["maybe_aspects"]);
         let more: Vec<&&str> = has.difference(&listed).filter(|name| !maybe.contains(**name)).collect();
         assert!(more.is_empty(), "{gpu} has {more:?}, of which the configuration does not know");
-        // The runtime has two that SYCL 1.2.1 had for atomic64, and knows matrix operations by the revision of the GPU, which
-        // the driver makes 0 of where it simulates two of them.
+        // The runtime has two that SYCL 1.2.1 had for atomic64.
         let old = ["int64_base_atomics", "int64_extended_atomics"];
-        let less: Vec<&&str> = listed
-            .difference(&has)
-            .filter(|name| {
-                !(old.contains(*name) || ["bmg-g21", "ptl-u"].contains(&gpu) && **name == "ext_intel_matrix")
-            })
-            .collect();
+        let less: Vec<&&str> = listed.difference(&has).filter(|name| !old.contains(*name)).collect();
         assert!(less.is_empty(), "the configuration has {less:?}, which {gpu} lacks");
     }
 }

@@ -53,7 +53,7 @@ fn no_platforms(code: cl_int, loads: bool) -> Error {
     let message = match code {
         code if NO_LOADER.contains(&code) && !loads => return worker::no_driver(),
         code if NO_LOADER.contains(&code) => "the OpenCL loader, libOpenCL.so.1, could not be loaded",
-        NO_PLATFORM => "the OpenCL loader finds no driver (looked for Intel's OpenCL CPU driver, libintelocl.so)",
+        NO_PLATFORM => "the OpenCL loader finds no driver with a device on this machine",
         code => return failed("clGetPlatformIDs", code),
     };
     Error::new(ErrorKind::Environment, message).with_remedy(REMEDY)

@@ -183,6 +183,7 @@ topics! {
     NoCompiler "no-compiler",
     NoImages "no-images",
     NonUniform "non-uniform",
+    CompilerOption "compiler-option",
     OclocCrash "ocloc-crash",
     OclocEmpty "ocloc-empty",
     OclocInput "ocloc-input",

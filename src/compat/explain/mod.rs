@@ -504,6 +504,7 @@ mod tests {
             ("Not all devices in the context support aspect::ext_oneapi_ipc_event.", "aspect"),
             ("Error: Cannot read input file: k.spv", "ocloc-input"),
             ("Invalid option (arg 3): -fast", "ocloc-input"),
+            ("invalid api option: -ze-intel-enable-auto-large-GRF-mode", "compiler-option"),
             ("Error! Loading of IGC library has failed! Filename: libigc.so.1", "ocloc-parts"),
             ("Error! Incompatible interface in IGC: 1.2", "ocloc-library"),
             ("Failed to parse target : pvcc - invalid device:", "ocloc-target"),
