@@ -17,7 +17,7 @@ use crate::error::{Context as _, Error, ErrorKind, Exit, Result};
 use crate::files::emit;
 use crate::files::input::Input;
 use crate::files::linked::{Linked, Target};
-use crate::files::package::LinkedFile;
+use crate::files::package::{LinkedFile, Package};
 use crate::files::table::Files as Parts;
 use crate::report::document::Form;
 use crate::report::edited::{self, Edited};
@@ -38,6 +38,9 @@ beside it, where there are such files; SPIR-V without takes the kernels it has.
 entries, one or several together: a library that was split, or linked and split, gets the result
 in place of its own images. No kernel is lost by it.
 
+Into a wheel or a folder each image comes in every linked file that has one of its kernels; a wheel
+is packed again.
+
 Examples:
   sycl-bundle embed libfoo.so kernels.table -o out/libfoo.so
   sycl-bundle embed libfoo.so gemm.spv --replace -o out/libfoo.so
@@ -46,7 +49,7 @@ Examples:
 
 Exit status:
   0  done
-  1  no image matches what is selected
+  1  no image matches what is selected, or no file of a package has the kernels of one
   2  the file is none that has a list of images, or is signed
   3  a file cannot be read or rewritten, or images are damaged: nothing is written
   6  there is no device code";
@@ -55,7 +58,7 @@ Exit status:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
-    /// A linked executable or library, ELF or PE
+    /// A linked executable or library, ELF or PE; a wheel or a folder of these
     #[arg(required_unless_present = "schema")]
     host: Option<PathBuf>,
     /// Files with images: bare payloads, tables, other executables and libraries, SYCLBIN, OffloadBinary, bundles
@@ -121,19 +124,26 @@ impl Opened {
     }
 }
 
+/// Image to add.
+struct Added<'i> {
+    image: OutImage<'i>,
+    /// Number of the input that it is of.
+    input: usize,
+}
+
+/// Generation of the numbers of aspects in an input, where it names aspects and something tells.
+type Numbering = Option<Epoch>;
+
 impl Args {
     /// Runs the verb.
     pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
-        let target = self.host.as_deref().and_then(|host| self.target.target(host));
-        let (Some(host), Some(target), false) = (&self.host, target, self.target.schema) else {
+        let Some(host) = self.host.as_deref().filter(|_| !self.target.schema) else {
             return out.schema(&edited::schema());
         };
         self.target.check()?;
         let selector = self.selection.selector()?;
         let as_target = self.as_target.as_deref().map(|target| emit::known_target(global, target)).transpose()?;
-        let linked = Linked::open(host, host.display().to_string(), &target)?;
-        let host = Host::read(linked.bytes()).context(|| linked.name())?;
-        let own = Bundle::read(&host).context(|| linked.name())?;
+        let package = Package::open(global, &[host.to_owned()], self.target.output(), true)?;
         let named = |path: &PathBuf| path.display().to_string();
         let mut inputs = Vec::new();
         for path in &self.images {
@@ -143,42 +153,41 @@ impl Args {
         for (input, path) in inputs.iter().zip(&self.images) {
             hosts.push(Host::read(input.bytes()).context(|| named(path))?);
         }
-        let mut bundles = Vec::new();
+        let (mut bundles, mut numberings) = (Vec::new(), Vec::new());
         for ((input, host), path) in inputs.iter().zip(&hosts).zip(&self.images) {
             let bundle = match &input.parts {
                 Some(parts) => parts.bundle(host),
                 None => Bundle::read(host),
             };
             let bundle = bundle.context(|| named(path))?;
-            check_epoch(&own, host, &bundle).context(|| named(path))?;
+            numberings.push(numbering(host, &bundle));
             bundles.push(bundle);
         }
         let mut damaged = false;
         // Tables and modules say nothing of targets.
         let mut untold = HashSet::new();
-        let mut paths = Vec::new();
-        for (bundle, path) in bundles.iter().zip(&self.images) {
+        let mut origins = Vec::new();
+        for (input, (bundle, path)) in bundles.iter().zip(&self.images).enumerate() {
             for problem in &bundle.problems {
                 damaged = true;
                 global.error(&problem.error.clone().context(named(path)));
             }
             // As `Bundle::union` numbers them.
-            let first = paths.len();
-            paths.resize(
-                first.saturating_add(bundle.images.last().map_or(0, |image| image.index.saturating_add(1))),
-                path,
-            );
+            let first = origins.len();
+            let count = bundle.images.last().map_or(0, |image| image.index.saturating_add(1));
+            origins.resize(first.saturating_add(count), input);
             if matches!(bundle.kind, Kind::Table | Kind::SpirV | Kind::LlvmBitcode) {
-                untold.extend(first..paths.len());
+                untold.extend(first..origins.len());
             }
         }
+        let origin = |image: usize| origins.get(image).copied().unwrap_or_default();
         let bundle = Bundle::union(bundles);
         let images = selector.keep(examine(&bundle))?;
         for image in &images {
             for problem in image.problems() {
                 damaged = true;
                 let error = problem.error.context(format!("image {}", image.image.index));
-                global.error(&error.context(paths.get(image.image.index).map(|path| named(path)).unwrap_or_default()));
+                global.error(&error.context(self.images.get(origin(image.image.index)).map(named).unwrap_or_default()));
             }
         }
         // A list that the runtime reads at every start is no place for them.
@@ -192,23 +201,87 @@ impl Args {
             settled.context(|| format!("image {}", image.image.index))
         };
         let settled = images.iter().map(of_target).collect::<Result<Vec<Image<'_>>>>()?;
-        let new: Vec<OutImage<'_>> = images.iter().zip(&settled).map(|(image, new)| out_image(image, new)).collect();
-        for (image, new) in images.iter().zip(&new) {
-            if new.entries.is_empty() && image.image.properties.set(set::DEVICELIB).is_empty() {
+        let added = images
+            .iter()
+            .zip(&settled)
+            .map(|(image, new)| Added { image: out_image(image, new), input: origin(image.image.index) });
+        let added: Vec<Added<'_>> = added.collect();
+        for (image, new) in images.iter().zip(&added) {
+            if new.image.entries.is_empty() && image.image.properties.set(set::DEVICELIB).is_empty() {
                 global.note(&format!("image {} lists no kernel, so the runtime will ignore it", image.image.index));
             }
         }
+        let Some(package) = package else {
+            let (edited, exit) = self.embed(global, &self.target.file(host), &added, (&numberings, false))?;
+            self.target.tell(&edited, out)?;
+            return Ok(exit);
+        };
+        check_homes(&package, &added)?;
+        let (edited, exit) = package.edit(global, &mut |file| self.embed(global, file, &added, (&numberings, true)))?;
+        edited.iter().try_for_each(|edited| self.target.tell(edited, out))?;
+        Ok(exit)
+    }
+
+    /// Embeds images into a file: of a package, those that have one of its kernels.
+    fn embed(
+        &self,
+        global: &Global,
+        file: &LinkedFile,
+        added: &[Added<'_>],
+        (numberings, packaged): (&[Numbering], bool),
+    ) -> Result<(Edited, Exit)> {
+        let target = self.target.copy_of(file);
+        let linked = Linked::open(&file.input, file.name.clone(), &target)?;
+        let host = Host::read(linked.bytes()).context(|| linked.name())?;
+        let own = Bundle::read(&host).context(|| linked.name())?;
+        let entries = entries(&own);
+        let at_home = |image: &&Added<'_>| !packaged || image.image.entries.iter().any(|entry| entries.contains(entry));
+        let added: Vec<&Added<'_>> = added.iter().filter(at_home).collect();
+        if added.is_empty() {
+            let error = Error::new(ErrorKind::NoMatch, "no image has one of its kernels");
+            return Err(error.context(linked.name()));
+        }
+        for (input, path) in self.images.iter().enumerate() {
+            if added.iter().any(|image| image.input == input) {
+                let numbering = numberings.get(input).copied().flatten();
+                check_epoch(own.epoch, numbering).context(|| path.display().to_string())?;
+            }
+        }
+        let new: Vec<OutImage<'_>> = added.into_iter().map(|image| image.image.clone()).collect();
         let same = layers::replaced(&own, &new);
         if !self.replace && !same.is_empty() {
             global.note(&format!(
-                "the file has {} of the same target with no other entries, and the runtime may take either; --replace \
-                 removes the old ones",
+                "{} has {} of the same target with no other entries, and the runtime may take either; --replace removes \
+                 the old ones",
+                linked.name(),
                 counted(same.len(), "image")
             ));
         }
         let drop = if self.replace { same } else { HashSet::new() };
-        self.target.change(global, (&linked, &target), &drop, &new, out)
+        linked.edit(global, &target, &drop, &new, true)
     }
+}
+
+/// The kernels and exported functions that images list.
+fn entries<'b>(bundle: &'b Bundle<'_>) -> HashSet<&'b str> {
+    bundle.images.iter().flat_map(|image| image.entries.iter().copied()).collect()
+}
+
+/// Checks that each image has a file to go into, before one is written.
+fn check_homes(package: &Package, added: &[Added<'_>]) -> Result<()> {
+    let mut homeless: Vec<&OutImage<'_>> = added.iter().map(|added| &added.image).collect();
+    for file in &package.files {
+        let input = Input::open(&file.input).context(|| file.name.clone())?;
+        let host = Host::read(input.bytes()).context(|| file.name.clone())?;
+        let own = Bundle::read(&host).context(|| file.name.clone())?;
+        let entries = entries(&own);
+        homeless.retain(|image| !image.entries.iter().any(|entry| entries.contains(entry)));
+    }
+    let Some(first) = homeless.first() else { return Ok(()) };
+    let name = first.entries.first().map(|entry| format!(", such as `{entry}`")).unwrap_or_default();
+    let message = format!("no file in it has the kernels of {}{name}", counted(homeless.len(), "image"));
+    let remedy = "select images with --image or --kernel, or embed them into a library by its own name";
+    Err(Error::new(ErrorKind::NoMatch, message).with_remedy(remedy))
 }
 
 /// The image with its target, which the user says, it tells itself, or its code does.
@@ -250,19 +323,22 @@ fn out_image<'i>(examined: &'i Examined<'_, '_>, image: &'i Image<'i>) -> OutIma
     new
 }
 
-/// Numbers of aspects mean other things in files of other years, and property sets are copied as they are.
-fn check_epoch(own: &Bundle<'_>, host: &Host<'_>, bundle: &Bundle<'_>) -> Result<()> {
+/// The generation by which an input numbers aspects, where it names some and something tells.
+fn numbering(host: &Host<'_>, bundle: &Bundle<'_>) -> Numbering {
     let said = host.producer.is_some() || host.sycl_abi.is_some() || bundle.images.iter().any(|i| i.origin.is_some());
     let uses = |image: &Image<'_>| image.properties.aspect_numbers().is_some_and(|numbers| !numbers.is_empty());
-    if !said || bundle.epoch == own.epoch || !bundle.images.iter().any(uses) {
-        return Ok(());
-    }
+    (said && bundle.images.iter().any(uses)).then_some(bundle.epoch)
+}
+
+/// Numbers of aspects mean other things in files of other years, and property sets are copied as they are.
+fn check_epoch(own: Epoch, numbering: Numbering) -> Result<()> {
+    let Some(theirs) = numbering.filter(|theirs| *theirs != own) else { return Ok(()) };
     let year = |epoch| match epoch {
         Epoch::Before2023 => "before 2023",
         Epoch::From2023 => "of 2023 to 2025",
         Epoch::From2026 => "of 2026",
     };
-    let (theirs, ours) = (year(bundle.epoch), year(own.epoch));
+    let (theirs, ours) = (year(theirs), year(own));
     Err(Error::input(format!("the images name aspects by the numbers {theirs}, and the file by those {ours}"))
         .with_remedy("take images that a compiler of the same years made"))
 }
@@ -270,7 +346,7 @@ fn check_epoch(own: &Bundle<'_>, host: &Host<'_>, bundle: &Bundle<'_>) -> Result
 /// The flags of the two verbs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TargetArgs {
-    /// The file to write; for `prune` of a wheel, a folder or several files the folder; `-` is standard output
+    /// The file to write; for a wheel, a folder or several files the folder; `-` is standard output
     #[arg(short, long, value_name = "FILE", required_unless_present_any = ["in_place", "schema"])]
     output: Option<PathBuf>,
     /// Write the copy in place of the file itself
@@ -296,15 +372,16 @@ impl TargetArgs {
         self.output.as_deref()
     }
 
-    /// The place of the copy of a file in a package.
-    pub(crate) fn of_package(&self, file: &LinkedFile) -> Target {
-        let in_place = file.input == file.output;
-        Target {
-            output: file.output.clone(),
-            in_place,
-            drop_signature: self.drop_signature,
-            keep_layout: self.keep_layout,
-        }
+    /// A linked file by itself, with the output that the command line names.
+    pub(crate) fn file(&self, input: &Path) -> LinkedFile {
+        LinkedFile::alone(input, self.output().unwrap_or(input))
+    }
+
+    /// The copy of a file.
+    pub(crate) fn copy_of(&self, file: &LinkedFile) -> Target {
+        let output = file.output.clone();
+        let TargetArgs { in_place, drop_signature, keep_layout, .. } = *self;
+        Target { output, in_place, drop_signature, keep_layout }
     }
 
     /// Refuses a document and a file that both want standard output.
@@ -318,39 +395,11 @@ impl TargetArgs {
         Ok(())
     }
 
-    /// Changes the list of images, writes the copy and says what was done.
-    ///
-    /// # Errors
-    /// Errors of [`Linked::edit`].
-    pub(crate) fn change(
-        &self,
-        global: &Global,
-        (linked, target): (&Linked, &Target),
-        drop: &HashSet<usize>,
-        add: &[OutImage<'_>],
-        out: &mut Output,
-    ) -> Result<Exit> {
-        let (result, exit) = linked.edit(global, target, drop, add, true)?;
-        self.tell(&result, out)?;
-        Ok(exit)
-    }
-
     /// Shows what was done.
     ///
     /// # Errors
     /// `Io` where standard output cannot be written to.
     pub(crate) fn tell(&self, result: &Edited, out: &mut Output) -> Result<()> {
         out.put(self.format, result)
-    }
-
-    /// The file to write and how; none where only the schema is printed.
-    pub(crate) fn target(&self, file: &Path) -> Option<Target> {
-        let output = self.output.clone().or_else(|| self.in_place.then(|| file.to_owned()))?;
-        Some(Target {
-            output,
-            in_place: self.in_place,
-            drop_signature: self.drop_signature,
-            keep_layout: self.keep_layout,
-        })
     }
 }

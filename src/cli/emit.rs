@@ -108,6 +108,11 @@ enum StateName {
 }
 
 impl EmitArgs {
+    /// Whether copies of linked files are to be written: that is asked for, or neither a flag nor the path tells a form.
+    pub(crate) fn emits_copies(&self, path: &Path) -> bool {
+        self.emit.or(Emit::by_extension(path)).is_none_or(|emit| emit == Emit::Embed)
+    }
+
     /// The form to write to a path: the form that is asked for, else the one that the path's name tells.
     ///
     /// # Errors

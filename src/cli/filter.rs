@@ -21,7 +21,8 @@ const AFTER_HELP: &str = "\
 Each `-o TARGET,TABLE` writes a file table (as `sycl-post-link -o TARGET,TABLE` does): the images in
 their order, where the module of one that the target cannot run is an empty module of the same
 format. Property sets and entries stay, so that the runtime can still say why a kernel does not run.
-`-o TABLE` without `-t` keeps all. With `-t TARGET,...`, `-o` takes any form of --emit.
+`-o TABLE` without `-t` keeps all. With `-t TARGET,...`, `-o` takes any form of --emit. Of a linked
+file it is a copy by default, and of a wheel or a folder one of each linked file in it.
 
 An image is for a target as `check` says: the target has every aspect, work-group and sub-group
 size that is recorded for it or that its code needs. What a target may have beyond its list stays.
@@ -32,6 +33,7 @@ Examples:
   sycl-bundle filter images.table -o intel_gpu_pvc,pvc.table -o intel_gpu_dg1,dg1.table -o all.table
   sycl-bundle filter libfoo.so -t pvc,acm-g10 -o gpus.table
   sycl-bundle filter libfoo.so -t intel_gpu_acm_g10 -o out/libfoo.so
+  sycl-bundle filter foo-1.0-cp311-cp311-linux_x86_64.whl -t intel_gpu_acm_g10 -o out/
   sycl-bundle filter a.spv b.spv -t dg1 -o kernels.o";
 
 /// Replace the modules that a target cannot run by empty ones
@@ -47,7 +49,8 @@ pub(crate) struct Args {
     #[arg(short = 't', long = "target", visible_alias = "for", value_name = "TARGET", value_delimiter = ',')]
     targets: Vec<String>,
     /// A target and the table to write for it (repeatable); or a file for the targets of -t, without those with all images
-    /// as they are. Of one linked file that is a copy of it, by default; else the name tells the form, or --emit
+    /// as they are. Of linked files, wheels and folders that is a copy of each, by default, and a folder for several; else
+    /// the name tells the form, or --emit
     #[arg(short, long = "output", value_name = "[TARGET,]FILE")]
     outputs: Vec<String>,
     /// Remove the signature of a Windows file, which would be wrong once the file is changed
@@ -137,22 +140,27 @@ impl Args {
 
     /// The form of what `-o` names.
     fn emit(&self, path: &Path) -> Emit {
-        let linked = || {
-            // Standard input can be read but once.
-            let Some([file]) = Some(self.files.as_slice()).filter(|files| *files != [Path::new("-")]) else {
-                return false;
-            };
-            let kind = Input::open(file).ok().and_then(|input| Kind::identify(input.bytes()).ok());
-            matches!(kind, Some(Kind::Elf | Kind::Pe))
-        };
         match (self.form.emit, Emit::by_extension(path)) {
             (Some(emit), _) => emit,
             (None, Some(emit @ (Emit::Object | Emit::Syclbin | Emit::Table | Emit::Spirv))) => emit,
-            (None, _) if linked() => Emit::Embed,
+            (None, named) if self.files.iter().all(|file| holds_linked_files(file, named)) => Emit::Embed,
             (None, Some(emit)) => emit,
             (None, None) => Emit::Table,
         }
     }
+}
+
+/// Whether a file is linked; or holds linked files, where the name of the output tells no form.
+fn holds_linked_files(file: &Path, named: Option<Emit>) -> bool {
+    // Standard input can be read but once.
+    if file == Path::new("-") {
+        return false;
+    }
+    if file.is_dir() {
+        return named.is_none();
+    }
+    let kind = Input::open(file).ok().and_then(|input| Kind::identify(input.bytes()).ok());
+    matches!(kind, Some(Kind::Elf | Kind::Pe)) || (named.is_none() && kind == Some(Kind::Zip))
 }
 
 /// A folder gets a table of the usual name.

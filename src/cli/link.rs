@@ -8,7 +8,9 @@ use super::selection::DeviceConfigs;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
 use crate::error::{Exit, Result};
+use crate::files::emit::Emit;
 use crate::files::link::Linking;
+use crate::report::document::Form;
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
@@ -23,18 +25,21 @@ Intel GPUs by this linker and ocloc. Copies of images count once, and objects fo
 left out. --link-options come after those of the objects.
 
 With --each every image with imports is linked with the images that define them, and the others
-stay as they are.
+stay as they are. Of linked files, wheels and folders -o FOLDER or --emit embed writes copies, in
+which such images are replaced.
 
 Examples:
   sycl-bundle link a.spv b.spv -o whole.spv
   sycl-bundle link libfoo.so --kernel '*gemm*' -o gemm.table
   sycl-bundle link libmkl_sycl_vm.so.6 --each -o complete.so
+  sycl-bundle link foo-1.0-cp311-cp311-linux_x86_64.whl --each -o out/
   sycl-bundle link a.spv b.spv --partial -o library.spv
   sycl-bundle link objects.table --for spir64_x86_64 -o executable.table
   sycl-bundle link objects.table --for spir64_x86_64,pvc --link-options -cl-mad-enable -o all.table
 
 Exit status:
   0  done
+  1  copies were to be written, and no image imports anything
   2  the images cannot be one: of different targets, states or options
   3  an input cannot be read, or holds what cannot be linked
   4  something is defined twice, or nowhere, or of another type; images contradict each other";
@@ -47,7 +52,7 @@ pub(crate) struct Args {
     /// of these; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
     files: Vec<PathBuf>,
-    /// The file to write; `-` is standard output
+    /// The file to write, or the folder for copies; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Link each image that imports something with the images that define it
@@ -84,8 +89,13 @@ pub(crate) struct Args {
 
 impl Args {
     /// Runs the verb.
-    pub(crate) fn run(self, global: &Global, _out: &mut Output) -> Result<Exit> {
-        let form = self.form.form_for(&self.files, &self.output)?;
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
+        let copies = self.each && self.targets.is_empty() && self.form.emits_copies(&self.output);
+        let form = if copies {
+            self.form.form(Emit::Embed, &self.output)?
+        } else {
+            self.form.form_for(&self.files, &self.output)?
+        };
         let wanted = if self.targets.is_empty() {
             self.compiler.refuse()?;
             Vec::new()
@@ -105,6 +115,11 @@ impl Args {
             trust_options: self.trust_options,
             compiler: &self.compiler.start(global, &offline),
         };
-        linking.run(global, wanted)
+        if !copies {
+            return linking.run(global, wanted);
+        }
+        let (edited, exit) = linking.copies(global)?;
+        edited.iter().try_for_each(|edited| out.put(Form::Text, edited))?;
+        Ok(exit)
     }
 }

@@ -9,12 +9,12 @@ use crate::bundle::image::Image;
 use crate::compat::examine::examine;
 use crate::container::Host;
 use crate::error::{Context as _, Error, ErrorKind, Exit, Result};
-use crate::files::linked::{Linked, Target};
-use crate::files::package::Package;
+use crate::files::linked::Linked;
+use crate::files::package::{LinkedFile, Package};
 use crate::report::edited::{self, Edited};
 use crate::select::{Pattern, Selector};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 Removed images are in the file's list of images no more. What an earlier `build` or `embed`
@@ -94,51 +94,24 @@ impl Args {
                 let error = Error::new(ErrorKind::Usage, "several files have several outputs");
                 return Err(error.with_remedy("name a folder with `-o out/`, or say --in-place"));
             };
-            let Some(target) = self.target.target(file) else { return out.schema(&edited::schema()) };
-            let linked = Linked::open(file, file.display().to_string(), &target)?;
-            let (edited, exit) = self.prune(global, &linked, &target, &selector)?;
+            let (edited, exit) = self.prune(global, &self.target.file(file), &selector)?;
             self.target.tell(&edited, out)?;
             return Ok(exit);
         };
-        let (mut all, mut exit, mut nothing) = (Edited::default(), package.exit, None);
-        for file in &package.files {
-            let target = self.target.of_package(file);
-            let edited = Linked::open(&file.input, file.name.clone(), &target)
-                .and_then(|linked| self.prune(global, &linked, &target, &selector));
-            match edited {
-                Ok((edited, damaged)) => {
-                    all.add(edited);
-                    exit = if damaged == Exit::Done { exit } else { damaged };
-                }
-                // Other files may have what is asked for.
-                Err(error) if error.kind() == ErrorKind::NoMatch => nothing = nothing.or(Some(error)),
-                Err(error) => {
-                    exit = Exit::for_error(&error);
-                    global.error(&error);
-                }
-            }
-        }
-        if let (Some(nothing), true, Exit::Done) = (nothing, all.files.is_empty(), exit) {
-            return Err(nothing);
-        }
-        let written = package.finish(global)?;
-        let shown = |path: &Path| path.display().to_string();
-        all.input = self.files.first().map(|path| shown(path)).unwrap_or_default();
-        all.output = match written.as_slice() {
-            [one] => shown(one),
-            _ => self.target.output().map_or_else(|| all.input.clone(), shown),
-        };
-        self.target.tell(&all, out)?;
+        let (edited, exit) = package.edit(global, &mut |file| self.prune(global, file, &selector))?;
+        edited.iter().try_for_each(|edited| self.target.tell(edited, out))?;
         Ok(exit)
     }
 
     /// Removes images from one file.
-    fn prune(&self, global: &Global, linked: &Linked, target: &Target, selector: &Selector) -> Result<(Edited, Exit)> {
+    fn prune(&self, global: &Global, file: &LinkedFile, selector: &Selector) -> Result<(Edited, Exit)> {
+        let target = self.target.copy_of(file);
+        let linked = Linked::open(&file.input, file.name.clone(), &target)?;
         if self.restore {
-            return Ok((linked.restore(target)?, Exit::Done));
+            return Ok((linked.restore(&target)?, Exit::Done));
         }
-        let gone = self.chosen(linked, selector)?;
-        linked.edit(global, target, &gone, &[], self.lose_kernels)
+        let gone = self.chosen(&linked, selector)?;
+        linked.edit(global, &target, &gone, &[], self.lose_kernels)
     }
 
     /// The images of a file that are to be removed.

@@ -3,6 +3,7 @@
 use super::emit::{self, Emit, OutputForm};
 use super::gather::{Gathered, gather};
 use super::linked::{Linked, Target};
+use super::package::{LinkedFile, Package};
 use super::sources::same_file;
 use super::sources::{self, Earlier};
 use crate::bundle::Bundle;
@@ -56,7 +57,10 @@ impl Filtering<'_> {
     pub(crate) fn check(files: &[PathBuf], wanted: &[Wanted<'_>]) -> Result<()> {
         let usage = |message: String, remedy: &str| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
         for (at, one) in wanted.iter().enumerate() {
-            emit::check_place(Some(one.form.emit), &one.path)?;
+            // Copies of several files have a folder.
+            if one.form.emit != Emit::Embed {
+                emit::check_place(Some(one.form.emit), &one.path)?;
+            }
             if files.iter().any(|file| same_file(file, &one.path)) {
                 return usage(format!("`{}` would replace an input", one.path.display()), "name another file");
             }
@@ -91,8 +95,8 @@ impl Filtering<'_> {
         }
         let mut edited = Vec::new();
         for copy in copies {
-            let (done, of_copy) = self.copy(reporter, copy, &mut filtered)?;
-            edited.push(done);
+            let (done, of_copy) = self.copies(reporter, copy, &mut filtered)?;
+            edited.extend(done);
             exit = if exit == Exit::Done { of_copy } else { exit };
         }
         Ok((filtered, edited, exit))
@@ -135,19 +139,38 @@ impl Filtering<'_> {
         Ok(exit)
     }
 
-    /// Writes a copy of a linked file.
-    fn copy(&self, reporter: &dyn Reporter, wanted: &Wanted<'_>, filtered: &mut Filtered) -> Result<(Edited, Exit)> {
+    /// Writes copies of linked files: of one, or of those of packages.
+    fn copies(
+        &self,
+        reporter: &dyn Reporter,
+        wanted: &Wanted<'_>,
+        filtered: &mut Filtered,
+    ) -> Result<(Option<Edited>, Exit)> {
+        let mut copy = |file: &LinkedFile| {
+            let (edited, exit, output) = self.copy(reporter, file, wanted)?;
+            filtered.outputs.push(Output { output: file.output_name.clone(), ..output });
+            Ok((edited, exit))
+        };
+        if let Some(package) = Package::open(reporter, self.files, Some(&wanted.path), true)? {
+            return package.edit(reporter, &mut copy);
+        }
         let [file] = self.files else {
             let error = Error::new(ErrorKind::Usage, "a linked file makes an output of its own");
-            return Err(error.with_remedy("filter linked files one by one, or choose another form with --emit"));
+            return Err(error.with_remedy("name a folder with `-o out/`, or choose another form with --emit"));
         };
+        let (edited, exit) = copy(&LinkedFile::alone(file, &wanted.path))?;
+        Ok((Some(edited), exit))
+    }
+
+    /// Writes a copy of a linked file.
+    fn copy(&self, reporter: &dyn Reporter, file: &LinkedFile, wanted: &Wanted<'_>) -> Result<(Edited, Exit, Output)> {
         let target = Target {
-            output: wanted.path.clone(),
+            output: file.output.clone(),
             in_place: false,
             drop_signature: self.drop_signature,
             keep_layout: false,
         };
-        let linked = Linked::open(file, file.display().to_string(), &target)?;
+        let linked = Linked::open(&file.input, file.name.clone(), &target)?;
         let arena = Arena::with_limit(u64::MAX);
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
         let bundle = Bundle::read(&host).context(|| linked.name())?;
@@ -168,9 +191,8 @@ impl Filtering<'_> {
         };
         let add: Vec<_> = made.iter().map(out_image).collect();
         let (done, exit) = linked.edit(reporter, &target, &drop, &add, false)?;
-        let bytes = std::fs::metadata(&wanted.path).map_or(0, |metadata| metadata.len());
-        filtered.outputs.push(Output { bytes, ..output });
-        Ok((done, exit))
+        let bytes = done.bytes_after;
+        Ok((done, exit, Output { bytes, ..output }))
     }
 }
 

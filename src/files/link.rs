@@ -3,6 +3,8 @@
 use super::compile::{DeviceCompiler, tell_refused};
 use super::emit::{self, OutputForm};
 use super::gather::{Gathered, gather_code};
+use super::linked::{self, Linked};
+use super::package::{LinkedFile, Package};
 use crate::build::plan::options_for;
 use crate::build::target::{Backend, Target};
 use crate::build::wanted::{self, Wanted, describe};
@@ -14,12 +16,14 @@ use crate::container::Arena;
 use crate::error::{Error, ErrorKind, Exit, Reporter, Result};
 use crate::native::opencl_elf::spirv_of_object;
 use crate::policy::rules::Recipe;
+use crate::report::edited::Edited;
 use crate::report::text::{bytes, counted};
 use crate::rewrite::embed::FORMAT_NATIVE;
+use crate::rewrite::image_data::out_image;
 use crate::rewrite::link::{Input, Outcome, Providers, agree, executable, link, list_symbols};
 use crate::select::Selector;
 use crate::spirv::link::Options;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Images that are to be linked.
@@ -101,6 +105,74 @@ impl Linking<'_> {
             self.form.emit.name()
         ));
         Ok(exit)
+    }
+
+    /// Writes copies of linked files, of one or of those of packages, in which each image that imports something is
+    /// replaced by what it and those that define that become. None where nothing was written, which has been told why.
+    ///
+    /// # Errors
+    /// `NoMatch` where no image imports anything; what cannot be read or written.
+    pub(crate) fn copies(&self, reporter: &dyn Reporter) -> Result<(Option<Edited>, Exit)> {
+        let package = Package::open(reporter, self.files, Some(self.output), true)?;
+        let alone: Vec<LinkedFile> = self.files.iter().map(|file| LinkedFile::alone(file, self.output)).collect();
+        let files = match (&package, alone.as_slice()) {
+            (Some(package), _) => &package.files,
+            (None, [_]) => &alone,
+            (None, _) => {
+                let error = Error::new(ErrorKind::Usage, "several files have several outputs");
+                return Err(error.with_remedy("name a folder with `-o out/`"));
+            }
+        };
+        let arena = Arena::with_limit(u64::MAX);
+        let (mut images, mut labels, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        for file in files {
+            let own = gather_code(reporter, std::slice::from_ref(&file.input), self.selector, &arena)?;
+            labels.extend(own.images.iter().map(|image| format!("{} image {}", file.name, image.index)));
+            images.extend(own.images);
+            ends.push(images.len());
+        }
+        images.iter_mut().try_for_each(|image| list_symbols(&arena, image))?;
+        let providers = Providers::from_property_sets(&images);
+        let (mut begin, mut at) = (0, 0);
+        let mut failed = false;
+        let mut change = |file: &LinkedFile| {
+            let end = ends.get(at).copied().unwrap_or(begin);
+            let own = std::mem::replace(&mut begin, end)..end;
+            at = at.saturating_add(1);
+            let (mut drop, mut made) = (HashSet::new(), Vec::new());
+            for place in own {
+                match complete(&arena, (&images, &labels), &providers, place, &Options { partial: self.partial }) {
+                    None => {}
+                    Some(Ok(image)) => {
+                        drop.insert(image.index);
+                        made.push(image);
+                    }
+                    Some(Err(errors)) => {
+                        tell_errors(reporter, &errors);
+                        failed = true;
+                    }
+                }
+            }
+            if made.is_empty() {
+                let error = Error::new(ErrorKind::NoMatch, "no image imports what another defines");
+                return Err(error.context(file.name.clone()));
+            }
+            let output = file.output.clone();
+            let target = linked::Target { output, in_place: false, drop_signature: false, keep_layout: false };
+            let add: Vec<_> = made.iter().map(out_image).collect();
+            Linked::open(&file.input, file.name.clone(), &target)?.edit(reporter, &target, &drop, &add, false)
+        };
+        let edited = match (&package, files.as_slice()) {
+            (None, [file]) => change(file).map(|(edited, exit)| (Some(edited), exit)),
+            (None, _) => Ok((None, Exit::Done)),
+            (Some(package), _) => package.edit(reporter, &mut change),
+        };
+        // Errors have been told, and are the reason why there is nothing to write.
+        let (edited, exit) = match edited {
+            Err(error) if failed && error.kind() == ErrorKind::NoMatch => (None, Exit::Build),
+            other => other?,
+        };
+        Ok((edited, if failed { Exit::Build } else { exit }))
     }
 
     /// All images as one; the exit code where they cannot be, which has been told why.
@@ -346,23 +418,13 @@ fn each<'k>(
     options: &Options,
 ) -> (Vec<Image<'k>>, bool) {
     let providers = Providers::from_property_sets(&gathered.images);
-    let label = |at: usize| gathered.labels.get(at).map_or("", String::as_str);
     let mut made = Vec::with_capacity(gathered.images.len());
     let mut failed = false;
     for (at, image) in gathered.images.iter().enumerate() {
-        // An image without a kernel is there for those that import from it.
-        if image.imports().is_empty() || image.kernels().is_empty() {
-            made.push(image.clone());
-            continue;
-        }
-        let needs = providers.needs(at);
-        let mut inputs = vec![Input { image, label: label(at), internal: false }];
-        inputs.extend(needs.images.iter().filter_map(|need| {
-            Some(Input { image: gathered.images.get(*need)?, label: label(*need), internal: true })
-        }));
-        match link(arena, &inputs, options) {
-            Ok(outcome) => made.push(Image { index: image.index, ..outcome.image }),
-            Err(errors) => {
+        match complete(arena, (&gathered.images, &gathered.labels), &providers, at, options) {
+            Some(Ok(linked)) => made.push(linked),
+            None => made.push(image.clone()),
+            Some(Err(errors)) => {
                 tell_errors(reporter, &errors);
                 failed = true;
                 made.push(image.clone());
@@ -370,4 +432,26 @@ fn each<'k>(
         }
     }
     (made, failed)
+}
+
+/// One of the images, linked with those that define what it imports. None where it imports nothing, and where it has no
+/// kernel: such an image is there for those that import from it.
+fn complete<'k>(
+    arena: &'k Arena,
+    (images, labels): (&[Image<'k>], &[String]),
+    providers: &Providers<'_>,
+    at: usize,
+    options: &Options,
+) -> Option<Result<Image<'k>, Vec<Error>>> {
+    let image = images.get(at).filter(|image| !image.imports().is_empty() && !image.kernels().is_empty())?;
+    let label = |at: usize| labels.get(at).map_or("", String::as_str);
+    let needs = providers.needs(at);
+    let mut inputs = vec![Input { image, label: label(at), internal: false }];
+    inputs.extend(
+        needs
+            .images
+            .iter()
+            .filter_map(|need| Some(Input { image: images.get(*need)?, label: label(*need), internal: true })),
+    );
+    Some(link(arena, &inputs, options).map(|outcome| Image { index: image.index, ..outcome.image }))
 }

@@ -10,6 +10,8 @@ use super::write::{Scratch, cannot_write, folder_of, mode_of, write_streamed};
 use crate::bundle::Bundle;
 use crate::container::{Host, Kind, package};
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
+use crate::report::edited::Edited;
+use crate::report::json::SchemaVersion;
 use crate::rewrite::wheel;
 use std::collections::HashMap;
 use std::io::{BufWriter, Read};
@@ -27,6 +29,16 @@ pub(crate) struct LinkedFile {
     pub(crate) name: String,
     /// Path of the copy; the input itself where it is changed in place.
     pub(crate) output: PathBuf,
+    /// Path of the copy as the user knows it, through a wheel too.
+    pub(crate) output_name: String,
+}
+
+impl LinkedFile {
+    /// A linked file by itself, with the output that the user names.
+    pub(crate) fn alone(input: &Path, output: &Path) -> LinkedFile {
+        let (name, output_name) = (input.display().to_string(), output.display().to_string());
+        LinkedFile { input: input.to_owned(), name, output: output.to_owned(), output_name }
+    }
 }
 
 /// Wheel whose libraries are changed.
@@ -47,9 +59,15 @@ pub(crate) struct Package {
     pub(crate) files: Vec<LinkedFile>,
     /// Exit code that reading the inputs calls for; what was damaged has been said.
     pub(crate) exit: Exit,
+    /// Name of the output: the folder, else the one wheel; the first input where files are changed in place.
+    output: String,
+    /// Name of the first input.
+    input: String,
     /// Whether anything is written.
     writes: bool,
     wheels: Vec<Wheel>,
+    /// Folders that were made for outputs, each after the one that it is in.
+    made: Vec<PathBuf>,
 }
 
 /// Place of the outputs of a package.
@@ -93,18 +111,21 @@ impl Package {
                 _ => Destination::Folder(path),
             },
         };
-        let mut package = Package { files: Vec::new(), exit: Exit::Done, writes, wheels: Vec::new() };
-        let is_new = matches!(place, Destination::Folder(folder) if !folder.exists());
+        let shown = |path: &Path| path.display().to_string();
+        let input = inputs.first().map(|path| shown(path)).unwrap_or_default();
+        let mut package = Package {
+            files: Vec::new(),
+            exit: Exit::Done,
+            output: output.map_or_else(|| input.clone(), shown),
+            input,
+            writes,
+            wheels: Vec::new(),
+            made: Vec::new(),
+        };
         if let Destination::Folder(folder) = place {
             package.make(folder)?;
         }
-        let added = inputs.iter().try_for_each(|input| package.add(reporter, input, place));
-        if let (Destination::Folder(folder), true, true) = (place, is_new, package.files.is_empty()) {
-            // Unpacked files go first; a folder with something in it stays.
-            package.wheels.clear();
-            let _ = std::fs::remove_dir(folder);
-        }
-        added?;
+        inputs.iter().try_for_each(|input| package.add(reporter, input, place))?;
         if package.files.is_empty() && package.exit != Exit::Done {
             return Err(Error::input("no file in it can be read and holds device code"));
         }
@@ -117,9 +138,14 @@ impl Package {
     }
 
     /// Makes a folder for outputs.
-    fn make(&self, folder: &Path) -> Result<()> {
-        let made = if self.writes { std::fs::create_dir_all(folder) } else { Ok(()) };
-        made.map_err(|error| cannot_write(folder, &error))
+    fn make(&mut self, folder: &Path) -> Result<()> {
+        if !self.writes {
+            return Ok(());
+        }
+        let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+        let made = std::fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error));
+        self.made.extend(missing.into_iter().rev().map(Path::to_owned));
+        made
     }
 
     /// Adds the linked files of an input.
@@ -140,7 +166,7 @@ impl Package {
                     Destination::Folder(folder) => folder.join(input.file_name().unwrap_or_default()),
                     Destination::File(file) => file.to_owned(),
                 };
-                self.files.push(LinkedFile { input: input.to_owned(), name: name(), output });
+                self.files.push(LinkedFile::alone(input, &output));
                 Ok(())
             }
         }
@@ -196,19 +222,19 @@ impl Package {
             if let (Destination::Folder(_), Some(parent)) = (place, output.parent()) {
                 self.make(parent)?;
             }
-            self.files.push(LinkedFile { name, input, output });
+            self.files.push(LinkedFile::alone(&input, &output));
         }
         Ok(())
     }
 
     /// Unpacks the linked files of a wheel.
     fn add_wheel(&mut self, reporter: &dyn Reporter, wheel: &Path, place: Destination<'_>) -> Result<()> {
-        let output = match place {
+        let wheel_output = match place {
             Destination::InPlace => wheel.to_owned(),
             Destination::Folder(folder) => folder.join(wheel.file_name().unwrap_or_default()),
             Destination::File(file) => file.to_owned(),
         };
-        let folder = folder_of(&output);
+        let folder = folder_of(&wheel_output);
         self.make(folder)?;
         let scratch = if self.writes { Scratch::new(folder) } else { Scratch::temporary() }?;
         let mut copies = HashMap::new();
@@ -247,10 +273,11 @@ impl Package {
             let (input, output) = (place("in")?, place("out")?);
             std::fs::write(&input, bytes).map_err(|error| cannot_write(&input, &error))?;
             copies.insert(inside.to_owned(), output.clone());
-            self.files.push(LinkedFile { input, name: leaf.path.to_owned(), output });
+            let output_name = format!("{}!{inside}", wheel_output.display());
+            self.files.push(LinkedFile { input, name: leaf.path.to_owned(), output, output_name });
             Ok(())
         })?;
-        self.wheels.push(Wheel { input: wheel.to_owned(), output, scratch, copies });
+        self.wheels.push(Wheel { input: wheel.to_owned(), output: wheel_output, scratch, copies });
         Ok(())
     }
 
@@ -277,6 +304,43 @@ impl Package {
             }
         }
         Ok(())
+    }
+
+    /// Changes the files one by one, and packs the wheels again. Files of which `change` says that nothing matches stay as
+    /// they are. None where no file was changed, which has been told why.
+    ///
+    /// # Errors
+    /// `NoMatch` where nothing matches in any file; errors of [`Package::finish`].
+    pub(crate) fn edit(
+        &self,
+        reporter: &dyn Reporter,
+        change: &mut dyn FnMut(&LinkedFile) -> Result<(Edited, Exit)>,
+    ) -> Result<(Option<Edited>, Exit)> {
+        let mut all = Edited { schema_version: SchemaVersion, input: self.input.clone(), ..Edited::default() };
+        let (mut exit, mut nothing) = (self.exit, None);
+        for file in &self.files {
+            match change(file) {
+                Ok((edited, damaged)) => {
+                    all.add(Edited { output: file.output_name.clone(), ..edited });
+                    exit = if damaged == Exit::Done { exit } else { damaged };
+                }
+                // Other files may have what is asked for.
+                Err(error) if error.kind() == ErrorKind::NoMatch => nothing = nothing.or(Some(error)),
+                Err(error) => {
+                    exit = Exit::for_error(&error);
+                    reporter.error(&error);
+                }
+            }
+        }
+        if all.files.is_empty() {
+            return nothing.filter(|_| exit == Exit::Done).map_or(Ok((None, exit)), Err);
+        }
+        let written = self.finish(reporter)?;
+        all.output = match written.as_slice() {
+            [one] => one.display().to_string(),
+            _ => self.output.clone(),
+        };
+        Ok((Some(all), exit))
     }
 
     /// Packs the wheels again, with the copies that were written. The files that appear.
@@ -314,6 +378,16 @@ impl Package {
             written.push(wheel.output.clone());
         }
         Ok(written)
+    }
+}
+
+impl Drop for Package {
+    /// Removes what was unpacked, and folders that were made and into which nothing came.
+    fn drop(&mut self) {
+        self.wheels.clear();
+        for folder in self.made.iter().rev() {
+            let _ = std::fs::remove_dir(folder);
+        }
     }
 }
 

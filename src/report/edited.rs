@@ -3,7 +3,7 @@
 use super::document::{Document, Form, Sink};
 use super::json::SchemaVersion;
 use super::text::Shown;
-use super::text::{bytes, counted};
+use super::text::{bytes, count, counted};
 use crate::error::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -83,7 +83,7 @@ impl Edited {
         }
         if self.removed > 0 {
             let of = counted(self.images_before, "image");
-            lines.push(format!("{} of {of} removed: {}", self.removed, bytes(self.removed_bytes)));
+            lines.push(format!("{} of {of} removed: {}", count(self.removed), bytes(self.removed_bytes)));
         }
         if self.lifted > 0 {
             lines.push(format!("  {} left the file with what an earlier run had added", counted(self.lifted, "image")));

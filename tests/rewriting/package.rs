@@ -140,3 +140,125 @@ fn a_pipe_is_read_once() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success() && said.contains("1 of 1 image would be compiled"), "{said}");
 }
+
+/// Defines `imported`, which the kernel `calls_import` of another image calls.
+const EXPORTS: &str = "\
+OpCapability Addresses
+OpCapability Linkage
+OpCapability Kernel
+OpMemoryModel Physical64 OpenCL
+OpDecorate %imported LinkageAttributes \"imported\" Export
+%uint = OpTypeInt 32 0
+%unary = OpTypeFunction %uint %uint
+%imported = OpFunction %uint None %unary
+%argument = OpFunctionParameter %uint
+%entry = OpLabel
+%twice = OpIAdd %uint %argument %argument
+OpReturnValue %twice
+OpFunctionEnd
+";
+
+/// The folder of a wheel with two libraries: `liba.so` has three kernels, of which `halve` needs `fp64` and `calls_import`
+/// a function that `libb.so` defines.
+fn two_libraries() -> Folder {
+    let folder = Folder::new();
+    for name in ["add_one", "calls_import", "halve", "two_kernels"] {
+        folder.file(&format!("{name}.spv"), &crate::support::spirv::module(name));
+    }
+    folder.file("exports.spv", &crate::support::spirv::assemble(EXPORTS).unwrap());
+    said(&folder, &["wrap", "add_one.spv", "calls_import.spv", "halve.spv", "-o", "liba.so"], 0);
+    said(&folder, &["wrap", "two_kernels.spv", "exports.spv", "-o", "libb.so"], 0);
+    let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    let (a, b) = (bytes("liba.so"), bytes("libb.so"));
+    folder.file("foo.whl", &wheel(&[("foo/liba.so", &a), ("foo/libb.so", &b), ("foo/b.txt", b"text")]));
+    folder
+}
+
+/// Runs the tool, which must end with `code`; gives standard error.
+fn said(folder: &Folder, arguments: &[&str], code: i32) -> String {
+    let output = tool(folder.path(), arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    said
+}
+
+/// Kernels of a file with the numbers of their images, imports and sizes, as `inspect` tells them: by file.
+fn images(folder: &Folder, path: &str) -> Vec<(String, Vec<serde_json::Value>)> {
+    let output = tool(folder.path(), &["inspect", path, "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let files = document["files"].as_array().unwrap().iter();
+    files
+        .map(|file| {
+            let path = file["path"].as_str().unwrap().to_owned();
+            (path, file["images"].as_array().unwrap().clone())
+        })
+        .collect()
+}
+
+#[test]
+fn a_wheel_is_filtered_file_by_file() {
+    let folder = two_libraries();
+    let text = said(&folder, &["filter", "foo.whl", "-t", "dg1", "-o", "out/"], 0);
+    assert!(
+        text.contains("out/foo.whl!foo/liba.so (embed) for intel_gpu_dg1: 3 images, 1 of them empty; 1 kernel"),
+        "{text}"
+    );
+    assert!(text.contains("out/foo.whl!foo/libb.so (embed) for intel_gpu_dg1: 2 images, none of them empty"), "{text}");
+    let members = members(&folder.path().join("out/foo.whl"));
+    let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["foo/liba.so", "foo/libb.so", "foo/b.txt", RECORD]);
+    let record = members.iter().find(|(name, _)| name == RECORD).map(|(_, bytes)| bytes.clone()).unwrap();
+    assert!(String::from_utf8(record).unwrap().contains(&hash(&members[0].1)), "RECORD has the new hash");
+    // A folder, and single files, likewise; a table only where one is named.
+    std::fs::create_dir(folder.path().join("tree")).unwrap();
+    for name in ["liba.so", "libb.so"] {
+        std::fs::copy(folder.path().join(name), folder.path().join("tree").join(name)).unwrap();
+    }
+    said(&folder, &["filter", "tree", "-t", "dg1", "-o", "copies"], 0);
+    said(&folder, &["filter", "liba.so", "libb.so", "-t", "dg1", "-o", "singly/"], 0);
+    for name in ["liba.so", "libb.so"] {
+        let bytes = |path: String| std::fs::read(folder.path().join(path)).unwrap();
+        assert!(bytes(format!("copies/{name}")) == bytes(format!("singly/{name}")), "{name}");
+    }
+    said(&folder, &["filter", "liba.so", "libb.so", "-t", "dg1", "-o", "all.table"], 0);
+    said(&folder, &["filter", "liba.so", "libb.so", "-t", "dg1", "-o", "one.so", "--emit", "embed"], 2);
+}
+
+#[test]
+fn images_come_into_the_files_of_a_wheel_that_have_their_kernels() {
+    let folder = two_libraries();
+    let text = said(&folder, &["embed", "foo.whl", "add_one.spv", "two_kernels.spv", "--replace", "-o", "out/"], 0);
+    assert!(text.starts_with("2 images added\n2 of 5 images removed"), "{text}");
+    let (before, after) = (images(&folder, "foo.whl"), images(&folder, "out/foo.whl"));
+    for ((path, before), (_, after)) in before.iter().zip(&after) {
+        let kernels = |images: &[serde_json::Value]| {
+            let mut kernels: Vec<String> = images.iter().map(|image| image["kernels"].to_string()).collect();
+            kernels.sort();
+            kernels
+        };
+        assert_eq!(kernels(before), kernels(after), "{path}");
+    }
+    // An image of which no file has a kernel has no place; nothing is written, and no folder stays.
+    folder.file("count.spv", &crate::support::spirv::module("count"));
+    let text = said(&folder, &["embed", "foo.whl", "add_one.spv", "count.spv", "-o", "none/"], 1);
+    assert!(text.contains("no file in it has the kernels of 1 image, such as `count`"), "{text}");
+    assert!(!folder.path().join("none").exists());
+}
+
+#[test]
+fn images_of_a_wheel_are_linked_with_those_of_its_other_files() {
+    let folder = two_libraries();
+    let text = said(&folder, &["link", "foo.whl", "--each", "-o", "out/"], 0);
+    assert!(text.contains("foo/liba.so: 3 images") && !text.contains("foo/libb.so"), "{text}");
+    let imports = |path: &str| -> Vec<String> {
+        let images = images(&folder, path).into_iter().flat_map(|(_, images)| images);
+        images.map(|image| image["imports"].to_string()).filter(|imports| imports != "[]").collect()
+    };
+    assert_eq!((imports("foo.whl"), imports("out/foo.whl")), (vec!["[\"imported\"]".to_owned()], Vec::new()));
+    // A single file has what it needs in no other, and what cannot be completed is an error of linking.
+    let text = said(&folder, &["link", "liba.so", "--each", "--emit", "embed", "-o", "none/liba.so"], 4);
+    assert!(text.contains("imported") && !folder.path().join("none").exists(), "{text}");
+    // Nothing imports anything there.
+    said(&folder, &["link", "libb.so", "--each", "-o", "none/"], 1);
+    assert!(!folder.path().join("none").exists());
+}
