@@ -4,6 +4,7 @@ pub mod aspect;
 pub mod blob;
 pub(crate) mod fat_object;
 pub mod format;
+mod gpu_sections;
 pub(crate) mod hcf;
 pub mod image;
 pub(crate) mod kpack;
@@ -129,6 +130,7 @@ impl<'a> Bundle<'a> {
         let mut blobs = Reader::new(&host.arena, host.bytes.len());
         offload_binary::read_embedded(host, descriptors.is_empty(), &mut blobs);
         fat_object::read(host, &mut blobs);
+        gpu_sections::read(host, &mut blobs);
         if descriptors.is_empty() && !host.registers {
             hcf::embedded(host, &mut blobs);
         }

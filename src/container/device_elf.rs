@@ -20,6 +20,10 @@ pub(crate) const EM_X86_64: u16 = 62;
 pub(crate) const SHT_OPENCL_SPIRV: u32 = 0xff00_0009;
 /// `sh_type` of sections without bytes in the file.
 const SHT_NOBITS: u32 = 8;
+/// Types of sections that NVIDIA's tools write for memory that is not initialised: global, local, shared, and what the
+/// driver reserves of shared memory. Like those of `SHT_NOBITS` they have no bytes in the file, and in code that nvlink linked
+/// their sizes pass its end.
+const SHT_CUDA_NOBITS: [u32; 4] = [0x7000_0007, 0x7000_0009, 0x7000_000a, 0x7000_0015];
 
 /// Section.
 #[derive(Debug, Clone, Copy)]
@@ -123,9 +127,11 @@ impl<'a> DeviceElf<'a> {
             budget = budget.checked_sub(name.len()).ok_or_else(|| {
                 Error::at(table, "the names of the sections come to more than the file; they overlap")
             })?;
+            let is_empty = kind == SHT_NOBITS || machine == EM_CUDA && SHT_CUDA_NOBITS.contains(&kind);
             let bytes = match section_bytes(data, header) {
+                _ if is_empty => &[],
                 Some(bytes) => bytes,
-                None if kind == SHT_NOBITS || index == 0 => &[],
+                None if index == 0 => &[],
                 None => {
                     let place = start.saturating_add(index.saturating_mul(entry)) as u64;
                     return Err(Error::at(
@@ -196,9 +202,6 @@ fn note<'a>(section: &Section<'a>, at: usize) -> Option<(Note<'a>, usize)> {
 }
 
 fn section_bytes<'a>(data: &'a [u8], header: &[u8]) -> Option<&'a [u8]> {
-    if bytes::u32_at(header, 4)? == SHT_NOBITS {
-        return None;
-    }
     let (offset, size) = (bytes::u64_at(header, 24)?, bytes::u64_at(header, 32)?);
     bytes::slice_at(data, usize::try_from(offset).ok()?, usize::try_from(size).ok()?)
 }

@@ -260,7 +260,7 @@ impl<'p, 'a> Plan<'p, 'a> {
         let goes = |image: &Image<'_>| own.get(&image.index).is_some_and(|index| self.base_drop.contains(index));
         let gone = bundle.images.iter().filter(|image| goes(image)).map(|image| image.index).collect();
         let pruned = prune(host, bundle, &gone, self.layout)?;
-        // What stays keeps its order, and may have moved.
+        // Images that stay keep their order, and may have moved.
         let stay = bundle.images.iter().filter(|image| !gone.contains(&image.index));
         let after = Host::read(&pruned.bytes)?;
         // None, where all go and others are added later.

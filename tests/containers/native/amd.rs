@@ -86,6 +86,34 @@ fn a_bundle_as_payload_has_a_part_per_processor() {
     }
 }
 
+/// Those that HIP puts into a program, plain and compressed, as ELF names the section and as a PE file can.
+#[test]
+fn bundles_in_sections_of_host_files_are_images() {
+    let objects = ["gfx906", "gfx90a"].map(|processor| code_object(processor, ""));
+    let ids = ["host-x86_64-unknown-linux-gnu-", "hipv4-amdgcn-amd-amdhsa--gfx906", "hipv4-amdgcn-amd-amdhsa--gfx90a"];
+    let data: [&[u8]; 3] = [&[], &objects[0], &objects[1]];
+    let parts: Vec<NewPart> = ids.into_iter().zip(data).map(|(id, data)| NewPart { id, data }).collect();
+    let plain = offload_bundle::write(&parts, 4096).unwrap();
+    let bundles = [plain.clone(), offload_bundle::compress(&plain, 2, 3, 0).unwrap(), plain.clone()];
+    for (format, name) in [(object::BinaryFormat::Elf, ".hip_fatbin"), (object::BinaryFormat::Coff, ".hip_fat")] {
+        let mut object = object::write::Object::new(format, object::Architecture::X86_64, object::Endianness::Little);
+        let section = object.add_section(Vec::new(), name.as_bytes().to_vec(), object::SectionKind::ReadOnlyData);
+        for bundle in &bundles {
+            object.append_section_data(section, bundle, 4096);
+        }
+        let bytes = object.write().unwrap();
+        let host = Host::read(&bytes).unwrap();
+        let bundle = Bundle::read(&host).unwrap();
+        assert!(bundle.problems.is_empty(), "{:?}", bundle.problems);
+        let found: Vec<_> = bundle.images.iter().map(|image| (image.target, image.arch, image.inflated)).collect();
+        let of = |inflated| [("amdgcn", "gfx906", inflated), ("amdgcn", "gfx90a", inflated)];
+        assert_eq!(found, [of(false), of(true), of(false)].concat());
+        for (image, object) in bundle.images.iter().zip(objects.iter().cycle()) {
+            assert_eq!((image.offload_kind, image.stored), ("hipv4", &object[..]));
+        }
+    }
+}
+
 /// Packages of `kernels.amdgcn.s` for two processors, once for each of two host files, as rocm-kpack's own
 /// `PackedKernelArchive` wrote them (ae4f1c2, both of its compressors).
 const PACKAGES: [&[u8]; 2] =

@@ -1,7 +1,9 @@
 //! Is NVIDIA GPU code what `cuobjdump` says of it?
 
+use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::Format;
-use sycl_bundle::native::Kernel;
+use sycl_bundle::container::Host;
+use sycl_bundle::native::{Kernel, Native};
 
 use super::tools::{cubin, cubin_recipe, ptx};
 use super::{kernel, read};
@@ -67,23 +69,28 @@ fn ptx_declares_what_the_cubin_keeps() {
     }
 }
 
+/// A fat binary of two cubins and their PTX, and what `cuobjdump` lists of it.
+fn fat_binary(mode: &str) -> Recipe {
+    let mut recipe = Recipe::new("fatbin").input("kernels.ptx", ptx("sm_80"));
+    let method = format!("--compress-mode={mode}");
+    let mut words = ["cuda-13:fatbinary", "-64", "--compress-all", &method, "--create", "kernels.fatbin"]
+        .map(str::to_owned)
+        .to_vec();
+    for architecture in ["80", "90"] {
+        let name = format!("kernels.{architecture}.cubin");
+        recipe = recipe.input(&name, cubin(&format!("sm_{architecture}"), false));
+        words.push(format!("--image3=kind=elf,sm={architecture},file={name}"));
+    }
+    words.push("--image3=kind=ptx,sm=80,file=kernels.ptx".to_owned());
+    let list = ["cuda-13:cuobjdump", "-lelf", "-lptx", "kernels.fatbin", ">", "listed"];
+    recipe.run(words).run(list).output("kernels.fatbin").output("listed")
+}
+
 #[test]
 fn fat_binaries_are_inflated_whatever_the_method() {
     let mut known = None;
     for mode in ["none", "speed", "balance", "size"] {
-        let mut recipe = Recipe::new("fatbin").input("kernels.ptx", ptx("sm_80"));
-        let method = format!("--compress-mode={mode}");
-        let mut words = ["cuda-13:fatbinary", "-64", "--compress-all", &method, "--create", "kernels.fatbin"]
-            .map(str::to_owned)
-            .to_vec();
-        for architecture in ["80", "90"] {
-            let name = format!("kernels.{architecture}.cubin");
-            recipe = recipe.input(&name, cubin(&format!("sm_{architecture}"), false));
-            words.push(format!("--image3=kind=elf,sm={architecture},file={name}"));
-        }
-        words.push("--image3=kind=ptx,sm=80,file=kernels.ptx".to_owned());
-        let list = ["cuda-13:cuobjdump", "-lelf", "-lptx", "kernels.fatbin", ">", "listed"];
-        let recipe = recipe.run(words).run(list).output("kernels.fatbin").output("listed");
+        let recipe = fat_binary(mode);
         let payload = recipe.bytes("kernels.fatbin");
         assert_eq!(Format::sniff(&payload), Format::Fatbin);
         let native = read(&payload);
@@ -97,5 +104,54 @@ fn fat_binaries_are_inflated_whatever_the_method() {
         assert_eq!(listed.lines().filter(|line| line.contains(" file ")).count(), 3, "{listed}");
         let kernels: Vec<_> = native.parts.into_iter().map(|part| part.kernels).collect();
         assert_eq!(known.get_or_insert_with(|| kernels.clone()), &kernels, "{mode}");
+    }
+}
+
+/// Those that nvcc puts into a program, as ELF names the section and as a PE file can: compressed by LZ4, by zstd, and not.
+#[test]
+fn those_in_sections_of_host_files_are_images() {
+    for (format, name) in [
+        (object::BinaryFormat::Elf, ".nv_fatbin"),
+        (object::BinaryFormat::Elf, "__nv_relfatbin"),
+        (object::BinaryFormat::Coff, ".nv_fatb"),
+        (object::BinaryFormat::Coff, "__nv_rel"),
+    ] {
+        let mut object = object::write::Object::new(format, object::Architecture::X86_64, object::Endianness::Little);
+        let section = object.add_section(Vec::new(), name.as_bytes().to_vec(), object::SectionKind::ReadOnlyData);
+        let binaries = ["none", "speed", "size"].map(|mode| fat_binary(mode).bytes("kernels.fatbin"));
+        for binary in &binaries {
+            object.append_section_data(section, binary, 64);
+        }
+        let bytes = object.write().unwrap();
+        let host = Host::read(&bytes).unwrap();
+        let bundle = Bundle::read(&host).unwrap();
+        assert!(bundle.problems.is_empty(), "{:?}", bundle.problems);
+        assert_eq!(bundle.images.len(), binaries.len(), "{name}");
+        for (image, binary) in bundle.images.iter().zip(&binaries) {
+            assert_eq!((image.target, image.offload_kind, image.format()), ("nvptx64", "cuda", Format::Fatbin));
+            // `fatbinary` pads to eight bytes.
+            assert_eq!((image.stored, &bytes[image.offset as usize..][..binary.len()]), (&binary[..], &binary[..]));
+            let names: Vec<String> =
+                read(image.stored).parts.iter().flat_map(|part| &part.kernels).map(|it| it.name.clone()).collect();
+            assert_eq!(names.len(), 9, "three kernels of three parts: {names:?}");
+        }
+    }
+}
+
+/// nvlink leaves sections of memory that nothing initialises with sizes that pass the end of the file.
+#[test]
+fn memory_without_contents_takes_no_bytes_of_the_file() {
+    let mut linked = cubin("sm_90", false);
+    let word = |linked: &[u8], at: usize, len: usize| {
+        linked[at..at + len].iter().rev().fold(0usize, |number, byte| number << 8 | usize::from(*byte))
+    };
+    let (table, count) = (word(&linked, 40, 8), word(&linked, 60, 2));
+    // Shared memory of a kernel, as nvlink types it.
+    let shared = (0..count).map(|index| table + index * 64).find(|at| word(&linked, at + 4, 4) == 8).unwrap();
+    for kind in [0x7000_0007u32, 0x7000_0009, 0x7000_000a, 0x7000_0015, 0x7000_0008] {
+        linked[shared + 4..shared + 8].copy_from_slice(&kind.to_le_bytes());
+        linked[shared + 32..shared + 40].copy_from_slice(&(1u64 << 30).to_le_bytes());
+        let native = Native::read(&linked, Format::Cubin, sycl_bundle::container::Place::file(0)).unwrap();
+        assert_eq!(native.problems.is_empty(), kind != 0x7000_0008, "{kind:#x}: {:?}", native.problems);
     }
 }
