@@ -156,6 +156,9 @@ pub(crate) const MAX_SPLIT_RATIO: u64 = 64;
 /// Bytes that the parts of a module may have whatever its size.
 pub(crate) const MAX_SPLIT_FLOOR: u64 = 64 << 20;
 
+/// Bytes of a module of SYCL's device library. The largest known one has 3 MB.
+pub(crate) const MAX_LIBRARY_MODULE: u64 = 64 << 20;
+
 /// Bytes of the value of a specialization constant without a stored default.
 pub(crate) const MAX_SPEC_CONSTANT: usize = 1 << 20;
 

@@ -406,6 +406,13 @@ fn every_dependency_has_been_looked_at() {
     let seen: BTreeSet<String> = rows.iter().map(|row| format!("{} {}", row[0].trim_matches('`'), row[1])).collect();
     assert_eq!(seen, built, "look at the sources of what is new, and say in {PAGE} what you saw");
     assert_eq!(seen.len(), rows.len(), "{PAGE}: two rows of one crate");
+    // Packages that these ask for in turn are listed.
+    let packages = lock.split("\nname = \"").skip(1).map(|rest| rest.replacen("\"\nversion = \"", " ", 1));
+    let locked: BTreeSet<String> = packages.map(|rest| rest.split('"').next().unwrap().to_owned()).collect();
+    let below = page.lines().filter_map(|line| line.strip_prefix("- `")?.split('`').next().map(str::to_owned));
+    let own = [format!("sycl-bundle {}", env!("CARGO_PKG_VERSION"))];
+    let told: BTreeSet<String> = seen.into_iter().chain(below).chain(own).collect();
+    assert_eq!(told, locked, "{PAGE} lists what Cargo.lock has");
 }
 
 /// A member of a YAML mapping.

@@ -84,6 +84,10 @@ impl Draft {
 
     /// A file, as the engine writes it.
     fn name(&self, text: &str) -> Result<String> {
+        if self.engine == CommandEngine::Make && text.contains([';', '=']) {
+            let message = format!("`{text}` has `;` or `=` in its name: make would take it for a command or a variable");
+            return Err(Error::new(ErrorKind::Usage, message).with_remedy("rename it, or say `--format ninja`"));
+        }
         let mut out = String::new();
         for c in Self::plain(text)?.chars() {
             match (self.engine, c) {
@@ -169,24 +173,38 @@ impl Plan {
 }
 
 /// A rule, and one without a recipe per prerequisite, so that one that is gone does not stop `make`.
+///
+/// A line is the definition of a variable where its first name has a `=`: such names stand behind others, and have no rule.
 pub(crate) fn rule(target: &str, prerequisites: &[String]) -> String {
     let mut text = format!("{target}:");
-    for name in prerequisites {
+    let (defining, plain): (Vec<_>, Vec<_>) = prerequisites.iter().partition(|name| name.contains('='));
+    let behind = if plain.is_empty() { Vec::new() } else { defining };
+    for name in plain.iter().chain(&behind) {
         let _ = write!(text, " \\\n  {name}");
     }
     text.push('\n');
-    for name in prerequisites {
+    for name in plain {
         let _ = write!(text, "\n{name}:\n");
     }
     text
 }
 
-/// As GCC escapes: blanks and `#` by a backslash, `$` doubled.
+/// Whether no escape makes a file's name one in a rule: a line break ends it, what follows `;` is a command, and `\` at the end
+/// joins it to the next.
+pub(crate) fn is_unnameable(name: &str) -> bool {
+    name.contains(['\n', '\r', ';']) || name.ends_with('\\')
+}
+
+/// As GCC escapes: blanks, `#` and `:` by a backslash, those before it doubled, and `$` doubled.
 pub(crate) fn escaped(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
         match c {
-            ' ' | '\t' | '#' => out.extend(['\\', c]),
+            ' ' | '\t' | '#' | ':' => {
+                let before = out.len().saturating_sub(out.trim_end_matches('\\').len());
+                out.extend(std::iter::repeat_n('\\', before.saturating_add(1)));
+                out.push(c);
+            }
             '$' => out.push_str("$$"),
             _ => out.push(c),
         }
@@ -214,5 +232,9 @@ mod tests {
         let expected =
             "out.so: \\\n  in\\ put.so \\\n  a$$b.so \\\n  c\\#d.so\n\nin\\ put.so:\n\na$$b.so:\n\nc\\#d.so:\n";
         assert_eq!(rule("out.so", &names), expected);
+        assert_eq!(escaped("a:b\\ c"), "a\\:b\\\\\\ c");
+        let names = ["SHELL=x".to_owned(), "lib.so".to_owned()];
+        assert_eq!(rule("o", &names), "o: \\\n  lib.so \\\n  SHELL=x\n\nlib.so:\n");
+        assert_eq!(rule("o", &names[..1]), "o:\n");
     }
 }

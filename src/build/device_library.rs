@@ -11,6 +11,7 @@
 use crate::compat::built_in::is_of_library;
 use crate::device::target::Target as Facts;
 use crate::error::{Context as _, Error, ErrorKind, Result};
+use crate::limits;
 use crate::spirv::Module;
 use crate::spirv::index::Index;
 use crate::spirv::link::{Options, Source, link};
@@ -60,7 +61,7 @@ impl LibraryModule {
     /// Reads a module of a folder; none where that has no such file.
     fn read(folder: &Path, name: &'static str) -> Option<Result<LibraryModule>> {
         let path = folder.join(name);
-        let bytes = match std::fs::read(&path) {
+        let bytes = match read_plain(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             Err(error) => return Some(Err(Error::io("cannot read it", &error).context(path.display().to_string()))),
@@ -77,6 +78,15 @@ impl LibraryModule {
         let index = Index::read(&self.bytes)?;
         Cutter::new(&index)?.cut(&Keep { ids: &ids, ..Keep::default() })
     }
+}
+
+/// Reads a module. Pipes and devices might have no end.
+fn read_plain(path: &Path) -> std::io::Result<Vec<u8>> {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() || metadata.len() > limits::MAX_LIBRARY_MODULE {
+        return Err(std::io::Error::other("it is no plain file, or larger than any module of a device library"));
+    }
+    std::fs::read(path)
 }
 
 impl DeviceLibrary {
@@ -169,5 +179,18 @@ impl DeviceLibrary {
         let sources: Vec<Source<'_>> = std::iter::once(own).chain(library).collect();
         let first = |errors: Vec<Error>| errors.into_iter().next().unwrap_or_else(|| Error::input("it does not fit"));
         Ok(Some(link(&sources, &Options::default()).map_err(first)?.bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_no_modules() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join(BFLOAT16)).unwrap();
+        let error = DeviceLibrary::open(folder.path()).unwrap_err();
+        assert!(error.to_string().contains("no plain file"), "{error}");
     }
 }

@@ -468,17 +468,17 @@ impl DependArgs {
         self.file.clone().or_else(|| self.depend.then(beside))
     }
 
-    /// Refuses files of a name that would end the line of a rule, and begin another.
+    /// Refuses files of a name that would end the line of a rule, begin another, or be a command.
     ///
     /// # Errors
     /// `Usage` where there is one.
     pub(crate) fn can_name<'p>(&self, mut files: impl Iterator<Item = &'p Path>) -> Result<()> {
-        let breaks = |path: &&Path| path.to_string_lossy().contains(['\n', '\r']);
+        let breaks = |path: &&Path| commands::is_unnameable(&path.to_string_lossy());
         match files.find(breaks).filter(|_| self.asked()) {
             None => Ok(()),
             Some(path) => {
-                let message = format!("`{}` has a line break in its name, which no rule can hold", path.display());
-                Err(Error::new(ErrorKind::Usage, message))
+                let what = "a line break or `;` in its name, or `\\` at its end, which no rule can hold";
+                Err(Error::new(ErrorKind::Usage, format!("`{}` has {what}", path.display())))
             }
         }
     }
@@ -494,7 +494,9 @@ impl DependArgs {
                 stamp.into_iter().chain([output]).map(|path| commands::escaped(&path.to_string_lossy())).collect();
             targets.join(" ")
         });
-        let names: Vec<String> = prerequisites.iter().map(|path| commands::escaped(&path.to_string_lossy())).collect();
+        let names = prerequisites.iter().map(|path| path.to_string_lossy());
+        let names = names.filter(|name| !commands::is_unnameable(name));
+        let names: Vec<String> = names.map(|name| commands::escaped(&name)).collect();
         write_atomically(&file, commands::rule(&target, &names).as_bytes(), None).map(drop)
     }
 }

@@ -160,6 +160,7 @@ impl Cli {
         // A worker is ended by its driver, and the process that started it tells of that.
         if !matches!(self.verb, Verb::Worker(_)) {
             process::end_where_inputs_are_cut_short();
+            process::survive_full_files();
         }
         if let Some(most) = global.max_memory {
             process::limit_memory(most)?;

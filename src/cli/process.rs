@@ -8,12 +8,13 @@ use crate::error::{Error, Exit, Result};
 use rustix::process::{Pid, Signal};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{disable_transparent_huge_pages, transparent_huge_pages_are_disabled};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::flag;
+use std::num::NonZeroUsize;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 /// The signal that came; 0 before one did.
 static CAME: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
@@ -158,6 +159,12 @@ fn end_at(signal: i32, message: &'static str, exit: Exit) {
     let _ = unsafe { signal_hook::low_level::register(signal, end) };
 }
 
+/// Makes a write beyond the limit of a file's size an error, after which what was begun is removed: the signal would end the
+/// process before.
+pub(crate) fn survive_full_files() {
+    let _ = flag::register(SIGXFSZ, Arc::default());
+}
+
 /// Holds this process, and programs that it starts, to so many bytes of memory each, beside files that are mapped; workers
 /// have limits of their own. Where they do not suffice, it ends as where the machine lacks something.
 ///
@@ -213,16 +220,45 @@ impl Pages {
 /// The number of processes of a user below which threads may not be had.
 const PLENTY: u64 = 4096;
 
-/// Works on this thread alone where no other can be had: the pool of threads, which starts when it is first asked, would
+/// Threads for each processor that `RAYON_NUM_THREADS` may ask for.
+const MOST_THREADS: usize = 8;
+
+/// Works on this thread alone where others cannot be had: the pool of threads, which starts when it is first asked, would
 /// panic.
 pub(crate) fn threads_that_can_be_had() {
+    let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|count| count.parse().ok()).filter(|count| *count > 0);
+    let threads = asked.unwrap_or(processors).min(processors.saturating_mul(MOST_THREADS));
     let few = getrlimit(Resource::Nproc).current.is_some_and(|limit| limit < PLENTY);
     // A thread's stack has no place any more where the memory is taken.
-    let scarce = getrlimit(Resource::Data).current.is_some();
-    if !few && !scarce && std::thread::Builder::new().spawn(|| {}).is_ok() {
+    let scarce = [Resource::Data, Resource::As].into_iter().any(|memory| getrlimit(memory).current.is_some());
+    let usual = !few && !scarce && asked.is_none_or(|asked| asked == threads);
+    if usual && std::thread::Builder::new().spawn(|| {}).is_ok() {
         return;
     }
-    if rayon::ThreadPoolBuilder::new().build_global().is_err() {
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
-    }
+    // Only the first pool that is tried counts, also where it cannot be had.
+    let pool = match can_have(threads) {
+        true => rayon::ThreadPoolBuilder::new().num_threads(threads),
+        false => rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread(),
+    };
+    let _ = pool.build_global();
+}
+
+/// Threads whose stacks have to have place beside those that work: memory for the work itself.
+const SPARE_THREADS: usize = 16;
+
+/// Whether so many threads can be had at once, with memory to work in.
+fn can_have(threads: usize) -> bool {
+    let threads = threads.saturating_add(SPARE_THREADS);
+    let gate = Arc::new(Mutex::new(()));
+    let closed = gate.lock();
+    let waiting = (0..threads).map_while(|_| {
+        let gate = Arc::clone(&gate);
+        std::thread::Builder::new().spawn(move || drop(gate.lock())).ok()
+    });
+    let waiting: Vec<_> = waiting.collect();
+    drop(closed);
+    let had = waiting.len() == threads;
+    waiting.into_iter().for_each(|thread| drop(thread.join()));
+    had
 }

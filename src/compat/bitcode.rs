@@ -141,7 +141,8 @@ pub(crate) fn code(module: &Module) -> Code {
         });
         if function.defined && function.kernel {
             let attributes = attributes(&function.recorded);
-            code.kernels.push(code::Kernel { name: function.name.clone(), node: Some(at), attributes });
+            let (name, attributes) = (function.name.as_str().into(), attributes.into());
+            code.kernels.push(code::Kernel { name, node: Some(at), attributes });
         }
     }
     code

@@ -4,7 +4,7 @@
 //! compiler recorded beside the image, joined by kernel: which arguments the source had, what specialization constants
 //! are called, which aspects are declared, where else the kernel is, and which others are the same code.
 
-use super::aspects::{Aspect, Code, Comparison, Evidence, Graph, Sets, compare_kernel};
+use super::aspects::{Aspect, Code, Comparison, Evidence, Graph, Sets, code, compare_kernel};
 use super::bitcode;
 use super::examine::Examined;
 use crate::bundle::format::Format;
@@ -12,6 +12,7 @@ use crate::bundle::image::Image;
 use crate::bundle::property::Property;
 use crate::bundle::property_sets::{Decoded, decode, key, set};
 use crate::bundle::{Bundle, spec_constants};
+use crate::error::Result;
 use crate::limits;
 use crate::native::Kernel as NativeKernel;
 use crate::native::bitcode::Module;
@@ -22,6 +23,7 @@ use crate::spirv::kernel::body::{self, Numbers};
 use crate::spirv::kernel::{self, Kernel, SpecConstant};
 use crate::spirv::kernel::{Attributes, SubGroup};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
@@ -188,7 +190,7 @@ pub(crate) fn kernels_of(
     let own = codes.len();
     let (others, lent): (Vec<usize>, Vec<Code>) = providers.take(bundle, images).into_iter().unzip();
     codes.extend(lent);
-    use_aspects(&mut all, &modules, &codes, depth);
+    UsedAspects::new(&modules, &codes, depth).tell(&mut all);
     providers.read.extend(others.into_iter().zip(codes.drain(own..).map(Some)));
     all
 }
@@ -255,6 +257,7 @@ fn body(index: &Index<'_>, reach: &Reach, numbers: &mut Numbers) -> Option<[u8; 
 /// Images that hold a kernel of a name, and names that the same code has, in one file.
 #[derive(Debug)]
 pub(crate) struct KernelNames<'a> {
+    /// Images of names that several have.
     holders: HashMap<&'a str, Arc<[usize]>>,
     alike: Alike,
     same: HashMap<[u8; 32], Arc<[String]>>,
@@ -264,12 +267,14 @@ pub(crate) struct KernelNames<'a> {
 impl<'a> KernelNames<'a> {
     /// Lists the names of all images of a file.
     pub(crate) fn new(bundle: &Bundle<'a>, alike: Alike) -> KernelNames<'a> {
-        let mut holders: HashMap<&str, Vec<usize>> = HashMap::new();
-        for image in &bundle.images {
-            for name in image.kernels() {
-                holders.entry(name).or_default().push(image.index);
-            }
-        }
+        let of_image = |image: &Image<'a>| image.kernels().into_iter().map(|name| (name, image.index)).collect::<Vec<_>>();
+        let mut named: Vec<(&str, usize)> = bundle.images.iter().flat_map(of_image).collect();
+        named.sort_by_key(|(name, _)| *name);
+        let shared = named.chunk_by(|one, other| one.0 == other.0).filter(|named| named.len() > 1);
+        let images = |named: &[(&'a str, usize)]| {
+            Some((named.first()?.0, named.iter().map(|(_, image)| *image).collect::<Arc<[usize]>>()))
+        };
+        let holders = shared.filter_map(images).collect();
         let same = alike.groups();
         let listed = |told: usize| -> usize {
             let of_each = |names: &[String]| names.iter().take(told).map(String::len).sum::<usize>();
@@ -280,7 +285,6 @@ impl<'a> KernelNames<'a> {
         while told > 1 && listed(told) > limits::MAX_CLONE_BYTES {
             told /= 2;
         }
-        let holders = holders.into_iter().map(|(name, images)| (name, images.into())).collect();
         KernelNames { holders, alike, same, told }
     }
 
@@ -344,31 +348,82 @@ pub(crate) fn bodies(examined: &Examined<'_, '_>, wanted: &HashSet<&str>) -> Vec
     wanted.filter_map(|kernel| all.remove_entry(kernel)).collect()
 }
 
-/// Gives kernels the aspects that their code uses, along calls and across modules.
-fn use_aspects(kernels: &mut [KernelFacts], modules: &HashMap<usize, usize>, codes: &[Code], depth: Depth) {
-    let graph = Graph::link(codes);
-    let mut nodes = HashMap::new();
-    for (module, kernel) in graph.kernels() {
-        if let Some(node) = kernel.node {
-            nodes.entry((module, kernel.name.as_str())).or_insert(node);
-        }
+/// Aspects that code uses, along calls and across modules, by kernel.
+struct UsedAspects<'c> {
+    codes: &'c [Code],
+    graph: Graph<'c>,
+    /// Nodes of kernels with the module and the name, in the order of these; the first of a name counts.
+    nodes: Vec<(usize, &'c str, usize)>,
+    /// The module of each image, by its number.
+    modules: &'c HashMap<usize, usize>,
+    of_module: Vec<OnceLock<Vec<Aspect>>>,
+    evidence: bool,
+}
+
+impl<'c> UsedAspects<'c> {
+    fn new(modules: &'c HashMap<usize, usize>, codes: &'c [Code], depth: Depth) -> UsedAspects<'c> {
+        let graph = Graph::link(codes);
+        let node = |(module, kernel): (usize, &'c code::Kernel)| Some((module, &*kernel.name, kernel.node?));
+        let mut nodes: Vec<(usize, &str, usize)> = graph.kernels().filter_map(node).collect();
+        nodes.sort_by_key(|(module, name, _)| (*module, *name));
+        let of_module = codes.iter().map(|_| OnceLock::new()).collect();
+        UsedAspects { codes, graph, nodes, modules, of_module, evidence: depth.evidence }
     }
-    let of_module: Vec<OnceLock<Vec<Aspect>>> = codes.iter().map(|_| OnceLock::new()).collect();
-    kernels.par_iter_mut().for_each(|facts| {
-        let Some(module) = modules.get(&facts.image).copied() else { return };
-        let Some(node) = nodes.get(&(module, facts.name.as_str())).copied() else { return };
-        let used = graph.used(module, node);
-        for aspect in &used {
-            let list = if aspect.certain() { &mut facts.used } else { &mut facts.possible };
-            list.push(aspect.name().to_owned());
-        }
-        if depth.evidence {
-            facts.evidence = used.iter().filter_map(|aspect| graph.evidence(module, node, *aspect)).collect();
-        }
-        let stored = facts.recorded.then_some(&*facts.declared);
-        let image = || of_module.get(module).map_or(&[][..], |of| of.get_or_init(|| graph.used_by_module(module)));
-        facts.comparison = codes.get(module).map(|code| compare_kernel(stored, code, &used, image));
-    });
+
+    /// Gives kernels the aspects that their code uses.
+    fn tell(&self, kernels: &mut [KernelFacts]) {
+        kernels.par_iter_mut().for_each(|facts| {
+            let Some(module) = self.modules.get(&facts.image).copied() else { return };
+            let key = (module, facts.name.as_str());
+            let at = self.nodes.partition_point(|(module, name, _)| (*module, *name) < key);
+            let found = self.nodes.get(at).filter(|(module, name, _)| (*module, *name) == key);
+            let Some((_, _, node)) = found.copied() else { return };
+            let used = self.graph.used(module, node);
+            for aspect in &used {
+                let list = if aspect.certain() { &mut facts.used } else { &mut facts.possible };
+                list.push(aspect.name().to_owned());
+            }
+            if self.evidence {
+                facts.evidence = used.iter().filter_map(|aspect| self.graph.evidence(module, node, *aspect)).collect();
+            }
+            let stored = facts.recorded.then_some(&*facts.declared);
+            let of_module = self.of_module.get(module);
+            let image = || of_module.map_or(&[][..], |of| of.get_or_init(|| self.graph.used_by_module(module)));
+            facts.comparison = self.codes.get(module).map(|code| compare_kernel(stored, code, &used, image));
+        });
+    }
+}
+
+/// Hands on the kernels of an image that has many, some at a time and each time at most `share`, like [`kernels_of`].
+///
+/// # Errors
+/// Errors of `each`.
+pub(crate) fn kernels_in_shares(
+    bundle: &Bundle<'_>,
+    image: &Examined<'_, '_>,
+    depth: Depth,
+    providers: &mut Providers,
+    share: usize,
+    mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>,
+) -> Result<()> {
+    let contents = contents(image);
+    let index = contents.as_ref().and_then(|contents| Index::read(contents).ok());
+    let mut reader = ImageReader::new(image, index.as_ref(), depth);
+    let mut codes: Vec<Code> = reader.code().into_iter().collect();
+    let own = codes.len();
+    let modules: HashMap<usize, usize> = codes.iter().map(|_| (image.image.index, 0)).collect();
+    let (others, lent): (Vec<usize>, Vec<Code>) =
+        providers.take(bundle, std::slice::from_ref(image)).into_iter().unzip();
+    codes.extend(lent);
+    let used = UsedAspects::new(&modules, &codes, depth);
+    for names in image.kernels.chunks(share.max(1)) {
+        let mut facts: Vec<KernelFacts> = names.iter().map(|name| reader.kernel(name)).collect();
+        used.tell(&mut facts);
+        each(facts)?;
+    }
+    drop(used);
+    providers.read.extend(others.into_iter().zip(codes.drain(own..).map(Some)));
+    Ok(())
 }
 
 /// Kernels and code of one image.
@@ -378,37 +433,71 @@ struct OfImage {
     code: Option<Code>,
 }
 
+/// The module of an image; a payload that does not inflate or is no module is a problem that has been told.
+fn contents<'a>(examined: &Examined<'_, 'a>) -> Option<Cow<'a, [u8]>> {
+    if examined.format == Format::SpirV { examined.image.contents().ok() } else { None }
+}
+
 fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
-    let image = examined.image;
-    // A payload that does not inflate or is no module is a problem that has been told.
-    let contents = if examined.format == Format::SpirV { image.contents().ok() } else { None };
-    let read = contents.as_ref().and_then(|contents| kernel::kernels(contents).ok());
-    let of_bitcode = || examined.bitcode.as_ref().map(bitcode::kernels).unwrap_or_default();
-    let (index, modules) = read.map_or_else(|| (None, of_bitcode()), |(index, kernels)| (Some(index), kernels));
-    let mut by_name: HashMap<String, Kernel> =
-        modules.into_iter().map(|kernel| (kernel.name.clone(), kernel)).collect();
-    let mut compiled: HashMap<&str, Vec<(String, Arc<NativeKernel>)>> = HashMap::new();
-    // Of bitcode its module says all there is.
-    let native = examined.native.iter().filter(|_| examined.bitcode.is_none());
-    for part in native.flat_map(|native| &native.parts) {
-        let device = if part.devices.is_empty() { part.stated.clone() } else { part.devices.join(", ") };
-        for kernel in &part.kernels {
-            compiled.entry(&kernel.name).or_default().push((device.clone(), kernel.clone()));
+    let contents = contents(examined);
+    let index = contents.as_ref().and_then(|contents| Index::read(contents).ok());
+    let mut reader = ImageReader::new(examined, index.as_ref(), depth);
+    let kernels = examined.kernels.iter().map(|name| reader.kernel(name)).collect();
+    OfImage { kernels, code: reader.code() }
+}
+
+/// Reads the kernels of an image one by one, so that not all need be held.
+struct ImageReader<'e, 'b, 'a> {
+    examined: &'e Examined<'b, 'a>,
+    index: Option<&'e Index<'e>>,
+    modules: Option<kernel::Reader<'e, 'e>>,
+    /// Kernels of bitcode.
+    by_name: HashMap<String, Kernel>,
+    compiled: HashMap<&'e str, Vec<(String, Arc<NativeKernel>)>>,
+    numbers: Option<Numbers>,
+    recorded: Recorded<'e>,
+}
+
+impl<'e, 'b, 'a> ImageReader<'e, 'b, 'a> {
+    fn new(examined: &'e Examined<'b, 'a>, index: Option<&'e Index<'e>>, depth: Depth) -> ImageReader<'e, 'b, 'a> {
+        let of_bitcode = examined.bitcode.as_ref().filter(|_| index.is_none()).map(bitcode::kernels);
+        let mut compiled: HashMap<&str, Vec<(String, Arc<NativeKernel>)>> = HashMap::new();
+        // Of bitcode its module says all there is.
+        let native = examined.native.iter().filter(|_| examined.bitcode.is_none());
+        for part in native.flat_map(|native| &native.parts) {
+            let device = if part.devices.is_empty() { part.stated.clone() } else { part.devices.join(", ") };
+            for kernel in &part.kernels {
+                compiled.entry(&kernel.name).or_default().push((device.clone(), kernel.clone()));
+            }
+        }
+        ImageReader {
+            examined,
+            index,
+            modules: index.map(kernel::Reader::new),
+            by_name: of_bitcode.into_iter().flatten().map(|kernel| (kernel.name.clone(), kernel)).collect(),
+            compiled,
+            numbers: index.filter(|_| depth.clones).map(Numbers::new),
+            recorded: Recorded::read(examined),
         }
     }
-    let mut numbers = index.as_ref().filter(|_| depth.clones).map(Numbers::new);
-    let recorded = Recorded::read(examined);
-    let facts = examined.kernels.iter().map(|name| {
-        let facts = one(examined, &recorded, name, by_name.remove(name), index.as_ref().zip(numbers.as_mut()));
-        KernelFacts { native: compiled.remove(name.as_str()).unwrap_or_default(), ..facts }
-    });
-    let kernels = facts.collect();
-    let code = match (&index, &examined.bitcode) {
-        (Some(index), _) => Some(Code::read(index).of_image(image)),
-        (None, Some(module)) => Some(bitcode::code(module).of_image(image)),
-        (None, None) => None,
-    };
-    OfImage { kernels, code }
+
+    fn kernel(&mut self, name: &str) -> KernelFacts {
+        let module = match &mut self.modules {
+            Some(modules) => modules.named(name),
+            None => self.by_name.remove(name),
+        };
+        let facts = one(self.examined, &self.recorded, name, module, self.index.zip(self.numbers.as_mut()));
+        KernelFacts { native: self.compiled.remove(name).unwrap_or_default(), ..facts }
+    }
+
+    fn code(&self) -> Option<Code> {
+        let code = match (self.index, &self.examined.bitcode) {
+            (Some(index), _) => Code::read(index),
+            (None, Some(module)) => bitcode::code(module),
+            (None, None) => return None,
+        };
+        Some(code.of_image(self.examined.image))
+    }
 }
 
 /// Properties of an image that are looked up for each kernel.

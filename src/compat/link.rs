@@ -172,7 +172,7 @@ fn import(image: &Examined<'_, '_>, code: Option<&Code>, symbol: &str) -> Import
     let functions = reached.iter().filter_map(|at| code.nodes.get(*at)).filter(|node| node.kind == Kind::Defined);
     Import {
         symbol: symbol.to_owned(),
-        kernels: kernels.map(|kernel| kernel.name.clone()).collect(),
+        kernels: kernels.map(|kernel| kernel.name.to_string()).collect(),
         functions: functions.filter_map(|node| Some(node.symbol.as_ref()?.to_string())).collect(),
     }
 }

@@ -281,8 +281,7 @@ fn write_table(images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64
             put(properties, text.as_bytes())?;
         }
         if let Some(symbols) = &name.symbols {
-            let lines: String = image.entries.iter().flat_map(|entry| [entry, "\n"]).collect();
-            put(symbols, lines.as_bytes())?;
+            put(symbols, extract::lines_of(&image.entries)?.as_bytes())?;
         }
         origin.pass(number);
     }

@@ -137,13 +137,13 @@ impl Extraction<'_> {
     fn image(&self, folder: &mut Folder, path: &str, stem: &str, image: &Examined<'_, '_>) -> Result<Written> {
         let names = Names::for_image(stem, image, self.stored);
         let code = extract::code(image, self.stored)?;
-        let properties = extract::properties(image)?;
+        let (properties, symbols) = (extract::properties(image)?, extract::symbols(image)?);
         folder.add(&names.code, &code)?;
         if let Some(name) = &names.properties {
             folder.add(name, properties.as_bytes())?;
         }
         if let Some(name) = &names.symbols {
-            folder.add(name, extract::symbols(image).as_bytes())?;
+            folder.add(name, symbols.as_bytes())?;
         }
         Ok(Written { path: path.to_owned(), index: image.image.index, member: None, bytes: code.len() as u64, names })
     }
@@ -219,7 +219,7 @@ fn members(
             folder.add(name, extract::properties(image)?.as_bytes())?;
         }
         if let Some(name) = &names.symbols {
-            folder.add(name, extract::symbols(image).as_bytes())?;
+            folder.add(name, extract::symbols(image)?.as_bytes())?;
         }
     }
     Ok(written)

@@ -18,6 +18,7 @@ use crate::error::{Problem, Result};
 use crate::native::Kernel;
 use crate::spirv::kernel::SubGroup;
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::Write;
 use std::ops::Range;
 
@@ -147,7 +148,9 @@ fn cells(file: &FileKernels<'_>, kernel: &KernelFacts, variant: &Variant<'_>) ->
 struct Table {
     all: bool,
     kernels: usize,
-    names: HashSet<String>,
+    /// Hashes of the names, with keys of their own in every run.
+    names: HashSet<u64>,
+    hasher: RandomState,
     images: HashSet<usize>,
     native: bool,
     /// Whether native code takes more of one device than of another.
@@ -223,9 +226,7 @@ impl Table {
         for kernel in &file.kernels {
             let at = self.kernels;
             self.kernels = at.saturating_add(1);
-            if !self.names.contains(&kernel.name) {
-                self.names.insert(kernel.name.clone());
-            }
+            self.names.insert(self.hasher.hash_one(&kernel.name));
             self.images.insert(kernel.image);
             self.native |= !kernel.native.is_empty();
             let rows = self.all || self.kernels <= ROWS;

@@ -44,7 +44,8 @@ pub(crate) mod text;
 
 use crate::bundle::Bundle;
 use crate::compat::examine::{Examined, Extent, examine_some};
-use crate::compat::kernels::{Alike, Depth, KernelFacts, KernelNames, Providers, kernels, kernels_of};
+use crate::compat::kernels::{Alike, Depth, KernelFacts, KernelNames, Providers};
+use crate::compat::kernels::{kernels, kernels_in_shares, kernels_of};
 use crate::container::Host;
 use crate::error::{Problem, Result};
 
@@ -141,7 +142,15 @@ impl<'a> FileFacts<'a> {
         let Some(bundle) = self.bundle else { return Ok(()) };
         let all = if self.deferred { bundle.images.len() } else { self.images.len() };
         if self.share_of_all() == all {
-            return self.each_share(false, |bundle, images| each(kernels(bundle, images, depth)));
+            return self.each_share(false, |bundle, images| {
+                if images.iter().map(|image| image.kernels.len()).sum::<usize>() <= SHARE {
+                    return each(kernels(bundle, images, depth));
+                }
+                let of_all = || Alike::read(&images.iter().map(|examined| examined.image).collect::<Vec<_>>());
+                let alike = if depth.clones { of_all() } else { Alike::default() };
+                let mut names = KernelNames::new(bundle, alike);
+                few_kernels(bundle, images, depth, (&mut Providers::default(), &mut names), &mut each)
+            });
         }
         let mut providers = Providers::default();
         let alike = match depth.clones {
@@ -151,9 +160,34 @@ impl<'a> FileFacts<'a> {
         };
         let mut names = KernelNames::new(bundle, alike);
         self.each_share(false, |bundle, images| {
-            let mut found = kernels_of(bundle, images, Depth { clones: false, ..depth }, &mut providers);
-            names.tell(&mut found);
-            each(found)
+            few_kernels(bundle, images, depth, (&mut providers, &mut names), &mut each)
         })
     }
+}
+
+/// Hands kernels of images on, a share at a time, also of an image that has more.
+fn few_kernels(
+    bundle: &Bundle<'_>,
+    mut images: &[Examined<'_, '_>],
+    depth: Depth,
+    (providers, names): (&mut Providers, &mut KernelNames<'_>),
+    each: &mut impl FnMut(Vec<KernelFacts>) -> Result<()>,
+) -> Result<()> {
+    // Code was compared before.
+    let depth = Depth { clones: false, ..depth };
+    let mut told = |mut found: Vec<KernelFacts>| {
+        names.tell(&mut found);
+        each(found)
+    };
+    while !images.is_empty() {
+        let (few, others) = images.split_at(share(images.iter().map(|image| image.kernels.len())));
+        match few {
+            [image] if image.kernels.len() > SHARE => {
+                kernels_in_shares(bundle, image, depth, providers, SHARE, &mut told)?;
+            }
+            _ => told(kernels_of(bundle, few, depth, providers))?,
+        }
+        images = others;
+    }
+    Ok(())
 }

@@ -189,8 +189,7 @@ fn kernels_are_the_same_in_shares_and_all_at_once() {
     assert_eq!(whole.len(), SHARE * 2);
     assert!(whole[0].contains("two") && !whole[0].contains("six"), "{}", whole[0]);
     let mut deferred = FileFacts { bundle: Some(&bundle), deferred: true, ..FileFacts::default() };
-    // The kernels of bare modules are not known before.
-    assert!(told(&mut deferred) == (2, whole.clone()));
+    assert!(told(&mut deferred) == (4, whole.clone()));
     let mut examined = FileFacts { bundle: Some(&bundle), images: examine(&bundle), ..FileFacts::default() };
     assert!(told(&mut examined) == (4, whole));
 }

@@ -13,6 +13,7 @@ use crate::bundle::property_text;
 use crate::bundle::syclbin::{self, Envelope, NewModule};
 use crate::container::Place;
 use crate::error::{Context as _, Result};
+use crate::rewrite::extract::lines_of;
 use crate::spirv::Module;
 use std::collections::HashSet;
 
@@ -67,9 +68,9 @@ pub fn syclbin(images: &[Image<'_>], envelope: Envelope, state: State) -> Result
 /// Writes an OffloadBinary; in version 1, one for each image.
 ///
 /// # Errors
-/// `Input` where property sets cannot be written as text, or a string holds a NUL.
+/// `Input` where property sets or symbols cannot be written as text, or a string holds a NUL.
 pub fn offload_binary(images: &[Image<'_>], version: Version) -> Result<Vec<u8>> {
-    binary_of(images, version, |entries| Ok(entries.join("\n").into_bytes()))
+    binary_of(images, version, |entries| Ok(lines_of(entries)?.trim_end().as_bytes().to_vec()))
 }
 
 /// Writes the OffloadBinary that LLVM's own SYCL registers: its runtime takes SPIR-V for `spirv64` alone, and symbols as a

@@ -130,15 +130,26 @@ fn bitcode(triple: &str) -> Vec<u8> {
     outer.bytes
 }
 
-/// Returns the directives that every PTX module begins with, without what stands behind them on their lines.
+/// Returns the directives that every PTX module begins with, with their plain operands and nothing that stands behind them on
+/// their lines.
 fn ptx(payload: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(payload);
     let directive = |wanted: &str| {
-        let mut lines = text.lines().map(str::split_whitespace);
-        let mut words = lines.find(|line| line.clone().next() == Some(wanted))?;
-        let ends = |word: &&str| [".", "//", "/*"].iter().any(|start| word.starts_with(start));
-        let line: Vec<&str> = words.next().into_iter().chain(words.take_while(|word| !ends(word))).collect();
-        Some(line.join(" ") + "\n")
+        let line = text.lines().map(str::trim_start).find(|line| line.split_whitespace().next() == Some(wanted))?;
+        let mut operands: Vec<&str> = Vec::new();
+        let words = line.strip_prefix(wanted)?.split(|letter: char| letter == ',' || letter.is_whitespace());
+        for word in words.filter(|word| !word.is_empty()) {
+            let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.');
+            let plain = word.split(|letter| !is_plain(letter)).next().unwrap_or_default();
+            if plain.is_empty() || plain.starts_with('.') {
+                break;
+            }
+            operands.push(plain);
+            if plain.len() < word.len() {
+                break;
+            }
+        }
+        Some(format!("{wanted} {}\n", operands.join(", ")))
     };
     [".version", ".target", ".address_size"].into_iter().filter_map(directive).collect::<String>().into_bytes()
 }

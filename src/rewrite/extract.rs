@@ -10,7 +10,7 @@ use crate::bundle::table::Table;
 use crate::compat::examine::Examined;
 use crate::container::Arena;
 use crate::container::Place;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::native::Native;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -143,8 +143,22 @@ pub fn properties(image: &Examined<'_, '_>) -> Result<String> {
 }
 
 /// Returns the entries, one per line.
-pub(crate) fn symbols(image: &Examined<'_, '_>) -> String {
-    entries(image).into_iter().flat_map(|entry| [entry, "\n"]).collect()
+///
+/// # Errors
+/// Errors of [`lines_of`].
+pub(crate) fn symbols(image: &Examined<'_, '_>) -> Result<String> {
+    lines_of(&entries(image))
+}
+
+/// Writes symbols one per line.
+///
+/// # Errors
+/// `Input`, naming the symbol that would be several, or none.
+pub(crate) fn lines_of(symbols: &[&str]) -> Result<String> {
+    match symbols.iter().find(|symbol| symbol.is_empty() || symbol.contains(['\n', '\r'])) {
+        Some(symbol) => Err(Error::input(format!("the symbol {symbol:?} cannot stand in a line of its own"))),
+        None => Ok(symbols.iter().flat_map(|symbol| [*symbol, "\n"]).collect()),
+    }
 }
 
 /// Returns the entries that the host file lists; for a bare module its kernels.
@@ -180,6 +194,12 @@ mod tests {
         let expected = ["lib_x.so", "lib_x.so-2", "etc_passwd", "abs__", "file", "a.deb_data.tar_x"];
         assert_eq!(paths.map(|path| stems.unique(path)), expected);
         assert!(stems.unique(&"x".repeat(5000)).len() <= MAX_STEM);
+    }
+
+    #[test]
+    fn a_symbol_is_one_line() {
+        assert_eq!(lines_of(&["a", "b|c"]).unwrap(), "a\nb|c\n");
+        assert!(lines_of(&["a\nb"]).is_err() && lines_of(&["a\r"]).is_err() && lines_of(&[""]).is_err());
     }
 
     #[test]

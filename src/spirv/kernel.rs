@@ -61,11 +61,48 @@ pub struct Kernel {
 /// `Input` where there is no whole SPIR-V header.
 pub fn kernels<'a>(bytes: &'a [u8]) -> Result<(Index<'a>, Vec<Kernel>)> {
     let index = Index::read(bytes)?;
-    let layouts = Layouts::compute(&index);
-    let strings = ArgumentStrings::collect(&index);
-    let mut walks = Walks::new(&index);
-    let found = entries(&index).map(|entry| Kernel::read(&index, &layouts, &strings, entry, &mut walks)).collect();
+    let mut reader = Reader::new(&index);
+    let found = entries(&index).map(|entry| reader.kernel(entry)).collect();
     Ok((index, found))
+}
+
+/// Reads kernels of a module one by one, so that not all need be held.
+pub(crate) struct Reader<'i, 'a> {
+    index: &'i Index<'a>,
+    layouts: Layouts,
+    strings: ArgumentStrings,
+    walks: Walks,
+    /// The places of the kernels' entry points, by name, and whether they were read; of one name the last comes first.
+    places: Vec<(u32, bool)>,
+}
+
+impl<'i, 'a> Reader<'i, 'a> {
+    /// Prepares what the kernels of a module have in common.
+    pub(crate) fn new(index: &'i Index<'a>) -> Reader<'i, 'a> {
+        let (layouts, strings) = (Layouts::compute(index), ArgumentStrings::collect(index));
+        Reader { index, layouts, strings, walks: Walks::new(index), places: Vec::new() }
+    }
+
+    /// Reads the kernel of an entry point.
+    fn kernel(&mut self, entry: &EntryPoint<'_>) -> Kernel {
+        Kernel::read(self.index, &self.layouts, &self.strings, entry, &mut self.walks)
+    }
+
+    /// Reads the kernel of a name, the last of it; once.
+    pub(crate) fn named(&mut self, name: &str) -> Option<Kernel> {
+        let entries = &self.index.entry_points;
+        let name_of = |place: u32| entries.get(place as usize).map_or("", |entry| &*entry.name);
+        if self.places.is_empty() {
+            let kernels = (0..).zip(entries).filter(|(_, entry)| is_kernel(entry));
+            self.places = kernels.map(|(place, _)| (place, false)).collect();
+            self.places.reverse();
+            self.places.sort_by(|one, other| name_of(one.0).cmp(name_of(other.0)));
+        }
+        let at = self.places.partition_point(|(place, _)| name_of(*place) < name);
+        let (place, read) = self.places.get_mut(at)?;
+        let entry = entries.get(*place as usize).filter(|entry| entry.name == name)?;
+        (!std::mem::replace(read, true)).then(|| self.kernel(entry))
+    }
 }
 
 /// Returns the index of a module and the part of it that each kernel reaches, by name, in module order.
@@ -83,8 +120,11 @@ pub(crate) fn reaches<'a>(bytes: &'a [u8]) -> Result<(Index<'a>, Vec<(String, Re
 
 /// Returns the entry points that are kernels.
 fn entries<'i, 'a>(index: &'i Index<'a>) -> impl Iterator<Item = &'i EntryPoint<'a>> {
-    const KERNEL: u32 = rspirv::spirv::ExecutionModel::Kernel as u32;
-    index.entry_points.iter().filter(|entry| entry.model == KERNEL)
+    index.entry_points.iter().filter(|entry| is_kernel(entry))
+}
+
+fn is_kernel(entry: &EntryPoint<'_>) -> bool {
+    entry.model == rspirv::spirv::ExecutionModel::Kernel as u32
 }
 
 impl Kernel {

@@ -148,6 +148,16 @@ fn many_imports() {
     bounded(&folder, &["check", "m.spv", "-t", "dg1"]);
 }
 
+/// Held at once, facts about so many kernels would take 300 MB.
+#[test]
+fn many_kernels_are_not_held_at_once() {
+    let folder = Folder::new();
+    folder.put("m.spv", Module::kernels(100_000).bytes());
+    for form in ["table", "json"] {
+        bounded(&folder, &["kernels", "m.spv", "--format", form, "--max-memory", "192MiB"]);
+    }
+}
+
 #[test]
 fn many_kernels_of_the_same_code() {
     let folder = Folder::new();

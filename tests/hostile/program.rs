@@ -189,6 +189,29 @@ fn a_member_of_a_wheel_may_have_any_name() {
 }
 
 #[test]
+fn where_memory_has_no_place_for_threads_one_does_the_work() {
+    let folder = Folder::new();
+    folder.put("m.spv", module());
+    // The stacks of 16 threads have 32 MiB.
+    let script = "ulimit -d 40000; RAYON_NUM_THREADS=16 exec \"$0\" kernels m.spv";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_sycl-bundle")]).current_dir(folder.path());
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{}: {}", done.status, said(&done));
+}
+
+#[test]
+fn more_threads_than_processors_can_use_are_not_begun() {
+    let folder = Folder::new();
+    folder.put("m.spv", module());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    command.args(["kernels", "m.spv"]).env("RAYON_NUM_THREADS", "100000").current_dir(folder.path());
+    let begin = std::time::Instant::now();
+    assert!(command.output().unwrap().status.success());
+    assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
+}
+
+#[test]
 fn braces_in_braces_are_refused() {
     let folder = Folder::new();
     folder.put("m.spv", module());

@@ -315,15 +315,17 @@ fn nothing_of_a_file_commands_a_terminal_a_ci_or_a_browser() {
 #[test]
 fn a_name_begins_no_rule() {
     let folder = Folder::new();
-    let name = "x\nall:\n\ttouch pwned\n.spv";
-    folder.put(name, wicked_module("k"));
-    for more in [&["-MD"][..], &["-MF", "o.d"]] {
-        let call = [&["build", name, "-t", "pvc", "-o", "o.table", "--ocloc", "./ocloc"], more].concat();
-        let done = tool(&folder, &call);
-        assert_eq!(done.status.code(), Some(2), "{done:?}");
-        assert!(!folder.path().join("o.table.d").exists() && !folder.path().join("o.d").exists());
+    for name in ["x\nall:\n\ttouch pwned\n.spv", "x;touch pwned;.spv"] {
+        folder.put(name, wicked_module("k"));
+        for more in [&["-MD"][..], &["-MF", "o.d"]] {
+            let call = [&["build", name, "-t", "pvc", "-o", "o.table", "--ocloc", "./ocloc"], more].concat();
+            let done = tool(&folder, &call);
+            assert_eq!(done.status.code(), Some(2), "{done:?}");
+            assert!(!folder.path().join("o.table.d").exists() && !folder.path().join("o.d").exists());
+        }
+        let plan = ["plan", "--format", "make", name, "-t", "pvc", "-o", "o.table"];
+        assert_eq!(tool(&folder, &plan).status.code(), Some(2));
     }
-    assert_eq!(tool(&folder, &["plan", name, "-t", "pvc", "-o", "o.table"]).status.code(), Some(2));
 }
 
 /// Every verb is held to the memory that it is given, and ends in order where that does not suffice.

@@ -49,7 +49,7 @@ pub fn said(module: &[u8]) -> BTreeMap<String, String> {
     let graph = Graph::link(std::slice::from_ref(&code));
     let used: BTreeMap<&str, String> = graph
         .kernels()
-        .map(|(module, kernel)| (kernel.name.as_str(), format!("{:?}", graph.used(module, kernel.node.unwrap()))))
+        .map(|(module, kernel)| (&*kernel.name, format!("{:?}", graph.used(module, kernel.node.unwrap()))))
         .collect();
     kernels
         .iter()

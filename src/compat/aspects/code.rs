@@ -69,11 +69,11 @@ impl Origin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernel {
     /// Mangled name.
-    pub name: String,
+    pub name: Arc<str>,
     /// Place of its function in [`Code::nodes`]; none where the module lacks that function.
     pub node: Option<usize>,
-    /// The sizes that its source requires, and other attributes.
-    pub attributes: Attributes,
+    /// The sizes that its source requires, and other attributes. Those of most kernels are those of the one before, and shared.
+    pub attributes: Arc<Attributes>,
 }
 
 /// Kind of a node of the call graph.
@@ -241,13 +241,18 @@ impl Code {
         }
         const KERNEL: u32 = 6;
         let kernels = index.entry_points.iter().filter(|entry| entry.model == KERNEL);
-        code.kernels = kernels
-            .map(|entry| Kernel {
-                name: entry.name.clone().into_owned(),
-                node: index.function_place(entry.function),
-                attributes: Attributes::read(index, entry.function),
-            })
-            .collect();
+        let mut attributes: Arc<Attributes> = Arc::default();
+        let kernels = kernels.map(|entry| {
+            let own = Attributes::read(index, entry.function);
+            if *attributes != own {
+                attributes = Arc::new(own);
+            }
+            let node = index.function_place(entry.function);
+            let named = node.and_then(|node| code.nodes.get(node)?.named.clone());
+            let name = named.filter(|name| **name == *entry.name).unwrap_or_else(|| (&*entry.name).into());
+            Kernel { name, node, attributes: attributes.clone() }
+        });
+        code.kernels = kernels.collect();
         code
     }
 

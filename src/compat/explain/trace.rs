@@ -45,7 +45,7 @@ impl<'f> Looked<'f> {
     /// Looks at the images of a file, whose code `graph` has.
     pub(crate) fn new(images: &'f [Examined<'f, 'f>], graph: Graph<'f>) -> Looked<'f> {
         let kernels = graph.kernels();
-        let nodes = kernels.filter_map(|(at, kernel)| Some(((at, kernel.name.as_str()), kernel.node?))).collect();
+        let nodes = kernels.filter_map(|(at, kernel)| Some(((at, &*kernel.name), kernel.node?))).collect();
         Looked { images, graph, nodes }
     }
 

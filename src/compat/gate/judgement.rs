@@ -391,7 +391,7 @@ fn asked(judged: &[&Judgement], depth: Depth) -> Asked {
 /// does.
 fn evidence(graph: &Graph<'_>, module: usize, kernel: &str, aspect: Aspect) -> Option<Evidence> {
     let code = graph.codes().get(module)?;
-    let own = code.kernels.iter().find(|one| one.name == kernel).and_then(|one| one.node);
+    let own = code.kernels.iter().find(|one| *one.name == *kernel).and_then(|one| one.node);
     let mut nodes = own.into_iter().chain(0..code.nodes.len());
     nodes.find_map(|node| graph.evidence(module, node, aspect))
 }

@@ -95,7 +95,7 @@ impl<'s> LinkedSources<'s> {
             }
             for kernel in &source.code.kernels {
                 if let Some(node) = kernel.node {
-                    kernels.entry((number, kernel.name.as_str())).or_insert(node);
+                    kernels.entry((number, &*kernel.name)).or_insert(node);
                 }
             }
             needs.push(needs_of(source));

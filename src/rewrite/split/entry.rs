@@ -209,7 +209,7 @@ impl Needs {
             }
         }
         for kernel in &source.code.kernels {
-            found.insert(kernel.name.clone(), used(kernel.node));
+            found.insert(kernel.name.to_string(), used(kernel.node));
         }
         let mut shared: BTreeSet<Rc<BTreeSet<String>>> = BTreeSet::new();
         let mut share = |set: BTreeSet<String>| match shared.get(&set) {
