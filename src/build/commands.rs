@@ -85,7 +85,8 @@ impl Draft {
     /// A file, as the engine writes it.
     fn name(&self, text: &str) -> Result<String> {
         if self.engine == CommandEngine::Make && text.contains([';', '=']) {
-            let message = format!("`{text}` has `;` or `=` in its name: make would take it for a command or a variable");
+            let message =
+                format!("`{text}` has `;` or `=` in its name: make would take it for a command or a variable");
             return Err(Error::new(ErrorKind::Usage, message).with_remedy("rename it, or say `--format ninja`"));
         }
         let mut out = String::new();

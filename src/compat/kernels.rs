@@ -267,7 +267,8 @@ pub(crate) struct KernelNames<'a> {
 impl<'a> KernelNames<'a> {
     /// Lists the names of all images of a file.
     pub(crate) fn new(bundle: &Bundle<'a>, alike: Alike) -> KernelNames<'a> {
-        let of_image = |image: &Image<'a>| image.kernels().into_iter().map(|name| (name, image.index)).collect::<Vec<_>>();
+        let of_image =
+            |image: &Image<'a>| image.kernels().into_iter().map(|name| (name, image.index)).collect::<Vec<_>>();
         let mut named: Vec<(&str, usize)> = bundle.images.iter().flat_map(of_image).collect();
         named.sort_by_key(|(name, _)| *name);
         let shared = named.chunk_by(|one, other| one.0 == other.0).filter(|named| named.len() > 1);
