@@ -1,6 +1,6 @@
 //! `inspect --html`: what stands on the page of files, and by what is its matrix judged?
 
-use super::check::linked_elsewhere;
+use super::check::{OtherModels, linked_elsewhere};
 use super::{ReadOptions, each_file_with};
 use crate::bundle::Bundle;
 use crate::compat::gate::judgement::Depth;
@@ -121,7 +121,7 @@ impl<'d> Draft<'d> {
         let mut findings = self.begun();
         // Another file may have what one lacks, or an image that was not selected.
         if self.open && (self.count > 1 || !selector.is_all()) {
-            (findings, _) = linked_elsewhere(reporter, paths, selector, findings, |_| true)?;
+            (findings, _) = linked_elsewhere(reporter, paths, selector, findings, |_| true, &OtherModels::default())?;
         }
         let seen = findings.files.clone();
         let (mut targets, notes) = findings.end(whole && selector.is_all());
