@@ -19,13 +19,16 @@ const FAT_BINARY: u32 = 0xba55_ed50;
 /// Adds the images of all such sections.
 pub(super) fn read<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
     for section in &host.sections {
-        match section.name {
-            ".nv_fatbin" | ".nv_fatb" | "__nv_relfatbin" | "__nv_rel" => {
-                fat_binaries(reader, section.data, section.offset)
-            }
-            ".hip_fatbin" | ".hip_fat" => bundles(reader, section.data, section.offset),
-            _ => {}
+        let images = match section.name {
+            ".nv_fatbin" | ".nv_fatb" | "__nv_relfatbin" | "__nv_rel" => fat_binaries,
+            ".hip_fatbin" | ".hip_fat" => bundles,
+            _ => continue,
+        };
+        // Each is walked to its end; many may be the same bytes.
+        if let Err(error) = reader.spend(section.data.len()) {
+            return reader.problem(Place::file(section.offset).locate(error));
         }
+        images(reader, section.data, section.offset);
     }
 }
 

@@ -211,6 +211,38 @@ fn more_threads_than_processors_can_use_are_not_begun() {
     assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
 }
 
+/// Many sections that are the same zeros are not walked one after the other.
+#[test]
+fn sections_of_gpu_code_that_overlap_are_left_early() {
+    const SECTIONS: u16 = 60_000;
+    const ZEROS: u64 = 8 << 20;
+    let folder = Folder::new();
+    let names = b"\0.nv_fatbin\0.hip_fatbin\0.shstrtab\0";
+    let table = 128u64;
+    let data = table + 64 * u64::from(SECTIONS);
+    let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+    file.resize(16, 0);
+    file.extend([3u16, 62].map(u16::to_le_bytes).concat());
+    file.extend(1u32.to_le_bytes());
+    file.extend([0, 0, table].map(u64::to_le_bytes).concat());
+    file.extend(0u32.to_le_bytes());
+    file.extend([64, 56, 0, 64, SECTIONS, 1].map(u16::to_le_bytes).concat());
+    file.extend(names);
+    file.resize(table as usize, 0);
+    let mut section = |name: u32, kind: u32, offset: u64, size: u64| {
+        file.extend([name, kind].map(u32::to_le_bytes).concat());
+        file.extend([2, 0, offset, size, 0, 1, 0].map(u64::to_le_bytes).concat());
+    };
+    section(0, 0, 0, 0);
+    section(24, 3, 64, names.len() as u64);
+    (2..SECTIONS).for_each(|nth| section(1 + 11 * u32::from(nth % 2), 1, data, ZEROS));
+    let path = folder.path().join("m.so");
+    std::fs::write(&path, file).unwrap();
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(data + ZEROS).unwrap();
+    let done = limited(&folder, 1 << 20, ["inspect", "m.so"]);
+    assert!(done.status.code() == Some(3) && said(&done).contains("overlap"), "{}: {}", done.status, said(&done));
+}
+
 #[test]
 fn braces_in_braces_are_refused() {
     let folder = Folder::new();
