@@ -1,6 +1,7 @@
 //! How does a person see a long build move?
 //!
-//! A bar on a terminal; elsewhere a line now and then. Failures are said as they happen, above the bar.
+//! A bar on a terminal; elsewhere a line now and then. Failures are said as they happen, above the bar; of many that are alike
+//! the first few.
 
 use super::global::Global;
 use super::output::say;
@@ -9,12 +10,17 @@ use crate::build::estimate::Forecast;
 use crate::build::{Event, Job, Outcome, Unit};
 use crate::report::costs::Watch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 /// Least time between two lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(10);
+
+/// Images of which one and the same failure is said, before the end tells how many there were.
+const NAMED: usize = 3;
 
 /// Shows how many images are done.
 pub(crate) struct Progress {
@@ -26,6 +32,9 @@ pub(crate) struct Progress {
     begun: Instant,
     said: Instant,
     forecast: Option<Forecast>,
+    verbose: bool,
+    /// How often each failure came, by what it says.
+    met: BTreeMap<String, usize>,
 }
 
 impl Progress {
@@ -46,7 +55,18 @@ impl Progress {
             bar
         });
         let now = Instant::now();
-        Progress { bar, lines: !terminal && !global.quiet, total, done: 0, failed: 0, begun: now, said: now, forecast }
+        Progress {
+            bar,
+            lines: !terminal && !global.quiet,
+            total,
+            done: 0,
+            failed: 0,
+            begun: now,
+            said: now,
+            forecast,
+            verbose: global.verbose > 0,
+            met: BTreeMap::new(),
+        }
     }
 
     /// Takes note of an event. `name` gives an image's place and kernel.
@@ -54,13 +74,13 @@ impl Progress {
         match event {
             Event::Started { .. } => return,
             Event::Retrying { image, target, attempt, cause } => {
-                self.say(&format!("note: {}: {cause}; attempt {attempt}", name((*image, *target))));
+                self.say_alike("note", &|| name((*image, *target)), format!("{cause}; attempt {attempt}"));
                 return;
             }
             Event::Finished(_) => {}
             Event::Failed(failure) => {
                 self.failed = self.failed.saturating_add(1);
-                self.say(&format!("error: {}: {failure}", name(failure.unit())));
+                self.say_alike("error", &|| name(failure.unit()), failure.to_string());
             }
         }
         self.done = self.done.saturating_add(1);
@@ -87,6 +107,17 @@ impl Progress {
     fn left(&self) -> String {
         let forecast = self.forecast.as_ref();
         forecast.map(|forecast| left(forecast.left(self.begun.elapsed()))).unwrap_or_default()
+    }
+
+    /// Says what happened to an image, unless the same was said of enough others.
+    fn say_alike(&mut self, kind: &str, name: &dyn Fn() -> String, what: String) {
+        let times = self.met.get(&what).copied().unwrap_or_default();
+        match times.cmp(&NAMED) {
+            Ordering::Greater if !self.verbose => return,
+            Ordering::Equal if !self.verbose => self.say(&format!("{kind}: more images alike: {what} (-v tells each)")),
+            _ => self.say(&format!("{kind}: {}: {what}", name())),
+        }
+        self.met.insert(what, times.saturating_add(1));
     }
 
     fn say(&self, line: &str) {

@@ -520,7 +520,13 @@ impl Built {
         };
         for ((target, cause), all) in alike {
             let target = if several { format!(" for {target}") } else { String::new() };
-            let advice = cause.contains("died of").then(|| newer_compiler(&all));
+            let advice = match cause {
+                _ if cause.contains("died of") => Some(newer_compiler(&all)),
+                _ if cause.contains("gave no answer") => Some(
+                    "--timeout SECONDS gives it longer; some modules take minutes of a processor's time".to_owned(),
+                ),
+                _ => None,
+            };
             match all.len().checked_sub(NAMED).filter(|more| *more > 0 && !verbose) {
                 None => {
                     let shown = if verbose { usize::MAX } else { LOG_LINES };
@@ -648,6 +654,9 @@ mod tests {
             let failed = logs.iter().enumerate().map(|(image, log)| failed(image, log)).collect();
             Built { failed, ..Built::default() }.summary(false, &str::to_owned, usize::MAX).to_string()
         };
+        let silent = Failed { cause: "the driver gave no answer within 120 s".to_owned(), ..failed(0, "") };
+        let silent = Built { failed: vec![silent], ..Built::default() };
+        assert!(silent.summary(false, &str::to_owned, usize::MAX).to_string().contains("--timeout SECONDS"));
         let alike = text(&["\nno such option: -x\nmore"; 7]);
         assert_eq!(alike.matches("    | no such option: -x").count(), 1, "{alike}");
         let mut unlike = ["no such option: -x"; 7];

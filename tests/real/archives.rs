@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::tool::tool;
+use serde_json::Value;
+
+use crate::tool::{inspect, tool};
 use crate::unstable::intel;
 use crate::world::{WINDOW, succeed, world};
 
@@ -33,5 +35,11 @@ fn the_bytes_are_those_of_ocloc() {
         assert_eq!(archives.len(), if form == "ir" { 1 } else { 2 });
         let theirs = std::fs::read(folder.path().join(form)).unwrap();
         assert!(archives.iter().all(|archive| *archive == theirs), "{form}");
+        // Alone it is one image, that a GPU which is not named runs from its SPIR-V.
+        let images = inspect(&folder.path().join(form))["images"].take();
+        let [image] = images.as_array().unwrap().as_slice() else { panic!("{images}") };
+        assert_eq!((&image["format"], &image["coverage"]["intel_gpu_pvc"]), (&"ar".into(), &"native".into()));
+        let other = if form == "ir" { Value::from("jit") } else { Value::Null };
+        assert_eq!(image["coverage"]["intel_gpu_dg1"], other, "{form}");
     }
 }

@@ -63,6 +63,23 @@ fn a_crash_names_the_compiler_and_what_the_module_declares() {
 }
 
 #[test]
+fn crashes_on_many_modules_are_told_by_a_few() {
+    let folder = tempfile::tempdir().unwrap();
+    let ocloc = compiler(folder.path(), "kill -SEGV $$");
+    let names: Vec<String> = (0..12).map(|number| format!("_ZTS7kernel_{number:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let lines = |more: &[&str]| {
+        let said = build(folder.path(), &ocloc, &names, &[&["--no-fold"], more].concat());
+        let said = String::from_utf8_lossy(&said.stderr).into_owned();
+        (said.lines().filter(|line| line.contains("died of SIGSEGV")).count(), said)
+    };
+    let (count, said) = lines(&[]);
+    assert!(count <= 9 && said.contains("12 images did not build") && said.contains("(-v tells each)"), "{said}");
+    let (count, said) = lines(&["-v"]);
+    assert!(count >= 24, "{said}");
+}
+
+#[test]
 fn a_timeout_is_not_repeated() {
     let folder = tempfile::tempdir().unwrap();
     let ocloc = compiler(folder.path(), "sleep 60");
