@@ -49,6 +49,9 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
             name: name.to_owned(),
             registers: of_functions.registers.get(name).copied(),
             private: of_functions.frame.get(name).copied(),
+            // The frame holds what is spilled and private arrays.
+            scratch: of_functions.frame.get(name).copied().filter(|frame| *frame > 0),
+            spill: of_functions.frame.get(name).filter(|frame| **frame == 0).copied(),
             local: Some(sections.get(format!(".nv.shared.{name}").as_str()).map_or(0, |section| section.size)),
             barriers: Some(barriers),
             simd: Some(32),

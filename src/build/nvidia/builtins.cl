@@ -32,6 +32,27 @@ INLINE uint active_mask(void) {
 // How many work-items the sub-group of a work-item has.
 INLINE uint warp_size(void) { return min(group_size() - (local_linear_id() & ~31u), 32u); }
 
+// libclc has these since LLVM 20 or later, and some never.
+OVERLOAD uint get_sub_group_size(void) { return warp_size(); }
+OVERLOAD uint get_max_sub_group_size(void) { return 32; }
+OVERLOAD uint get_num_sub_groups(void) { return (group_size() + 31) >> 5; }
+OVERLOAD uint get_enqueued_num_sub_groups(void) { return (group_size() + 31) >> 5; }
+OVERLOAD uint get_sub_group_id(void) { return local_linear_id() >> 5; }
+OVERLOAD uint get_sub_group_local_id(void) { return lane(); }
+OVERLOAD ulong get_local_linear_id(void) { return local_linear_id(); }
+
+// ---- Clocks: of the multiprocessor, and one that all of them share ----
+
+// By name, as the compiler's functions for them return a `long long`, which has 128 bits in this language.
+#define CLOCK(SCOPE, REGISTER)                                                                        \
+  OVERLOAD ulong clock_read_##SCOPE(void) {                                                           \
+    ulong now;                                                                                        \
+    __asm__ volatile("mov.u64 %0, %%" REGISTER ";" : "=l"(now));                                      \
+    return now;                                                                                       \
+  }                                                                                                   \
+  OVERLOAD uint2 clock_read_hilo_##SCOPE(void) { return __builtin_astype(clock_read_##SCOPE(), uint2); }
+CLOCK(device, "globaltimer") CLOCK(work_group, "clock64") CLOCK(sub_group, "clock64")
+
 // ---- Fences and barriers ----
 
 INLINE void fence(memory_scope scope) {
@@ -176,6 +197,11 @@ local ulong *__sycl_bundle_scratch(void);
     T before = shuffle_##T(ALL, warp_scan_##NAME##_##T(value), lane() - 1);                           \
     return lane() ? before : (T)(IDENTITY);                                                           \
   }                                                                                                   \
+  /* Of each `size` work-items in a row, a power of two. */                                           \
+  OVERLOAD T sub_group_clustered_reduce_##NAME(T value, uint size) {                                  \
+    for (uint step = 1; step < size; step <<= 1) value = OP(value, shuffle_##T(ALL, value, lane() ^ step)); \
+    return value;                                                                                     \
+  }                                                                                                   \
   OVERLOAD T work_group_reduce_##NAME(T value) {                                                      \
     T result = warp_reduce_##NAME##_##T(value);                                                       \
     uint size = group_size();                                                                         \
@@ -293,64 +319,82 @@ BROADCAST(long) BROADCAST(ulong) BROADCAST(half) BROADCAST(float) BROADCAST(doub
 // llvm-spirv casts their pointers to address space 4, the generic one of SPIR, which is constant memory for NVPTX and for
 // this compiler: `generic_of` casts them back, and LLVM makes nothing of the two casts.
 generic void *__sycl_bundle_generic(constant void *pointer);
-// Not volatile, which would keep LLVM from finding their address space.
-#define GENERIC(T, P) ((generic T *)__sycl_bundle_generic((constant void *)P))
-// LLVM's NVPTX has relaxed ones of device scope; what an order asks for beyond that is done by fences around.
-#define FETCH(NAME, T)                                                                                \
+#define PLACE(P) __sycl_bundle_generic((constant void *)P)
+// In builtins.ll: relaxed ones, as clang before 17 calls functions for those of this language. What an order asks for beyond
+// that is done by fences around. The pointers are not volatile, which would keep LLVM from finding their address space.
+#define WORDS(T, BITS)                                                                                \
+  T __sycl_bundle_add_##BITS(generic void *, T);                                                      \
+  T __sycl_bundle_and_##BITS(generic void *, T);                                                      \
+  T __sycl_bundle_or_##BITS(generic void *, T);                                                       \
+  T __sycl_bundle_xor_##BITS(generic void *, T);                                                      \
+  T __sycl_bundle_min_##BITS(generic void *, T);                                                      \
+  T __sycl_bundle_max_##BITS(generic void *, T);                                                      \
+  T __sycl_bundle_umin_##BITS(generic void *, T);                                                     \
+  T __sycl_bundle_umax_##BITS(generic void *, T);                                                     \
+  T __sycl_bundle_exchange_##BITS(generic void *, T);                                                 \
+  T __sycl_bundle_compare_exchange_##BITS(generic void *, T expected, T value);                       \
+  T __sycl_bundle_load_##BITS(generic void *);                                                        \
+  void __sycl_bundle_store_##BITS(generic void *, T);
+WORDS(uint, 32) WORDS(ulong, 64)
+float __sycl_bundle_add_float(generic void *, float);
+double __sycl_bundle_add_double(generic void *, double);
+#define AS(T, X) __builtin_astype(X, T)
+#define FETCH(NAME, T, RESULT)                                                                        \
   OVERLOAD T atomic_##NAME##_explicit(volatile constant atomic_##T *p, T value, memory_order order, memory_scope scope) { \
     before(order, scope);                                                                             \
-    T old = __opencl_atomic_##NAME(GENERIC(atomic_##T, p), value, memory_order_relaxed, memory_scope_device); \
+    T old = RESULT;                                                                                   \
     after(order, scope);                                                                              \
     return old;                                                                                       \
   }
-#define MEMORY(T)                                                                                     \
-  FETCH(exchange, T)                                                                                  \
+#define MEMORY(T, WORD, BITS)                                                                         \
+  FETCH(exchange, T, AS(T, __sycl_bundle_exchange_##BITS(PLACE(p), AS(WORD, value))))              \
   OVERLOAD T atomic_load_explicit(volatile constant atomic_##T *p, memory_order order, memory_scope scope) { \
     before(order == memory_order_seq_cst ? order : memory_order_relaxed, scope);                      \
-    T value = __opencl_atomic_load(GENERIC(atomic_##T, p), memory_order_relaxed, memory_scope_device); \
+    T value = AS(T, __sycl_bundle_load_##BITS(PLACE(p)));                                             \
     after(order, scope);                                                                              \
     return value;                                                                                     \
   }                                                                                                   \
   OVERLOAD void atomic_store_explicit(volatile constant atomic_##T *p, T value, memory_order order, memory_scope scope) { \
     before(order, scope);                                                                             \
-    __opencl_atomic_store(GENERIC(atomic_##T, p), value, memory_order_relaxed, memory_scope_device);  \
+    __sycl_bundle_store_##BITS(PLACE(p), AS(WORD, value));                                            \
     after(order == memory_order_seq_cst ? order : memory_order_relaxed, scope);                       \
   }
-#define COMPARE(T)                                                                                    \
+#define COMPARE(T, WORD, BITS)                                                                        \
   OVERLOAD bool atomic_compare_exchange_strong_explicit(volatile constant atomic_##T *p, constant T *expected, T value, \
                                                         memory_order order, memory_order failure, memory_scope scope) { \
     before(order, scope);                                                                             \
-    generic T *place = (generic T *)__sycl_bundle_generic(expected);                                  \
-    T old = *place;                                                                                   \
-    bool same = __opencl_atomic_compare_exchange_strong(GENERIC(atomic_##T, p), &old, value, memory_order_relaxed, \
-                                                        memory_order_relaxed, memory_scope_device);   \
+    generic WORD *place = (generic WORD *)__sycl_bundle_generic(expected);                            \
+    WORD wanted = *place, old = __sycl_bundle_compare_exchange_##BITS(PLACE(p), wanted, AS(WORD, value)); \
     *place = old;                                                                                     \
     after(order, scope);                                                                              \
-    return same;                                                                                      \
+    return old == wanted;                                                                             \
   }
-#define INTEGERS(T)                                                                                   \
-  MEMORY(T)                                                                                           \
-  COMPARE(T)                                                                                          \
-  FETCH(fetch_add, T) FETCH(fetch_sub, T) FETCH(fetch_or, T) FETCH(fetch_and, T) FETCH(fetch_xor, T)   \
-  FETCH(fetch_min, T) FETCH(fetch_max, T)
-// Clang before 17 has those of whole numbers only.
-#define FETCH_BY_COMPARING(NAME, T, WORD, OP)                                                         \
-  OVERLOAD T atomic_##NAME##_explicit(volatile constant atomic_##T *p, T value, memory_order order, memory_scope scope) { \
-    before(order, scope);                                                                             \
-    generic atomic_##WORD *place = GENERIC(atomic_##WORD, p);                                         \
-    WORD old = __opencl_atomic_load(place, memory_order_relaxed, memory_scope_device), wanted;        \
-    do                                                                                                \
-      wanted = __builtin_astype(OP(__builtin_astype(old, T), value), WORD);                           \
-    while (!__opencl_atomic_compare_exchange_strong(place, &old, wanted, memory_order_relaxed, memory_order_relaxed, \
-                                                    memory_scope_device));                            \
-    after(order, scope);                                                                              \
-    return __builtin_astype(old, T);                                                                  \
-  }
-#define FLOATS(T) MEMORY(T) FETCH(fetch_add, T) FETCH(fetch_sub, T)
-INTEGERS(int) INTEGERS(uint) INTEGERS(long) INTEGERS(ulong)
-FLOATS(float) FLOATS(double)
-FETCH_BY_COMPARING(fetch_min, float, int, __nvvm_fmin_f) FETCH_BY_COMPARING(fetch_max, float, int, __nvvm_fmax_f)
-FETCH_BY_COMPARING(fetch_min, double, long, __nvvm_fmin_d) FETCH_BY_COMPARING(fetch_max, double, long, __nvvm_fmax_d)
+#define INTEGERS(T, WORD, BITS, MIN, MAX)                                                             \
+  MEMORY(T, WORD, BITS)                                                                               \
+  COMPARE(T, WORD, BITS)                                                                              \
+  FETCH(fetch_add, T, (T)__sycl_bundle_add_##BITS(PLACE(p), (WORD)value))                          \
+  FETCH(fetch_sub, T, (T)__sycl_bundle_add_##BITS(PLACE(p), -(WORD)value))                         \
+  FETCH(fetch_or, T, (T)__sycl_bundle_or_##BITS(PLACE(p), (WORD)value))                            \
+  FETCH(fetch_and, T, (T)__sycl_bundle_and_##BITS(PLACE(p), (WORD)value))                          \
+  FETCH(fetch_xor, T, (T)__sycl_bundle_xor_##BITS(PLACE(p), (WORD)value))                          \
+  FETCH(fetch_min, T, (T)__sycl_bundle_##MIN##_##BITS(PLACE(p), (WORD)value))                      \
+  FETCH(fetch_max, T, (T)__sycl_bundle_##MAX##_##BITS(PLACE(p), (WORD)value))
+#define BY_COMPARING(NAME, T, WORD, BITS, OP)                                                         \
+  INLINE T NAME##_##T(generic void *place, T value) {                                                 \
+    WORD old = __sycl_bundle_load_##BITS(place), seen;                                                \
+    while ((seen = __sycl_bundle_compare_exchange_##BITS(place, old, AS(WORD, OP(AS(T, old), value)))) != old) old = seen; \
+    return AS(T, old);                                                                                \
+  }                                                                                                   \
+  FETCH(NAME, T, NAME##_##T(PLACE(p), value))
+#define FLOATS(T, WORD, BITS, MIN, MAX)                                                               \
+  MEMORY(T, WORD, BITS)                                                                               \
+  FETCH(fetch_add, T, __sycl_bundle_add_##T(PLACE(p), value))                                      \
+  FETCH(fetch_sub, T, __sycl_bundle_add_##T(PLACE(p), -value))                                     \
+  BY_COMPARING(fetch_min, T, WORD, BITS, MIN)                                                         \
+  BY_COMPARING(fetch_max, T, WORD, BITS, MAX)
+INTEGERS(int, uint, 32, min, max) INTEGERS(uint, uint, 32, umin, umax)
+INTEGERS(long, ulong, 64, min, max) INTEGERS(ulong, ulong, 64, umin, umax)
+FLOATS(float, uint, 32, __nvvm_fmin_f, __nvvm_fmax_f) FLOATS(double, ulong, 64, __nvvm_fmin_d, __nvvm_fmax_d)
 OVERLOAD void atomic_flag_clear_explicit(volatile constant atomic_int *p, memory_order order, memory_scope scope) {
   atomic_store_explicit(p, 0, order, scope);
 }
@@ -419,6 +463,36 @@ VECTORS_2(nextafter, half)
 // Through float.
 HALF_2(atan2, atan2) HALF_2(fdim, fdim) HALF_2(fmod, fmod) HALF_2(hypot, hypot) HALF_2(pow, pow) HALF_2(powr, pow)
 HALF_2(remainder, remainder)
+
+OVERLOAD half fma(half x, half y, half z) {
+  short a = __builtin_astype(x, short), b = __builtin_astype(y, short), c = __builtin_astype(z, short), result;
+  __asm__("fma.rn.f16 %0, %1, %2, %3;" : "=h"(result) : "h"(a), "h"(b), "h"(c));
+  return __builtin_astype(result, half);
+}
+OVERLOAD half2 fma(half2 x, half2 y, half2 z) { return (half2)(fma(x.x, y.x, z.x), fma(x.y, y.y, z.y)); }
+OVERLOAD half3 fma(half3 x, half3 y, half3 z) { return (half3)(fma(x.xy, y.xy, z.xy), fma(x.z, y.z, z.z)); }
+OVERLOAD half4 fma(half4 x, half4 y, half4 z) { return (half4)(fma(x.lo, y.lo, z.lo), fma(x.hi, y.hi, z.hi)); }
+OVERLOAD half8 fma(half8 x, half8 y, half8 z) { return (half8)(fma(x.lo, y.lo, z.lo), fma(x.hi, y.hi, z.hi)); }
+OVERLOAD half16 fma(half16 x, half16 y, half16 z) { return (half16)(fma(x.lo, y.lo, z.lo), fma(x.hi, y.hi, z.hi)); }
+
+// Conversions to half with a rounding mode.
+#define TO_HALF(MODE, PTX, T, SIZE, REGISTER)                                                         \
+  OVERLOAD half convert_half_##MODE(T x) {                                                            \
+    short result;                                                                                     \
+    __asm__("cvt." PTX ".f16." SIZE " %0, %1;" : "=h"(result) : REGISTER(x));                         \
+    return __builtin_astype(result, half);                                                            \
+  }                                                                                                   \
+  OVERLOAD half2 convert_half2_##MODE(T##2 x) { return (half2)(convert_half_##MODE(x.x), convert_half_##MODE(x.y)); } \
+  OVERLOAD half3 convert_half3_##MODE(T##3 x) { return (half3)(convert_half2_##MODE(x.xy), convert_half_##MODE(x.z)); } \
+  OVERLOAD half4 convert_half4_##MODE(T##4 x) { return (half4)(convert_half2_##MODE(x.lo), convert_half2_##MODE(x.hi)); } \
+  OVERLOAD half8 convert_half8_##MODE(T##8 x) { return (half8)(convert_half4_##MODE(x.lo), convert_half4_##MODE(x.hi)); } \
+  OVERLOAD half16 convert_half16_##MODE(T##16 x) { return (half16)(convert_half8_##MODE(x.lo), convert_half8_##MODE(x.hi)); }
+#define ROUNDED(T, SIZE, REGISTER)                                                                    \
+  TO_HALF(rte, "rn", T, SIZE, REGISTER)                                                               \
+  TO_HALF(rtz, "rz", T, SIZE, REGISTER)                                                               \
+  TO_HALF(rtp, "rp", T, SIZE, REGISTER)                                                               \
+  TO_HALF(rtn, "rm", T, SIZE, REGISTER)
+ROUNDED(float, "f32", "f") ROUNDED(double, "f64", "d")
 
 OVERLOAD half fabs(half x) { return __builtin_astype((ushort)(__builtin_astype(x, ushort) & 0x7fff), half); }
 OVERLOAD half copysign(half x, half y) {

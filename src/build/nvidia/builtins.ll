@@ -34,3 +34,39 @@ define ptr @__sycl_bundle_generic(ptr addrspace(4) %p) alwaysinline {
   %g = addrspacecast ptr addrspace(4) %p to ptr
   ret ptr %g
 }
+
+; Atomics of a memory order that orders nothing.
+define i32 @__sycl_bundle_add_32(ptr %p, i32 %v) alwaysinline { %r = atomicrmw add ptr %p, i32 %v monotonic ret i32 %r }
+define i32 @__sycl_bundle_and_32(ptr %p, i32 %v) alwaysinline { %r = atomicrmw and ptr %p, i32 %v monotonic ret i32 %r }
+define i32 @__sycl_bundle_or_32(ptr %p, i32 %v) alwaysinline { %r = atomicrmw or ptr %p, i32 %v monotonic ret i32 %r }
+define i32 @__sycl_bundle_xor_32(ptr %p, i32 %v) alwaysinline { %r = atomicrmw xor ptr %p, i32 %v monotonic ret i32 %r }
+define i32 @__sycl_bundle_min_32(ptr %p, i32 %v) alwaysinline { %r = atomicrmw min ptr %p, i32 %v monotonic ret i32 %r }
+define i32 @__sycl_bundle_max_32(ptr %p, i32 %v) alwaysinline { %r = atomicrmw max ptr %p, i32 %v monotonic ret i32 %r }
+define i32 @__sycl_bundle_umin_32(ptr %p, i32 %v) alwaysinline { %r = atomicrmw umin ptr %p, i32 %v monotonic ret i32 %r }
+define i32 @__sycl_bundle_umax_32(ptr %p, i32 %v) alwaysinline { %r = atomicrmw umax ptr %p, i32 %v monotonic ret i32 %r }
+define i32 @__sycl_bundle_exchange_32(ptr %p, i32 %v) alwaysinline { %r = atomicrmw xchg ptr %p, i32 %v monotonic ret i32 %r }
+define i32 @__sycl_bundle_compare_exchange_32(ptr %p, i32 %e, i32 %v) alwaysinline {
+  %both = cmpxchg ptr %p, i32 %e, i32 %v monotonic monotonic
+  %r = extractvalue { i32, i1 } %both, 0
+  ret i32 %r
+}
+define i32 @__sycl_bundle_load_32(ptr %p) alwaysinline { %r = load atomic i32, ptr %p monotonic, align 4 ret i32 %r }
+define void @__sycl_bundle_store_32(ptr %p, i32 %v) alwaysinline { store atomic i32 %v, ptr %p monotonic, align 4 ret void }
+define i64 @__sycl_bundle_add_64(ptr %p, i64 %v) alwaysinline { %r = atomicrmw add ptr %p, i64 %v monotonic ret i64 %r }
+define i64 @__sycl_bundle_and_64(ptr %p, i64 %v) alwaysinline { %r = atomicrmw and ptr %p, i64 %v monotonic ret i64 %r }
+define i64 @__sycl_bundle_or_64(ptr %p, i64 %v) alwaysinline { %r = atomicrmw or ptr %p, i64 %v monotonic ret i64 %r }
+define i64 @__sycl_bundle_xor_64(ptr %p, i64 %v) alwaysinline { %r = atomicrmw xor ptr %p, i64 %v monotonic ret i64 %r }
+define i64 @__sycl_bundle_min_64(ptr %p, i64 %v) alwaysinline { %r = atomicrmw min ptr %p, i64 %v monotonic ret i64 %r }
+define i64 @__sycl_bundle_max_64(ptr %p, i64 %v) alwaysinline { %r = atomicrmw max ptr %p, i64 %v monotonic ret i64 %r }
+define i64 @__sycl_bundle_umin_64(ptr %p, i64 %v) alwaysinline { %r = atomicrmw umin ptr %p, i64 %v monotonic ret i64 %r }
+define i64 @__sycl_bundle_umax_64(ptr %p, i64 %v) alwaysinline { %r = atomicrmw umax ptr %p, i64 %v monotonic ret i64 %r }
+define i64 @__sycl_bundle_exchange_64(ptr %p, i64 %v) alwaysinline { %r = atomicrmw xchg ptr %p, i64 %v monotonic ret i64 %r }
+define i64 @__sycl_bundle_compare_exchange_64(ptr %p, i64 %e, i64 %v) alwaysinline {
+  %both = cmpxchg ptr %p, i64 %e, i64 %v monotonic monotonic
+  %r = extractvalue { i64, i1 } %both, 0
+  ret i64 %r
+}
+define i64 @__sycl_bundle_load_64(ptr %p) alwaysinline { %r = load atomic i64, ptr %p monotonic, align 8 ret i64 %r }
+define void @__sycl_bundle_store_64(ptr %p, i64 %v) alwaysinline { store atomic i64 %v, ptr %p monotonic, align 8 ret void }
+define float @__sycl_bundle_add_float(ptr %p, float %v) alwaysinline { %r = atomicrmw fadd ptr %p, float %v monotonic ret float %r }
+define double @__sycl_bundle_add_double(ptr %p, double %v) alwaysinline { %r = atomicrmw fadd ptr %p, double %v monotonic ret double %r }

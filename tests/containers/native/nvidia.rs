@@ -43,6 +43,11 @@ fn cubins_say_what_cuobjdump_says() {
         let reduce = kernel(&native, "reduce");
         assert_eq!((reduce.reqd_work_group_size, reduce.barriers), (Some([64, 2, 1]), Some(1)));
         assert_eq!(kernel(&native, "small").max_work_group_size, Some(128));
+        // What has no stack spills nothing; what is spilled is not told from private arrays.
+        for kernel in &native.parts[0].kernels {
+            let stack = kernel.private.unwrap();
+            assert_eq!((kernel.spill, kernel.scratch), if stack == 0 { (Some(0), None) } else { (None, Some(stack)) });
+        }
         let scale = kernel(&native, "scale");
         let places: Vec<_> = scale.arguments.iter().map(|a| (a.index, a.offset, a.size, a.address_space)).collect();
         let expected = [(0, 0, 8, Some("global")), (1, 8, 4, None), (2, 16, 24, None)];

@@ -7,6 +7,8 @@
   kernels.py compare FOLDER CUBINS
       Where CUDA has a GPU: launches the same kernels out of CUBINS, a folder of cubins, on the same memory.
 
+Each kernel runs twice where it can: with ids from 0 on, and at a global offset, which CUDA does not have.
+
 In between, `sycl-bundle build LIBRARY --image N... -t nvidia_gpu_sm_90 -o CUBINS/NAME.table` makes the cubins; FOLDER has the
 options `--image N` for each library in LIBRARY-NAME.images. Both verbs run each kernel in a process that may crash.
 The last line is RESULT with the numbers of kernels that are equal, that differ, and that were left out, each with a reason.
@@ -96,9 +98,11 @@ def arguments(kernel):
 
 
 def sizes(kernel):
-    """How many work-items there are in all and in a group, x first."""
+    """How many work-items there are in all and in a group, x first, and where the ids of those in x begin."""
     local = kernel["work_group"] or [LOCAL, 1, 1]
-    return [max(COUNT // local[0], 2) * local[0], *local[1:]], local
+    if kernel["offset"]:
+        return [LOCAL, 1, 1], local, COUNT - LOCAL
+    return [max(COUNT // local[0], 2) * local[0], *local[1:]], local, 0
 
 
 class OpenCL:
@@ -117,7 +121,7 @@ class OpenCL:
         if status:
             raise Left(f"{function} said {status}")
 
-    def run(self, path, name, prepared, work_items, local):
+    def run(self, path, name, prepared, work_items, local, offset):
         with open(path, "rb") as file:
             module = file.read()
         cl, status = self.cl, C.c_int()
@@ -139,7 +143,8 @@ class OpenCL:
             else:
                 self.call("clSetKernelArg", kernel, at, C.c_size_t(len(content)), content)
         triple = C.c_size_t * 3
-        self.call("clEnqueueNDRangeKernel", self.queue, kernel, 3, None, triple(*work_items), triple(*local), 0, None, None)
+        self.call("clEnqueueNDRangeKernel", self.queue, kernel, 3, triple(offset, 0, 0), triple(*work_items), triple(*local), 0,
+                  None, None)
         for memory, host in buffers:
             self.call("clEnqueueReadBuffer", self.queue, memory, 1, C.c_size_t(0), C.c_size_t(host.nbytes),
                       host.ctypes.data_as(C.c_void_p), 0, None, None)
@@ -162,11 +167,15 @@ class Cuda:
             self.cuda.cuGetErrorName(status, C.byref(name))
             raise RuntimeError(f"{function} said {name.value.decode()}")
 
-    def run(self, path, name, prepared, work_items, local):
+    def run(self, path, name, prepared, work_items, local, offset):
         module, kernel = C.c_void_p(), C.c_void_p()
         with open(path, "rb") as file:
             self.call("cuModuleLoadData", C.byref(module), file.read())
-        self.call("cuModuleGetFunction", C.byref(kernel), module, name.encode())
+        # A copy of the kernel takes the offset as one more argument, if the kernel asks for its ids.
+        if offset and self.cuda.cuModuleGetFunction(C.byref(kernel), module, name.encode() + b"_with_offset"):
+            raise Left("no copy for a global offset")
+        if not offset:
+            self.call("cuModuleGetFunction", C.byref(kernel), module, name.encode())
         buffers, values, shared = [], [], 0
         for kind, content in prepared:
             if kind == "array":
@@ -180,6 +189,8 @@ class Cuda:
                 shared += SHARED
             else:
                 values.append(C.create_string_buffer(content, len(content)))
+        if offset:
+            values.append((C.c_uint32 * 3)(offset, 0, 0))
         pointers = (C.c_void_p * len(values))(*[C.cast(C.byref(value), C.c_void_p) for value in values])
         groups = [all_of // own for all_of, own in zip(work_items, local)]
         self.call("cuLaunchKernel", kernel, *groups, *local, shared, None, pointers, None)
@@ -242,7 +253,12 @@ def one(verb, path, kernel):
         changed = changes(prepared, first)
         if not sum(len(places) for places, _ in changed):
             raise Left("nothing is changed in memory")
-        return "done", changed
+        # Work-items alone in their groups run one after the other: what comes out otherwise depends on how they are grouped.
+        items, _, offset = sizes(kernel)
+        if kernel["work_group"] or any(kind == "local" for kind, _ in prepared):
+            return "done", (changed, True)
+        alone = opencl.run(path, kernel["name"], prepared, items, [1, 1, 1], offset)
+        return "done", (changed, all(a.tobytes() == b.tobytes() for a, b in zip(first, alone)))
     except Left as left:
         return "left", str(left)
     except RuntimeError as error:
@@ -268,7 +284,7 @@ def all_apart(verb, entries, folder):
             if ended:
                 reason = "no end within a minute" if ended == -signal.SIGALRM else f"ended by signal {-ended}" if ended < 0 else "failed"
                 with open(output(at), "wb") as file:
-                    pickle.dump(("left" if ended < 0 else "failed", reason), file)
+                    pickle.dump(("left" if ended < 0 and verb == "on-cpu" else "failed", reason), file)
         os._exit(0)
     for worker in workers:
         os.waitpid(worker, 0)
@@ -290,7 +306,7 @@ def expect(folder, program, most, libraries):
     for library in libraries:
         stem = os.path.basename(library).split(".")[0]
         said = subprocess.run([program, "kernels", library, "--format", "json"], capture_output=True, check=True)
-        chosen, families = [], collections.Counter()
+        chosen, families, names = [], collections.Counter(), set()
         for kernel in json.loads(said.stdout)["kernels"]:
             if kernel["imports"] or kernel["spec_constants"] or kernel["esimd"]:
                 left["imports, specialization constants or explicit SIMD"] += 1
@@ -303,6 +319,10 @@ def expect(folder, program, most, libraries):
             except Left as reason:
                 left[str(reason)] += 1
                 continue
+            if kernel["name"] in names:
+                left["a name that another image's kernel has"] += 1
+                continue
+            names.add(kernel["name"])
             chosen.append(kernel)
         # Some of each kind of kernel rather than all of the first.
         family = lambda kernel: kernel["demangled"].split("<")[0]
@@ -318,7 +338,8 @@ def expect(folder, program, most, libraries):
         subprocess.run([program, "extract", library, *images, "-o", modules], capture_output=True, check=True)
         for kernel in chosen:
             path = glob.glob(os.path.join(modules, f"*_{kernel['image']}.spv"))[0]
-            plan.append({"library": stem, "path": path, **brief(kernel)})
+            for offset in [False] if kernel["attributes"]["reqd_work_group_size"] else [False, True]:
+                plan.append({"library": stem, "path": path, "offset": offset, **brief(kernel)})
     expected, ran = [], all_apart("on-cpu", [(entry["path"], entry) for entry in plan], folder)
     for entry, (how, what) in zip(plan, ran):
         if how == "done":
@@ -343,13 +364,18 @@ def compare(folder, cubins):
     equal, wrong = collections.Counter(), []
     found = [(entry, wanted) for entry, wanted in expected if entry["name"] in where]
     ran = all_apart("on-gpu", [(where[entry["name"]], entry) for entry, _ in found], folder)
-    for (entry, wanted), (how, what) in zip(found, ran):
+    for (entry, (wanted, of_any_group)), (how, what) in zip(found, ran):
         if how == "done":
             what = difference(wanted, arguments(entry), what)
-        if what:
-            wrong.append(f"WRONG {entry['library']} {entry['name']}: {what}")
+            if what and not of_any_group:
+                how, what = "left", "differs, and on the CPU by how its work-items are grouped, too"
+        whose = entry["library"] + (" at an offset" if entry["offset"] else "")
+        if how == "left":
+            left[what] += 1
+        elif what:
+            wrong.append(f"WRONG {whose} {entry['name']}: {what}")
         else:
-            equal[entry["library"]] += 1
+            equal[whose] += 1
     left["no cubin"] += sum(entry["name"] not in where for entry, _ in expected)
     print("\n".join(sorted(wrong)))
     print_left(left)
