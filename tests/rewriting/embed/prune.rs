@@ -118,6 +118,9 @@ fn an_undone_build_leaves_no_trace() {
     });
 }
 
+/// Whether the image of an index and a target goes.
+type Condition<'c> = &'c dyn Fn(usize, &str) -> bool;
+
 /// Sources of builds stay or go without what was built from them, and the other way round.
 #[test]
 fn native_images_outlive_what_they_were_built_from() {
@@ -130,7 +133,7 @@ fn native_images_outlive_what_they_were_built_from() {
         // All of a kind, or every other image whatever it is: some native images lose their source, and others whose source
         // moves keep it.
         let all_of = |target: &'static str| move |_: usize, of: &str| of == target;
-        let conditions: [&dyn Fn(usize, &str) -> bool; 3] =
+        let conditions: [Condition<'_>; 3] =
             [&all_of("spir64"), &all_of("spir64_gen"), &|index, target| index % 2 == 0 && target == "spir64"];
         for (number, gone) in conditions.into_iter().enumerate() {
             for edit in [pruned, shrunk] {
