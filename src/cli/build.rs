@@ -128,6 +128,9 @@ pub(crate) struct Args {
     configs: DeviceConfigs,
     #[command(flatten)]
     form: EmitArgs,
+    /// Remove the signature of a Windows file that gets native code, which would be wrong then
+    #[arg(long, help_heading = "Form of the output")]
+    drop_signature: bool,
     #[command(flatten)]
     selection: Selection,
 }

@@ -58,6 +58,9 @@ pub(crate) struct Args {
     /// Link each image that imports something with the images that define it
     #[arg(long)]
     each: bool,
+    /// Remove the signature of a Windows file, which would be wrong in a copy
+    #[arg(long, requires = "each")]
+    drop_signature: bool,
     /// Leave imports open that nothing defines
     #[arg(long)]
     partial: bool,
@@ -109,6 +112,7 @@ impl Args {
             form: &form,
             output: &self.output,
             each: self.each,
+            drop_signature: self.drop_signature,
             partial: self.partial,
             internalize: self.internalize,
             link_options: self.link_options.as_deref().unwrap_or_default(),

@@ -6,6 +6,7 @@
 
 use super::compiled::{self, Compiled, check_parts};
 use super::emit::{self, Emit, OutputForm};
+use super::linked::check_unsigned;
 use super::package::{LinkedFile, Package};
 use super::sources::{Earlier, Source};
 use super::write::mode_of;
@@ -27,7 +28,6 @@ use crate::report::evidence::Names;
 use crate::report::json::{ImageProblem, SchemaVersion};
 use crate::report::text::counted;
 use crate::rewrite::embed::{Addition, possible};
-use crate::rewrite::pe;
 use crate::select::Selector;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -40,6 +40,8 @@ pub(crate) struct BuildOptions<'o> {
     pub(crate) output: Option<&'o Path>,
     /// Whether the outputs take the places of the inputs.
     pub(crate) in_place: bool,
+    /// Whether the signature of a Windows file may go.
+    pub(crate) drop_signature: bool,
     /// The form of the output, where one is asked for.
     pub(crate) emit: Option<Emit>,
     /// The form that was chosen, with what is asked of it for a path.
@@ -296,7 +298,7 @@ impl BuildOptions<'_> {
         let output = Some(self.place()).filter(|_| !self.in_place);
         let open = |path: &PathBuf| {
             let name = path.display().to_string();
-            Source::open(reporter, path, name.clone(), output).context(|| name)
+            Source::open(reporter, path, name.clone(), (output, self.drop_signature)).context(|| name)
         };
         let sources = self.files.iter().map(open).collect::<Result<_>>()?;
         let files: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
@@ -308,7 +310,8 @@ impl BuildOptions<'_> {
     fn linked_file<'g>(&self, reporter: &dyn Reporter, file: &'g LinkedFile) -> Result<Input<'g>> {
         let (output, name) = (file.output.as_path(), file.name.clone());
         let in_place = file.input == file.output;
-        let source = Source::open(reporter, &file.input, name.clone(), Some(output).filter(|_| !in_place));
+        let output_of_source = Some(output).filter(|_| !in_place);
+        let source = Source::open(reporter, &file.input, name.clone(), (output_of_source, self.drop_signature));
         Ok(Input { files: vec![&file.input], output, sources: vec![source.context(|| name.clone())?], name })
     }
 
@@ -368,14 +371,21 @@ impl BuildOptions<'_> {
         wanted: &[Wanted],
         (emit, packaged): (Emit, bool),
     ) -> Result<()> {
-        if !self.writes() || emit != Emit::Embed || part.host.kind != Kind::Elf {
+        if !self.writes() || emit != Emit::Embed {
             return Ok(());
         }
-        let archives = Archives::planned(self.archive, &part.plans, wanted);
-        let units = part.plans.jobs.iter().map(|job| (job.unit(), &[][..]));
-        let planned = plans::listed(wanted, &part.plans, units, &archives);
-        let planned: Vec<Addition<'_>> = planned.into_iter().map(|(addition, _)| addition).collect();
-        match possible(part.host, part.bundle, &planned).context(|| part.input.name.clone()) {
+        let checked = match part.host.kind {
+            Kind::Pe if part.plans.jobs.is_empty() => Ok(()),
+            Kind::Pe => check_unsigned(part.host.bytes),
+            _ => {
+                let archives = Archives::planned(self.archive, &part.plans, wanted);
+                let units = part.plans.jobs.iter().map(|job| (job.unit(), &[][..]));
+                let planned = plans::listed(wanted, &part.plans, units, &archives);
+                let planned: Vec<Addition<'_>> = planned.into_iter().map(|(addition, _)| addition).collect();
+                possible(part.host, part.bundle, &planned)
+            }
+        };
+        match checked.context(|| part.input.name.clone()) {
             Err(error) if packaged => {
                 reporter.error(&error);
                 part.refused = true;
@@ -517,10 +527,20 @@ impl PlannedBuild<'_, '_> {
         };
         let input = part.input;
         let mode = input.files.first().and_then(|path| mode_of(path));
-        let bytes_after = match options.writes() && !part.refused {
-            true => compiled::write(reporter, form, &compiled, input.output, mode)?,
-            false => 0,
+        let bytes_before = input.sources.iter().map(Source::size).sum();
+        let signed = input.sources.first().and_then(Source::signed);
+        let bytes_after = match (options.writes(), part.refused) {
+            // A file that stays as it is keeps its signature.
+            (true, false) if additions.is_empty() && signed.is_some() => {
+                emit::to(reporter, input.output, signed.unwrap_or_default(), mode)?
+            }
+            (true, false) => compiled::write(reporter, form, &compiled, input.output, mode)?,
+            (true, true) => bytes_before,
+            (false, _) => 0,
         };
+        if signed.is_some() && !additions.is_empty() && form.emit == Emit::Embed && options.writes() {
+            reporter.note(&format!("{}: its signature is gone: sign the file again where that is needed", input.name));
+        }
         Ok(Built {
             schema_version: SchemaVersion,
             inputs: vec![input.name.clone()],
@@ -532,7 +552,7 @@ impl PlannedBuild<'_, '_> {
             taken_over: part.kept.len(),
             dry_run: options.dry_run,
             problems: part.problems.iter().map(ImageProblem::from).collect(),
-            bytes_before: input.sources.iter().map(Source::size).sum(),
+            bytes_before,
             without_spirv: work.shown(&drop_spirv),
             bytes_after,
             ..work.document(plans, done, form.emit == Emit::Embed, options.dry_run)
@@ -562,14 +582,6 @@ fn embed_into(hosts: &[Host<'_>], wanted: &[Wanted]) -> Result<Emit> {
             "the CPU driver of this machine compiles for Linux, so its code is not for a Windows file",
             "name GPUs alone (-t pvc), or compile for CPUs on Windows and add that with `sycl-bundle embed`",
         );
-    }
-    for host in hosts.iter().filter(|host| host.kind == Kind::Pe) {
-        if pe::size(host.bytes)? > 0 {
-            return usage(
-                "the file is signed, and the signature would be wrong once the file is changed",
-                "unpack it, build with `--emit table`, and add the table with `sycl-bundle embed --replace --drop-signature`",
-            );
-        }
     }
     Ok(Emit::Embed)
 }

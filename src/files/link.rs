@@ -38,6 +38,8 @@ pub(crate) struct Linking<'l> {
     pub(crate) output: &'l Path,
     /// Whether each image that imports something becomes one with those that define it, in place of all one.
     pub(crate) each: bool,
+    /// Whether the signature of a Windows file may go.
+    pub(crate) drop_signature: bool,
     /// Whether imports stay open that nothing defines.
     pub(crate) partial: bool,
     /// Whether the result exports nothing.
@@ -158,7 +160,8 @@ impl Linking<'_> {
                 return Err(error.context(file.name.clone()));
             }
             let output = file.output.clone();
-            let target = linked::Target { output, in_place: false, drop_signature: false, keep_layout: false };
+            let target =
+                linked::Target { output, in_place: false, drop_signature: self.drop_signature, keep_layout: false };
             let add: Vec<_> = made.iter().map(out_image).collect();
             Linked::open(&file.input, file.name.clone(), &target)?.edit(reporter, &target, &drop, &add, false)
         };

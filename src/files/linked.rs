@@ -62,14 +62,11 @@ impl Linked {
             return Err(error.context(named()));
         }
         let mut unsigned = None;
-        if kind == Kind::Pe && pe::size(input.bytes()).context(named)? > 0 {
-            if !target.drop_signature {
-                let message = "the file is signed, and the signature would be wrong once the file is changed";
-                let error = Error::new(ErrorKind::Usage, message)
-                    .with_remedy("`--drop-signature` removes it; sign the result again where that is needed");
-                return Err(error.context(named()));
-            }
-            unsigned = Some(pe::remove(input.bytes()).context(named)?);
+        if kind == Kind::Pe {
+            unsigned = match target.drop_signature {
+                true => without_signature(input.bytes()).context(named)?,
+                false => check_unsigned(input.bytes()).map(|()| None).context(named)?,
+            };
         }
         Ok(Linked { path: path.to_owned(), name, input, unsigned })
     }
@@ -208,6 +205,27 @@ impl Linked {
             ..Edited::default()
         }
     }
+}
+
+/// A Windows file without its signature, where it has one.
+///
+/// # Errors
+/// `Input` where the file is malformed.
+pub(crate) fn without_signature(bytes: &[u8]) -> Result<Option<Draft>> {
+    if pe::size(bytes)? == 0 { Ok(None) } else { pe::remove(bytes).map(Some) }
+}
+
+/// Refuses a Windows file that is signed.
+///
+/// # Errors
+/// `Usage` where the file is; `Input` where it is malformed.
+pub(crate) fn check_unsigned(bytes: &[u8]) -> Result<()> {
+    if pe::size(bytes)? == 0 {
+        return Ok(());
+    }
+    let message = "the file is signed, and the signature would be wrong once the file is changed";
+    Err(Error::new(ErrorKind::Usage, message)
+        .with_remedy("`--drop-signature` removes it; sign the result again where that is needed"))
 }
 
 /// The file from before all earlier runs that added images; none where no run did.

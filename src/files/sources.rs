@@ -7,6 +7,7 @@
 
 use super::emit::stem_and_folder;
 use super::input::Input;
+use super::linked::without_signature;
 use super::table::{Beside, Files as Parts};
 use crate::bundle::Bundle;
 use crate::bytes::Draft;
@@ -23,17 +24,25 @@ pub(crate) struct Source {
     /// Path as the user knows it.
     name: String,
     input: Input,
+    /// The file without its signature, where it had one.
+    unsigned: Option<Draft>,
     restored: Option<Draft>,
     /// The files that a table names, or a bare module with what lies beside it.
     parts: Option<Parts>,
 }
 
 impl Source {
-    /// Opens an input, which the user knows as `name`. `output` is none where it is to replace the input.
+    /// Opens an input, which the user knows as `name`. `output` is none where it is to replace the input. A Windows file
+    /// loses its signature where that may go.
     ///
     /// # Errors
     /// Errors of reading and building; `Usage` where the output would replace it.
-    pub(crate) fn open(reporter: &dyn Reporter, path: &Path, name: String, output: Option<&Path>) -> Result<Source> {
+    pub(crate) fn open(
+        reporter: &dyn Reporter,
+        path: &Path,
+        name: String,
+        (output, drop_signature): (Option<&Path>, bool),
+    ) -> Result<Source> {
         let input = Input::open(path)?;
         if output.is_some_and(|output| same_file(path, output)) {
             return Err(replaces_input());
@@ -50,8 +59,11 @@ impl Source {
             Ok(Kind::SpirV | Kind::LlvmBitcode) if path != Path::new("-") => Beside::default().open(path)?,
             _ => None,
         };
-        let record = Host::read(input.bytes()).ok().and_then(|host| Record::find(&host));
-        let restored = match record.map(|record| record.restore(input.bytes())) {
+        let is_signed = drop_signature && matches!(Kind::identify(input.bytes()), Ok(Kind::Pe));
+        let unsigned = if is_signed { without_signature(input.bytes())? } else { None };
+        let bytes = unsigned.as_deref().unwrap_or(input.bytes());
+        let record = Host::read(bytes).ok().and_then(|host| Record::find(&host));
+        let restored = match record.map(|record| record.restore(bytes)) {
             Some(Ok(original)) => Some(original),
             Some(Err(error)) => {
                 let remedy = error.remedy().unwrap_or_default();
@@ -62,12 +74,17 @@ impl Source {
             }
             None => None,
         };
-        Ok(Source { name, input, restored, parts })
+        Ok(Source { name, input, unsigned, restored, parts })
     }
 
     /// The bytes to build from.
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.restored.as_deref().unwrap_or(self.input.bytes())
+        self.restored.as_deref().unwrap_or(self.read())
+    }
+
+    /// The bytes as they were read, but for a signature.
+    fn read(&self) -> &[u8] {
+        self.unsigned.as_deref().unwrap_or(self.input.bytes())
     }
 
     /// The images of the input, as they are to be built from.
@@ -94,9 +111,14 @@ impl Source {
         self.name.clone()
     }
 
+    /// The file with its signature, where it is built from without.
+    pub(crate) fn signed(&self) -> Option<&[u8]> {
+        self.unsigned.as_ref().map(|_| self.input.bytes())
+    }
+
     /// The file as it is, where it was restored to build from.
     pub(crate) fn embedded(&self) -> Option<&[u8]> {
-        self.restored.as_ref().map(|_| self.input.bytes())
+        self.restored.as_ref().map(|_| self.read())
     }
 }
 

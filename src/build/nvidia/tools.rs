@@ -126,7 +126,7 @@ impl Tools {
     /// before it that LLVM knows, whose PTX ptxas takes.
     pub(crate) fn generated<'a>(&'a self, architecture: &'a str) -> &'a str {
         let own = self.architectures.iter().find(|known| *known == architecture);
-        // Those with a letter have PTX that no other takes.
+        // Names with a letter have PTX that no other takes.
         let plain = self.architectures.iter().filter(|known| known.ends_with(|end: char| end.is_ascii_digit()));
         let older = plain.filter(|known| number(known) <= number(architecture)).max_by_key(|known| number(known));
         own.or(older).map_or(architecture, String::as_str)

@@ -73,6 +73,7 @@ impl Args {
             files: &self.files,
             output: self.output.as_deref(),
             in_place: self.in_place,
+            drop_signature: self.drop_signature,
             emit: self.form.emit,
             form: &|emit, path| self.form.form_of_build(emit, path),
             recipes: &recipes,

@@ -147,7 +147,7 @@ fn native_images_outlive_what_they_were_built_from() {
                     images
                 };
                 assert_eq!(flat(&seen), flat(&without(&all, gone)), "{what}");
-                // They use the tables that are there.
+                // Both use the tables that are there.
                 assert!(edited.bytes.len() <= built.len(), "{} of {} bytes: {what}", edited.bytes.len(), built.len());
                 // The pruned file can be built from again, or be pruned once more.
                 let again = pruned(&edited.bytes, &|index, _| index == 0);
