@@ -33,7 +33,7 @@ pub(crate) struct Progress {
     said: Instant,
     forecast: Option<Forecast>,
     verbose: bool,
-    /// How often each failure came, by what it says.
+    /// Number of each failure, by its message.
     met: BTreeMap<String, usize>,
 }
 
