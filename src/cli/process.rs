@@ -222,6 +222,10 @@ const PLENTY: u64 = 4096;
 
 /// Threads for each processor that `RAYON_NUM_THREADS` may ask for.
 const MOST_THREADS: usize = 8;
+/// Bytes of memory that a thread takes: its stack, which stays when it has ended, and its part of the heap.
+const THREAD_MEMORY: u64 = 4 << 20;
+/// Number of threads whose memory is left for the work itself.
+const SPARE_THREADS: usize = 8;
 
 /// Works on this thread alone where others cannot be had: the pool of threads, which starts when it is first asked, would
 /// panic.
@@ -229,27 +233,24 @@ pub(crate) fn threads_that_can_be_had() {
     let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|count| count.parse().ok()).filter(|count| *count > 0);
     let threads = asked.unwrap_or(processors).min(processors.saturating_mul(MOST_THREADS));
+    let limits = [Resource::Data, Resource::As].into_iter().filter_map(|memory| getrlimit(memory).current);
+    let places = limits.min().map(|memory| usize::try_from(memory / THREAD_MEMORY).unwrap_or(usize::MAX));
+    let scarce = places.is_some_and(|places| places < threads.saturating_add(SPARE_THREADS));
     let few = getrlimit(Resource::Nproc).current.is_some_and(|limit| limit < PLENTY);
-    // A thread's stack has no place any more where the memory is taken.
-    let scarce = [Resource::Data, Resource::As].into_iter().any(|memory| getrlimit(memory).current.is_some());
-    let usual = !few && !scarce && asked.is_none_or(|asked| asked == threads);
-    if usual && std::thread::Builder::new().spawn(|| {}).is_ok() {
+    let can_be_had = !scarce && can_have(if few { threads } else { 1 });
+    if can_be_had && asked.is_none_or(|asked| asked == threads) {
         return;
     }
     // Only the first pool that is tried counts, also where it cannot be had.
-    let pool = match can_have(threads) {
+    let pool = match can_be_had {
         true => rayon::ThreadPoolBuilder::new().num_threads(threads),
         false => rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread(),
     };
     let _ = pool.build_global();
 }
 
-/// Threads whose stacks have to have place beside those that work: memory for the work itself.
-const SPARE_THREADS: usize = 16;
-
-/// Whether so many threads can be had at once, with memory to work in.
+/// Whether so many threads can be had at once.
 fn can_have(threads: usize) -> bool {
-    let threads = threads.saturating_add(SPARE_THREADS);
     let gate = Arc::new(Mutex::new(()));
     let closed = gate.lock();
     let waiting = (0..threads).map_while(|_| {
