@@ -339,15 +339,20 @@ fn is_riddle(lines: &[&str], at: usize) -> bool {
 
 #[test]
 fn names_and_comments_say_what_they_are_about() {
+    let mut finds = Vec::new();
     for (path, text) in DIRS.iter().flat_map(|dir| sources(dir)).filter(|(path, _)| path != "tests/tidy.rs") {
         let lines: Vec<&str> = text.lines().collect();
         for (at, line) in lines.iter().enumerate() {
             let place = format!("{path}:{}: {}", at + 1, line.trim());
-            assert!(
-                !line.contains("fn of(") && !line.contains("fn of<"),
-                "{place}\nname it by what it returns, for example `Reader::new` or `kernels_of_image`"
-            );
-            assert!(!is_riddle(&lines, at), "{place}\nbegin with a verb in the third person or a noun");
+            if line.contains("fn of(") || line.contains("fn of<") {
+                finds.push(format!(
+                    "{place}\nname it by what it returns, for example `Reader::new` or `kernels_of_image`"
+                ));
+            }
+            if is_riddle(&lines, at) {
+                finds.push(format!("{place}\nbegin with a verb in the third person or a noun"));
+            }
         }
     }
+    assert!(finds.is_empty(), "{}", finds.join("\n"));
 }

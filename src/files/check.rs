@@ -106,7 +106,7 @@ impl Gate<'_> {
         })?;
         let mut providers = Vec::new();
         if !findings.any && others.images > 0 && !files.iter().any(|file| file == Path::new("-")) {
-            // There is nothing else, so that they are what the user means.
+            // Where there is nothing else, the user means these.
             others = OtherModels::default();
             findings = findings.cleared();
             let options = ReadOptions { skip_hash: true, silent: true, ..ReadOptions::default() };

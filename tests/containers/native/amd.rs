@@ -86,7 +86,7 @@ fn a_bundle_as_payload_has_a_part_per_processor() {
     }
 }
 
-/// Those that HIP puts into a program, plain and compressed, as ELF names the section and as a PE file can.
+/// Bundles that HIP puts into a program, plain and compressed, as ELF names the section and as a PE file can.
 #[test]
 fn bundles_in_sections_of_host_files_are_images() {
     let objects = ["gfx906", "gfx90a"].map(|processor| code_object(processor, ""));

@@ -43,7 +43,7 @@ fn cubins_say_what_cuobjdump_says() {
         let reduce = kernel(&native, "reduce");
         assert_eq!((reduce.reqd_work_group_size, reduce.barriers), (Some([64, 2, 1]), Some(1)));
         assert_eq!(kernel(&native, "small").max_work_group_size, Some(128));
-        // What has no stack spills nothing; what is spilled is not told from private arrays.
+        // A kernel without a stack spills nothing; what is spilled is not told from private arrays.
         for kernel in &native.parts[0].kernels {
             let stack = kernel.private.unwrap();
             assert_eq!((kernel.spill, kernel.scratch), if stack == 0 { (Some(0), None) } else { (None, Some(stack)) });
@@ -112,7 +112,7 @@ fn fat_binaries_are_inflated_whatever_the_method() {
     }
 }
 
-/// Those that nvcc puts into a program, as ELF names the section and as a PE file can: compressed by LZ4, by zstd, and not.
+/// Fat binaries that nvcc puts into a program, as ELF names the section and as a PE file can: compressed by LZ4, by zstd, and not.
 #[test]
 fn those_in_sections_of_host_files_are_images() {
     for (format, name) in [
