@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -445,15 +446,27 @@ impl Machine {
     }
 }
 
+/// Bytes of a file that registers a driver: more than any path has.
+const MAX_DRIVER_NAME: u64 = 4096;
+
 /// Drivers that a folder registers and that are missing, and, where OpenCL lists nothing, those that are there all the same.
 fn judge_drivers(folder: &Path, listed: bool) -> Vec<Trouble> {
-    let files = fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_PLATFORMS).map(|entry| entry.path());
-    let mut files: Vec<PathBuf> = files.filter(|file| file.extension().is_some_and(|end| end == "icd")).collect();
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    // A pipe or a device would be read without an end.
+    let is_driver = |file: &PathBuf| file.extension().is_some_and(|end| end == "icd") && file.is_file();
+    let mut files: Vec<PathBuf> = files.filter(is_driver).collect();
     files.sort();
+    files.truncate(MAX_PLATFORMS);
     let (mut problems, mut idle) = (Vec::new(), Vec::new());
     for file in files {
-        let text = fs::read_to_string(&file).unwrap_or_default();
+        let mut text = Vec::new();
+        let opened = fs::File::open(&file);
+        let _ = opened.and_then(|file| std::io::Read::take(file, MAX_DRIVER_NAME).read_to_end(&mut text));
+        let text = String::from_utf8_lossy(&text);
         let library = text.lines().next().unwrap_or_default().trim();
+        if library.is_empty() {
+            continue;
+        }
         if Path::new(library).is_absolute() && !Path::new(library).exists() {
             let message = format!("{} registers the driver {library}, which is not there", file.display());
             problems.push(Trouble::new(message, "install the package that brings it, or remove the file"));
@@ -462,8 +475,9 @@ fn judge_drivers(folder: &Path, listed: bool) -> Vec<Trouble> {
         }
     }
     if !listed && !idle.is_empty() {
-        let message = format!("registered, and without a device on this machine: {}", idle.join(", "));
-        let remedy = "a driver for GPUs needs one, and access to /dev/dri; `--device sim:GPU` has Intel's simulate it";
+        let message = format!("registered, and OpenCL lists no device of it: {}", idle.join(", "));
+        let remedy = "the library has to be there, a driver for GPUs needs one and access to /dev/dri; `--device sim:GPU` has \
+                      Intel's simulate it";
         problems.push(Trouble::new(message, remedy));
     }
     problems
