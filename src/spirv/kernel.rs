@@ -73,14 +73,14 @@ pub(crate) struct Reader<'i, 'a> {
     strings: ArgumentStrings,
     walks: Walks,
     /// The places of the kernels' entry points, by name, and whether they were read; of one name the last comes first.
-    places: Vec<(u32, bool)>,
+    places: Option<Vec<(u32, bool)>>,
 }
 
 impl<'i, 'a> Reader<'i, 'a> {
     /// Prepares what the kernels of a module have in common.
     pub(crate) fn new(index: &'i Index<'a>) -> Reader<'i, 'a> {
         let (layouts, strings) = (Layouts::compute(index), ArgumentStrings::collect(index));
-        Reader { index, layouts, strings, walks: Walks::new(index), places: Vec::new() }
+        Reader { index, layouts, strings, walks: Walks::new(index), places: None }
     }
 
     /// Reads the kernel of an entry point.
@@ -92,14 +92,15 @@ impl<'i, 'a> Reader<'i, 'a> {
     pub(crate) fn named(&mut self, name: &str) -> Option<Kernel> {
         let entries = &self.index.entry_points;
         let name_of = |place: u32| entries.get(place as usize).map_or("", |entry| &*entry.name);
-        if self.places.is_empty() {
+        let places = self.places.get_or_insert_with(|| {
             let kernels = (0..).zip(entries).filter(|(_, entry)| is_kernel(entry));
-            self.places = kernels.map(|(place, _)| (place, false)).collect();
-            self.places.reverse();
-            self.places.sort_by(|one, other| name_of(one.0).cmp(name_of(other.0)));
-        }
-        let at = self.places.partition_point(|(place, _)| name_of(*place) < name);
-        let (place, read) = self.places.get_mut(at)?;
+            let mut places: Vec<(u32, bool)> = kernels.map(|(place, _)| (place, false)).collect();
+            places.reverse();
+            places.sort_by(|one, other| name_of(one.0).cmp(name_of(other.0)));
+            places
+        });
+        let at = places.partition_point(|(place, _)| name_of(*place) < name);
+        let (place, read) = places.get_mut(at)?;
         let entry = entries.get(*place as usize).filter(|entry| entry.name == name)?;
         (!std::mem::replace(read, true)).then(|| self.kernel(entry))
     }
