@@ -46,6 +46,12 @@ pub struct Bundle<'a> {
 }
 
 impl<'a> Bundle<'a> {
+    /// Whether a runtime of SYCL finds an image: those in lists, where the file has lists, and else all. Others stand beside
+    /// the lists, as the code of CUDA and HIP does.
+    pub fn is_listed(&self, image: &Image<'_>) -> bool {
+        image.origin.is_some() || self.descriptors.is_empty()
+    }
+
     /// Reads every image of a file.
     ///
     /// # Errors

@@ -71,7 +71,8 @@ pub fn edit_in(
         )
         .with_remedy("name a linked executable or library"));
     }
-    if add.is_empty() && top.images.iter().all(|image| drop.contains(&image.index)) {
+    if add.is_empty() && top.images.iter().filter(|image| top.is_listed(image)).all(|image| drop.contains(&image.index))
+    {
         return Err(Error::new(
             ErrorKind::NoMatch,
             "no image would be left, and no kernel of the file could be launched",

@@ -146,7 +146,7 @@ fn verify(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>], replacing
     let expected = kept.saturating_add(additions.len());
     // Damaged images stay in their lists.
     let damaged = after.problems.iter().filter(|problem| problem.image.is_some()).count();
-    let found = after.images.len().saturating_add(damaged);
+    let found = after.images.iter().filter(|image| after.is_listed(image)).count().saturating_add(damaged);
     if found != expected || after.problems.len() > before.problems.len() {
         return Err(Error::input(format!("expected {expected} images, found {found}; nothing was written")));
     }
