@@ -38,8 +38,8 @@ beside it, where there are such files; SPIR-V without takes the kernels it has.
 entries, one or several together: a library that was split, or linked and split, gets the result
 in place of its own images. No kernel is lost by it.
 
-Into a wheel or a folder each image comes in every linked file that has one of its kernels; a wheel
-is packed again.
+Into a wheel or a folder each image comes in every linked file that has one of its kernels or exported
+functions; a wheel is packed again.
 
 Examples:
   sycl-bundle embed libfoo.so kernels.table -o out/libfoo.so
@@ -218,7 +218,7 @@ impl Args {
         };
         check_homes(&package, &added)?;
         let (edited, exit) = package.edit(global, &mut |file| self.embed(global, file, &added, (&numberings, true)))?;
-        edited.iter().try_for_each(|edited| self.target.tell(edited, out))?;
+        self.target.tell(&edited, out)?;
         Ok(exit)
     }
 

@@ -7,6 +7,7 @@ use crate::bundle::offload_binary::Version;
 use crate::bundle::syclbin::Envelope;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::emit::{Emit, HostTriple, OutputForm, check_output};
+use crate::files::package::is_linked;
 use crate::rewrite::image_data::{EntryForm, ImageVersion};
 use crate::rewrite::object_file::ObjectFormat;
 use crate::rewrite::prepare::ZSTD_LEVEL;
@@ -108,9 +109,13 @@ enum StateName {
 }
 
 impl EmitArgs {
-    /// Whether copies of linked files are to be written: that is asked for, or neither a flag nor the path tells a form.
-    pub(crate) fn emits_copies(&self, path: &Path) -> bool {
-        self.emit.or(Emit::by_extension(path)).is_none_or(|emit| emit == Emit::Embed)
+    /// Whether copies of linked files are to be written: that is asked for; or neither a flag nor the path tells a form, and
+    /// there are such files.
+    pub(crate) fn emits_copies(&self, inputs: &[PathBuf], path: &Path) -> bool {
+        match self.emit.or(Emit::by_extension(path)) {
+            Some(emit) => emit == Emit::Embed,
+            None => inputs.iter().all(|input| is_linked(input, true)),
+        }
     }
 
     /// The form to write to a path: the form that is asked for, else the one that the path's name tells.

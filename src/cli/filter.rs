@@ -6,12 +6,11 @@ use super::output::{Output, SUMMARY, forms};
 use super::selection::DeviceConfigs;
 use super::selection::Selection;
 use crate::compat::fit::Subject;
-use crate::container::Kind;
 use crate::device::table::TargetTable;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::emit::Emit;
 use crate::files::filter::{Filtering, Wanted};
-use crate::files::input::Input;
+use crate::files::package::is_linked;
 use crate::report::document;
 use crate::report::filtered;
 use crate::rewrite::extract;
@@ -143,29 +142,17 @@ impl Args {
         match (self.form.emit, Emit::by_extension(path)) {
             (Some(emit), _) => emit,
             (None, Some(emit @ (Emit::Object | Emit::Syclbin | Emit::Table | Emit::Spirv))) => emit,
-            (None, named) if self.files.iter().all(|file| holds_linked_files(file, named)) => Emit::Embed,
+            (None, named) if self.files.iter().all(|file| is_linked(file, named.is_none())) => Emit::Embed,
             (None, Some(emit)) => emit,
             (None, None) => Emit::Table,
         }
     }
 }
 
-/// Whether a file is linked; or holds linked files, where the name of the output tells no form.
-fn holds_linked_files(file: &Path, named: Option<Emit>) -> bool {
-    // Standard input can be read but once.
-    if file == Path::new("-") {
-        return false;
-    }
-    if file.is_dir() {
-        return named.is_none();
-    }
-    let kind = Input::open(file).ok().and_then(|input| Kind::identify(input.bytes()).ok());
-    matches!(kind, Some(Kind::Elf | Kind::Pe)) || (named.is_none() && kind == Some(Kind::Zip))
-}
-
 /// A folder gets a table of the usual name.
 fn in_folder(path: &Path) -> PathBuf {
-    if path.is_dir() { path.join(extract::TABLE) } else { path.to_owned() }
+    let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if is_folder { path.join(extract::TABLE) } else { path.to_owned() }
 }
 
 /// The targets that a spelling means.

@@ -93,7 +93,7 @@ pub(crate) struct Args {
 impl Args {
     /// Runs the verb.
     pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
-        let copies = self.each && self.targets.is_empty() && self.form.emits_copies(&self.output);
+        let copies = self.each && self.targets.is_empty() && self.form.emits_copies(&self.files, &self.output);
         let form = if copies {
             self.form.form(Emit::Embed, &self.output)?
         } else {
@@ -123,7 +123,7 @@ impl Args {
             return linking.run(global, wanted);
         }
         let (edited, exit) = linking.copies(global)?;
-        edited.iter().try_for_each(|edited| out.put(Form::Text, edited))?;
+        out.put(Form::Text, &edited)?;
         Ok(exit)
     }
 }

@@ -99,7 +99,7 @@ impl Args {
             return Ok(exit);
         };
         let (edited, exit) = package.edit(global, &mut |file| self.prune(global, file, &selector))?;
-        edited.iter().try_for_each(|edited| self.target.tell(edited, out))?;
+        self.target.tell(&edited, out)?;
         Ok(exit)
     }
 

@@ -243,7 +243,7 @@ impl BuildOptions<'_> {
             emit = choose_form(asked, self.place(), &hosts.hosts, &wanted)?;
         }
         let form = (self.form)(emit, self.place())?;
-        let selected = self.select(&images)?;
+        let selected = self.select(&images, emit)?;
         let wanted = if self.dry_run || self.harvest.is_some() { wanted } else { known(wanted)? };
         let arena = Arena::default();
         let (mut parts, mut works) = (Vec::new(), Vec::new());
@@ -316,19 +316,26 @@ impl BuildOptions<'_> {
     }
 
     /// The images of each input that are meant. In a package, files without one have none.
-    fn select<'h, 'a>(&self, inputs: &'h [Images<'a>]) -> Result<Vec<Selected<'h, 'a>>> {
+    fn select<'h, 'a>(&self, inputs: &'h [Images<'a>], emit: Emit) -> Result<Vec<Selected<'h, 'a>>> {
         let (mut all_selected, mut nothing) = (Vec::new(), None);
         for Images { bundle, numbers, earlier, .. } in inputs {
             let mut numbers = numbers.clone();
             let all = examine(bundle);
             let total = all.len();
-            let images = match numbers.select(self.selector, all, bundle, earlier.as_ref()) {
+            let mut images = match numbers.select(self.selector, all, bundle, earlier.as_ref()) {
                 Err(error) if error.kind() == ErrorKind::NoMatch => {
                     nothing.get_or_insert(error);
                     Vec::new()
                 }
                 other => other?,
             };
+            // Native code stands in a list beside what it is made of.
+            let unlisted = |image: &Examined<'_, '_>| emit == Emit::Embed && !bundle.is_listed(image.image);
+            if !images.is_empty() && images.iter().all(unlisted) {
+                let message = "the images are in no list of SYCL's runtime, where native code could stand beside them";
+                nothing.get_or_insert(Error::new(ErrorKind::NoMatch, message));
+            }
+            images.retain(|image| !unlisted(image));
             all_selected.push(Selected { images, numbers, total });
         }
         match nothing {

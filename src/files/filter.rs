@@ -21,6 +21,7 @@ use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::report::edited::Edited;
 use crate::report::filtered::{Emptied, Filtered, Output, Reason};
 use crate::report::json::SchemaVersion;
+use crate::report::text::counted;
 use crate::rewrite::empty::empty;
 use crate::rewrite::extract::Names;
 use crate::rewrite::image_data::out_image;
@@ -96,7 +97,7 @@ impl Filtering<'_> {
         let mut edited = Vec::new();
         for copy in copies {
             let (done, of_copy) = self.copies(reporter, copy, &mut filtered)?;
-            edited.extend(done);
+            edited.push(done);
             exit = if exit == Exit::Done { of_copy } else { exit };
         }
         Ok((filtered, edited, exit))
@@ -140,12 +141,7 @@ impl Filtering<'_> {
     }
 
     /// Writes copies of linked files: of one, or of those of packages.
-    fn copies(
-        &self,
-        reporter: &dyn Reporter,
-        wanted: &Wanted<'_>,
-        filtered: &mut Filtered,
-    ) -> Result<(Option<Edited>, Exit)> {
+    fn copies(&self, reporter: &dyn Reporter, wanted: &Wanted<'_>, filtered: &mut Filtered) -> Result<(Edited, Exit)> {
         let mut copy = |file: &LinkedFile| {
             let (edited, exit, output) = self.copy(reporter, file, wanted)?;
             filtered.outputs.push(Output { output: file.output_name.clone(), ..output });
@@ -158,8 +154,7 @@ impl Filtering<'_> {
             let error = Error::new(ErrorKind::Usage, "a linked file makes an output of its own");
             return Err(error.with_remedy("name a folder with `-o out/`, or choose another form with --emit"));
         };
-        let (edited, exit) = copy(&LinkedFile::alone(file, &wanted.path))?;
-        Ok((Some(edited), exit))
+        copy(&LinkedFile::alone(file, &wanted.path))
     }
 
     /// Writes a copy of a linked file.
@@ -176,7 +171,13 @@ impl Filtering<'_> {
         let bundle = Bundle::read(&host).context(|| linked.name())?;
         // The facts of tens of thousands of kernels are freed before the file is read again.
         let (made, drop, output) = {
-            let images = self.selector.keep(examine(&bundle))?;
+            let mut images = self.selector.keep(examine(&bundle))?;
+            let all = images.len();
+            images.retain(|image| bundle.is_listed(image.image));
+            if images.len() < all {
+                let beside = counted(all.saturating_sub(images.len()), "image");
+                reporter.note(&format!("{}: {beside} in no list of SYCL's runtime, left as they are", linked.name()));
+            }
             let codes = codes(&images);
             let findings = judged(&images, &codes, wanted);
             let gone: Vec<&Examined<'_, '_>> =

@@ -9,18 +9,22 @@ use crate::build::plan::options_for;
 use crate::build::target::{Backend, Target};
 use crate::build::wanted::{self, Wanted, describe};
 use crate::build::{Job, Step, Unit};
+use crate::bundle::Bundle;
+use crate::bundle::aspect::Epoch;
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::{Image, State};
+use crate::compat::examine::examine;
 use crate::compat::fit::spec;
-use crate::container::Arena;
-use crate::error::{Error, ErrorKind, Exit, Reporter, Result};
+use crate::container::{Arena, Host};
+use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::native::opencl_elf::spirv_of_object;
 use crate::policy::rules::Recipe;
 use crate::report::edited::Edited;
 use crate::report::text::{bytes, counted};
 use crate::rewrite::embed::FORMAT_NATIVE;
 use crate::rewrite::image_data::out_image;
-use crate::rewrite::link::{Input, Outcome, Providers, agree, executable, link, list_symbols};
+use crate::rewrite::link::{Input, Needs, Outcome, Providers, agree, executable, link, list_symbols};
+use crate::rewrite::prepare;
 use crate::select::Selector;
 use crate::spirv::link::Options;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -50,6 +54,88 @@ pub(crate) struct Linking<'l> {
     pub(crate) trust_options: bool,
     /// The compiler of devices.
     pub(crate) compiler: &'l dyn DeviceCompiler,
+}
+
+/// Linked files of which copies are written, with their images.
+struct Copies<'k> {
+    linked: Vec<(Linked, linked::Target)>,
+    /// Selected images of all files, each with its number in its own file.
+    images: Vec<Image<'k>>,
+    labels: Vec<String>,
+    /// Number of the file of each image.
+    of_file: Vec<usize>,
+    /// Numbering of aspects in each file.
+    epochs: Vec<Epoch>,
+}
+
+impl<'k> Copies<'k> {
+    /// Opens the files and copies the images that are meant.
+    fn read(
+        arena: &'k Arena,
+        files: &[LinkedFile],
+        (selector, drop_signature): (&Selector, bool),
+    ) -> Result<Copies<'k>> {
+        let mut copies = Copies {
+            linked: Vec::new(),
+            images: Vec::new(),
+            labels: Vec::new(),
+            of_file: Vec::new(),
+            epochs: Vec::new(),
+        };
+        for (number, file) in files.iter().enumerate() {
+            let output = file.output.clone();
+            let target = linked::Target { output, in_place: false, drop_signature, keep_layout: false };
+            let linked = Linked::open(&file.input, file.name.clone(), &target)?;
+            {
+                let named = || file.name.clone();
+                let host = Host::read(linked.bytes()).context(named)?;
+                let bundle = Bundle::read(&host).context(named)?;
+                copies.epochs.push(bundle.epoch);
+                let chosen = match selector.keep(examine(&bundle)) {
+                    Err(error) if error.kind() == ErrorKind::NoMatch => Vec::new(),
+                    chosen => chosen.context(named)?,
+                };
+                for examined in chosen.iter().filter(|examined| bundle.is_listed(examined.image)) {
+                    let label = format!("{} image {}", file.name, examined.image.index);
+                    let mut image = prepare::copy(arena, examined, false).context(|| label.clone())?;
+                    list_symbols(arena, &mut image).context(|| label.clone())?;
+                    copies.images.push(image);
+                    copies.labels.push(label);
+                    copies.of_file.push(number);
+                }
+            }
+            copies.linked.push((linked, target));
+        }
+        Ok(copies)
+    }
+
+    /// Distance of an exporter from an importer; none where their files number aspects differently.
+    fn distance(&self, files: &[LinkedFile], at: usize, from: usize) -> Option<usize> {
+        let (at, from) = (*self.of_file.get(at)?, *self.of_file.get(from)?);
+        let input = |number: usize| files.get(number).map(|file| file.of_input);
+        (self.epochs.get(at) == self.epochs.get(from)).then_some(match (at == from, input(at) == input(from)) {
+            (true, _) => 0,
+            (_, true) => 1,
+            _ => 2,
+        })
+    }
+
+    /// Refuses several definitions of a symbol that differ.
+    fn check_rivals(&self, needs: &Needs) -> Result<()> {
+        for (symbol, rivals) in &needs.rivals {
+            let image = |at: &usize| self.images.get(*at);
+            let first = rivals.first().and_then(image);
+            let other = rivals.iter().find(|at| image(at).map(|image| image.stored) != first.map(|image| image.stored));
+            let label = |at: Option<&usize>| at.and_then(|at| self.labels.get(*at)).map_or("", String::as_str);
+            if other.is_some() {
+                let (one, two) = (label(rivals.first()), label(other));
+                let message = format!("`{symbol}` is defined differently by {one} and by {two}");
+                let remedy = "name the files apart, or link those that belong together";
+                return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Objects that become one executable.
@@ -110,40 +196,38 @@ impl Linking<'_> {
     }
 
     /// Writes copies of linked files, of one or of those of packages, in which each image that imports something is
-    /// replaced by what it and those that define that become. None where nothing was written, which has been told why.
+    /// replaced by what it and those that define that become. Definitions of the same file come before those of its package,
+    /// and those before others.
     ///
     /// # Errors
     /// `NoMatch` where no image imports anything; what cannot be read or written.
-    pub(crate) fn copies(&self, reporter: &dyn Reporter) -> Result<(Option<Edited>, Exit)> {
+    pub(crate) fn copies(&self, reporter: &dyn Reporter) -> Result<(Edited, Exit)> {
         let package = Package::open(reporter, self.files, Some(self.output), true)?;
         let alone: Vec<LinkedFile> = self.files.iter().map(|file| LinkedFile::alone(file, self.output)).collect();
         let files = match (&package, alone.as_slice()) {
-            (Some(package), _) => &package.files,
-            (None, [_]) => &alone,
+            (Some(package), _) => package.files.as_slice(),
+            (None, one @ [_]) => one,
             (None, _) => {
                 let error = Error::new(ErrorKind::Usage, "several files have several outputs");
                 return Err(error.with_remedy("name a folder with `-o out/`"));
             }
         };
         let arena = Arena::with_limit(u64::MAX);
-        let (mut images, mut labels, mut ends) = (Vec::new(), Vec::new(), Vec::new());
-        for file in files {
-            let own = gather_code(reporter, std::slice::from_ref(&file.input), self.selector, &arena)?;
-            labels.extend(own.images.iter().map(|image| format!("{} image {}", file.name, image.index)));
-            images.extend(own.images);
-            ends.push(images.len());
-        }
-        images.iter_mut().try_for_each(|image| list_symbols(&arena, image))?;
-        let providers = Providers::from_property_sets(&images);
-        let (mut begin, mut at) = (0, 0);
+        let copies = Copies::read(&arena, files, (self.selector, self.drop_signature))?;
+        let providers = Providers::from_property_sets(&copies.images);
+        let options = Options { partial: self.partial };
         let mut failed = false;
         let mut change = |file: &LinkedFile| {
-            let end = ends.get(at).copied().unwrap_or(begin);
-            let own = std::mem::replace(&mut begin, end)..end;
-            at = at.saturating_add(1);
+            let Some(number) = files.iter().position(|other| other.output == file.output) else {
+                return Err(Error::input("the file was not read").context(file.name.clone()));
+            };
             let (mut drop, mut made) = (HashSet::new(), Vec::new());
-            for place in own {
-                match complete(&arena, (&images, &labels), &providers, place, &Options { partial: self.partial }) {
+            for place in (0..copies.images.len()).filter(|place| copies.of_file.get(*place) == Some(&number)) {
+                let distance = |at: usize, from: usize| copies.distance(files, at, from);
+                let needs = providers.needs_of(place, &distance);
+                let rivals = copies.check_rivals(&needs);
+                let linked = complete(&arena, (&copies.images, &copies.labels), &needs, place, &options);
+                match linked.map(|linked| rivals.map_err(|error| vec![error]).and(linked)) {
                     None => {}
                     Some(Ok(image)) => {
                         drop.insert(image.index);
@@ -155,24 +239,22 @@ impl Linking<'_> {
                     }
                 }
             }
+            let (linked, target) = copies.linked.get(number).ok_or_else(|| Error::input("the file was not read"))?;
             if made.is_empty() {
                 let error = Error::new(ErrorKind::NoMatch, "no image imports what another defines");
                 return Err(error.context(file.name.clone()));
             }
-            let output = file.output.clone();
-            let target =
-                linked::Target { output, in_place: false, drop_signature: self.drop_signature, keep_layout: false };
             let add: Vec<_> = made.iter().map(out_image).collect();
-            Linked::open(&file.input, file.name.clone(), &target)?.edit(reporter, &target, &drop, &add, false)
+            linked.edit(reporter, target, &drop, &add, false)
         };
-        let edited = match (&package, files.as_slice()) {
-            (None, [file]) => change(file).map(|(edited, exit)| (Some(edited), exit)),
-            (None, _) => Ok((None, Exit::Done)),
+        let edited = match (&package, files) {
             (Some(package), _) => package.edit(reporter, &mut change),
+            (None, [file, ..]) => change(file),
+            (None, []) => Err(Error::new(ErrorKind::Usage, "there is no file")),
         };
-        // Errors have been told, and are the reason why there is nothing to write.
         let (edited, exit) = match edited {
-            Err(error) if failed && error.kind() == ErrorKind::NoMatch => (None, Exit::Build),
+            // Errors have been told, and are the reason why there is nothing to write.
+            Err(error) if failed && error.kind() == ErrorKind::NoMatch => (Edited::default(), Exit::Build),
             other => other?,
         };
         Ok((edited, if failed { Exit::Build } else { exit }))
@@ -424,7 +506,7 @@ fn each<'k>(
     let mut made = Vec::with_capacity(gathered.images.len());
     let mut failed = false;
     for (at, image) in gathered.images.iter().enumerate() {
-        match complete(arena, (&gathered.images, &gathered.labels), &providers, at, options) {
+        match complete(arena, (&gathered.images, &gathered.labels), &providers.needs(at), at, options) {
             Some(Ok(linked)) => made.push(linked),
             None => made.push(image.clone()),
             Some(Err(errors)) => {
@@ -442,13 +524,12 @@ fn each<'k>(
 fn complete<'k>(
     arena: &'k Arena,
     (images, labels): (&[Image<'k>], &[String]),
-    providers: &Providers<'_>,
+    needs: &Needs,
     at: usize,
     options: &Options,
 ) -> Option<Result<Image<'k>, Vec<Error>>> {
     let image = images.get(at).filter(|image| !image.imports().is_empty() && !image.kernels().is_empty())?;
     let label = |at: usize| labels.get(at).map_or("", String::as_str);
-    let needs = providers.needs(at);
     let mut inputs = vec![Input { image, label: label(at), internal: false }];
     inputs.extend(
         needs

@@ -6,12 +6,11 @@
 use super::expand::expand;
 use super::input::{Found, Input};
 use super::sources::{replaces_input, same_file};
-use super::write::{Scratch, cannot_write, folder_of, mode_of, write_streamed};
+use super::write::{Scratch, cannot_write, folder_of, is_temporary, mode_of, write_atomically, write_streamed};
 use crate::bundle::Bundle;
 use crate::container::{Host, Kind, package};
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::report::edited::Edited;
-use crate::report::json::SchemaVersion;
 use crate::rewrite::wheel;
 use std::collections::HashMap;
 use std::io::{BufWriter, Read};
@@ -31,13 +30,15 @@ pub(crate) struct LinkedFile {
     pub(crate) output: PathBuf,
     /// Path of the copy as the user knows it, through a wheel too.
     pub(crate) output_name: String,
+    /// Number of the input that it is of.
+    pub(crate) of_input: usize,
 }
 
 impl LinkedFile {
     /// A linked file by itself, with the output that the user names.
     pub(crate) fn alone(input: &Path, output: &Path) -> LinkedFile {
         let (name, output_name) = (input.display().to_string(), output.display().to_string());
-        LinkedFile { input: input.to_owned(), name, output: output.to_owned(), output_name }
+        LinkedFile { input: input.to_owned(), name, output: output.to_owned(), output_name, of_input: 0 }
     }
 }
 
@@ -123,15 +124,24 @@ impl Package {
             made: Vec::new(),
         };
         if let Destination::Folder(folder) = place {
+            if folder.exists() && !folder.is_dir() {
+                let message = format!("`{}` is a file, and the copies need a folder", folder.display());
+                return Err(Error::new(ErrorKind::Usage, message).with_remedy("name a folder with `-o out/`"));
+            }
             package.make(folder)?;
         }
-        inputs.iter().try_for_each(|input| package.add(reporter, input, place))?;
+        for (number, input) in inputs.iter().enumerate() {
+            let begin = package.files.len();
+            package.add(reporter, input, place)?;
+            package.files.iter_mut().skip(begin).for_each(|file| file.of_input = number);
+        }
         if package.files.is_empty() && package.exit != Exit::Done {
             return Err(Error::input("no file in it can be read and holds device code"));
         }
         if package.files.is_empty() {
             let error = Error::new(ErrorKind::NoDeviceCode, "no linked file in it holds device code");
-            return Err(error.with_remedy("`sycl-bundle inspect` tells what is in each file"));
+            let remedy = "`sycl-bundle inspect` tells what is in each file; --emit chooses another form than copies";
+            return Err(error.with_remedy(remedy));
         }
         package.check_outputs(place)?;
         Ok(Some(package))
@@ -152,6 +162,11 @@ impl Package {
     fn add(&mut self, reporter: &dyn Reporter, input: &Path, place: Destination<'_>) -> Result<()> {
         if input.is_dir() {
             return self.add_folder(reporter, input, place);
+        }
+        if input == Path::new("-") {
+            let error =
+                Error::new(ErrorKind::Usage, "standard input has no name, and its copy in a folder would have none");
+            return Err(error.with_remedy("name a file with `-o`"));
         }
         let name = || input.display().to_string();
         match kind_of(input) {
@@ -188,8 +203,10 @@ impl Package {
                 |error: std::io::Error| Error::io("cannot read the folder", &error).context(at.display().to_string());
             let listed = std::fs::read_dir(&at).and_then(|entries| entries.collect::<std::io::Result<Vec<_>>>());
             for entry in listed.map_err(failed)? {
-                // Links are passed over: their targets have paths of their own, or are not of this folder.
+                // Links are passed over: their targets have paths of their own, or are not of this folder. So is what this
+                // tool unpacks, or left behind.
                 match entry.file_type() {
+                    _ if is_temporary(&entry.file_name()) => {}
                     Ok(kind) if kind.is_dir() => folders.push(entry.path()),
                     Ok(kind) if kind.is_file() => found.push(entry.path()),
                     _ => {}
@@ -199,8 +216,17 @@ impl Package {
         found.sort();
         for input in found {
             let name = input.display().to_string();
-            let is_linked = |head: &[u8], len| matches!(Kind::identify_head(head, len), Ok(Kind::Elf | Kind::Pe));
-            let opened = Input::open_found(&input, &name, |_, head, len| is_linked(head, len));
+            let mut is_packed = false;
+            let opened = Input::open_found(&input, &name, |_, head, len| {
+                let kind = Kind::identify_head(head, len);
+                is_packed = kind.as_ref().is_ok_and(|kind| package::is_package(*kind));
+                matches!(kind, Ok(Kind::Elf | Kind::Pe))
+            });
+            if is_packed {
+                reporter.note(&format!(
+                    "{name} stays as it is: it is a package within the folder, and can be named itself"
+                ));
+            }
             let holds = opened.and_then(|found| match found {
                 Found::Input(file) => holds_images(file.bytes()),
                 Found::Unwanted => Ok(false),
@@ -274,7 +300,7 @@ impl Package {
             std::fs::write(&input, bytes).map_err(|error| cannot_write(&input, &error))?;
             copies.insert(inside.to_owned(), output.clone());
             let output_name = format!("{}!{inside}", wheel_output.display());
-            self.files.push(LinkedFile { input, name: leaf.path.to_owned(), output, output_name });
+            self.files.push(LinkedFile { input, name: leaf.path.to_owned(), output, output_name, of_input: 0 });
             Ok(())
         })?;
         self.wheels.push(Wheel { input: wheel.to_owned(), output: wheel_output, scratch, copies });
@@ -307,7 +333,7 @@ impl Package {
     }
 
     /// Changes the files one by one, and packs the wheels again. Files of which `change` says that nothing matches stay as
-    /// they are. None where no file was changed, which has been told why.
+    /// they are.
     ///
     /// # Errors
     /// `NoMatch` where nothing matches in any file; errors of [`Package::finish`].
@@ -315,8 +341,8 @@ impl Package {
         &self,
         reporter: &dyn Reporter,
         change: &mut dyn FnMut(&LinkedFile) -> Result<(Edited, Exit)>,
-    ) -> Result<(Option<Edited>, Exit)> {
-        let mut all = Edited { schema_version: SchemaVersion, input: self.input.clone(), ..Edited::default() };
+    ) -> Result<(Edited, Exit)> {
+        let mut all = Edited { input: self.input.clone(), output: self.output.clone(), ..Edited::default() };
         let (mut exit, mut nothing) = (self.exit, None);
         for file in &self.files {
             match change(file) {
@@ -332,15 +358,17 @@ impl Package {
                 }
             }
         }
-        if all.files.is_empty() {
-            return nothing.filter(|_| exit == Exit::Done).map_or(Ok((None, exit)), Err);
+        match nothing {
+            Some(nothing) if all.files.is_empty() && exit == Exit::Done => return Err(nothing),
+            Some(nothing) if all.files.is_empty() => _ = reporter.error(&nothing),
+            _ => {}
         }
-        let written = self.finish(reporter)?;
-        all.output = match written.as_slice() {
-            [one] => one.display().to_string(),
-            _ => self.output.clone(),
-        };
-        Ok((Some(all), exit))
+        if !all.files.is_empty()
+            && let [one] = self.finish(reporter)?.as_slice()
+        {
+            all.output = one.display().to_string();
+        }
+        Ok((all, exit))
     }
 
     /// Packs the wheels again, with the copies that were written. The files that appear.
@@ -355,6 +383,14 @@ impl Package {
         for wheel in &self.wheels {
             let named = || wheel.input.display().to_string();
             let input = Input::open(&wheel.input).context(named)?;
+            if !wheel.copies.values().any(|path| path.is_file()) {
+                // Nothing in it was changed, so it stays what it is, signature and all.
+                if !same_file(&wheel.input, &wheel.output) {
+                    write_atomically(&wheel.output, input.bytes(), mode_of(&wheel.input))?;
+                    written.push(wheel.output.clone());
+                }
+                continue;
+            }
             let copy = |name: &str| {
                 let path = wheel.copies.get(name).filter(|path| path.is_file())?;
                 let opened = std::fs::File::open(path).map(|file| Box::new(file) as Box<dyn Read>);
@@ -370,9 +406,11 @@ impl Package {
                 return Err(Error::input(message).context(named()));
             }
             for name in &repacked.unrecorded {
+                let name = package::shown_name(name.as_bytes());
                 reporter.note(&format!("{}: RECORD did not say of {name} what it was before", wheel.input.display()));
             }
             for signature in &repacked.unsigned {
+                let signature = package::shown_name(signature.as_bytes());
                 reporter.note(&format!("{}: {signature} is left out: RECORD is another now", wheel.output.display()));
             }
             written.push(wheel.output.clone());
@@ -403,6 +441,14 @@ fn kind_of(path: &Path) -> Option<Kind> {
         false
     });
     read.ok().and(kind)
+}
+
+/// Whether a file is linked; or may hold linked files, where `packages` count. Standard input can be read but once.
+pub(crate) fn is_linked(file: &Path, packages: bool) -> bool {
+    if file.is_dir() {
+        return packages;
+    }
+    kind_of(file).is_some_and(|kind| matches!(kind, Kind::Elf | Kind::Pe) || (packages && kind == Kind::Zip))
 }
 
 /// The end of a name, as far as file systems take names.

@@ -7,6 +7,7 @@ use super::input;
 use crate::error::{Error, ErrorKind, Result};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -263,6 +264,11 @@ pub(crate) fn sweep(folder: &Path) {
         name.to_str().and_then(|name| name.strip_prefix(PREFIX)).is_some_and(|rest| is_left(&entry.path(), rest))
     });
     left.for_each(|entry| remove_left(&entry.path()));
+}
+
+/// Whether a name is that of a temporary file or folder of this tool.
+pub(crate) fn is_temporary(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(PREFIX.as_bytes())
 }
 
 /// Whether nobody writes a temporary file any more; `rest` is its name after the prefix.

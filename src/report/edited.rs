@@ -63,7 +63,7 @@ impl Edited {
     /// Adds what came of one file of a package.
     pub(crate) fn add(&mut self, file: Edited) {
         add_counts!(self, file; images_before removed added images_after lifted);
-        add_counts!(self, file; removed_bytes zeroed_bytes left_bytes bytes_before bytes_after);
+        add_counts!(self, file; removed_bytes cut_bytes zeroed_bytes left_bytes bytes_before bytes_after);
         self.signature_dropped |= file.signature_dropped;
         self.kernels_without_image.extend(file.kernels_without_image.iter().cloned());
         self.symbols_without_image.extend(file.symbols_without_image.iter().cloned());
@@ -138,6 +138,10 @@ impl Document for Edited {
         let look = out.look();
         if form == Form::Json {
             return out.made(&self.to_json());
+        }
+        // Why no file was changed has been told.
+        if self.bytes_before == 0 {
+            return Ok(());
         }
         out.say(&self.summary(look.verbose, &|name| look.view.kernel(name), look.stderr_width));
         Ok(())

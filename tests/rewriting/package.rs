@@ -255,10 +255,64 @@ fn images_of_a_wheel_are_linked_with_those_of_its_other_files() {
         images.map(|image| image["imports"].to_string()).filter(|imports| imports != "[]").collect()
     };
     assert_eq!((imports("foo.whl"), imports("out/foo.whl")), (vec!["[\"imported\"]".to_owned()], Vec::new()));
+    // A definition of the own file comes before those of others, and of others' there may be one alone.
+    folder.file("rival.spv", &crate::support::spirv::assemble(&EXPORTS.replace("OpIAdd", "OpIMul")).unwrap());
+    std::fs::create_dir(folder.path().join("own")).unwrap();
+    std::fs::create_dir(folder.path().join("open")).unwrap();
+    said(&folder, &["wrap", "rival.spv", "-o", "own/a.so"], 0);
+    said(&folder, &["wrap", "calls_import.spv", "exports.spv", "-o", "own/b.so"], 0);
+    said(&folder, &["link", "own", "--each", "-o", "own-linked"], 0);
+    said(&folder, &["extract", "own-linked/b.so", "--kernel", "calls_import", "-o", "parts"], 0);
+    let parts = std::fs::read_dir(folder.path().join("parts")).unwrap().map(|entry| entry.unwrap().path());
+    let module =
+        parts.filter(|path| path.extension().is_some_and(|end| end == "spv")).map(|path| std::fs::read(path).unwrap());
+    let module = module.last().unwrap();
+    let has = |opcode: u8| module.chunks_exact(4).any(|word| word[..2] == [opcode, 0] && word[2..] == [5, 0]);
+    assert!(has(128) && !has(132), "OpIAdd of the own file, and not OpIMul of the other");
+    std::fs::copy(folder.path().join("libb.so"), folder.path().join("open/b.so")).unwrap();
+    std::fs::copy(folder.path().join("own/a.so"), folder.path().join("open/c.so")).unwrap();
+    std::fs::copy(folder.path().join("liba.so"), folder.path().join("open/a.so")).unwrap();
+    let text = said(&folder, &["link", "open", "--each", "-o", "open-linked"], 4);
+    assert!(text.contains("`imported` is defined differently by open/b.so image 1 and by open/c.so image 0"), "{text}");
     // A single file has what it needs in no other, and what cannot be completed is an error of linking.
     let text = said(&folder, &["link", "liba.so", "--each", "--emit", "embed", "-o", "none/liba.so"], 4);
     assert!(text.contains("imported") && !folder.path().join("none").exists(), "{text}");
     // Nothing imports anything there.
     said(&folder, &["link", "libb.so", "--each", "-o", "none/"], 1);
     assert!(!folder.path().join("none").exists());
+}
+
+/// A wheel in which nothing matches stays as it is, and its signature.
+#[test]
+fn what_is_not_changed_is_not_packed_again() {
+    let folder = two_libraries();
+    let b = std::fs::read(folder.path().join("libb.so")).unwrap();
+    folder.file("other.whl", &wheel(&[("foo/libb.so", &b), ("foo-1.0.dist-info/RECORD.jws", b"signature")]));
+    let before = std::fs::read(folder.path().join("other.whl")).unwrap();
+    let arguments = ["prune", "foo.whl", "other.whl", "--kernel", "halve", "--lose-kernels"];
+    let text = said(&folder, &[&arguments[..], &["-o", "out/"]].concat(), 0);
+    assert!(!text.contains("RECORD.jws") && text.contains("foo/liba.so: 2 images"), "{text}");
+    assert!(std::fs::read(folder.path().join("out/other.whl")).unwrap() == before);
+    said(&folder, &[&arguments[..], &["--in-place"]].concat(), 0);
+    assert!(std::fs::read(folder.path().join("other.whl")).unwrap() == before);
+}
+
+/// Beside a wheel its folder is named, too: what is unpacked there meanwhile is none of the user's, and a wheel in a folder is
+/// told to stay.
+#[test]
+fn what_is_unpacked_is_not_taken_for_a_file_of_the_user() {
+    let folder = two_libraries();
+    std::fs::create_dir(folder.path().join("dist")).unwrap();
+    for name in ["foo.whl", "liba.so"] {
+        std::fs::copy(folder.path().join(name), folder.path().join("dist").join(name)).unwrap();
+    }
+    let arguments = ["prune", "dist/foo.whl", "dist", "--kernel", "halve", "--lose-kernels", "--in-place"];
+    let text = said(&folder, &arguments, 0);
+    assert!(text.contains("2 of 6 images removed") && !text.contains(".sycl-bundle-"), "{text}");
+    assert!(text.contains("dist/foo.whl stays as it is: it is a package within the folder"), "{text}");
+    // Files are no folders, and standard input has no name.
+    let text = said(&folder, &["prune", "dist", "--image", "0", "-o", "add_one.spv"], 2);
+    assert!(text.contains("is a file, and the copies need a folder"), "{text}");
+    let text = said(&folder, &["embed", "-", "add_one.spv", "-o", "out/"], 2);
+    assert!(text.contains("standard input has no name"), "{text}");
 }

@@ -228,6 +228,8 @@ pub struct Needs {
     pub images: Vec<usize>,
     /// Symbols that no image exports.
     pub missing: Vec<String>,
+    /// Symbols that several images export which are equally near, with these; the first is taken.
+    pub(crate) rivals: Vec<(String, Vec<usize>)>,
 }
 
 impl<'p> Providers<'p> {
@@ -261,6 +263,12 @@ impl<'p> Providers<'p> {
     /// Returns the needs of one of the images. Of several exporters of a symbol the first is taken; of device libraries
     /// the one that every device can run (`SYCL/devicelib metadata`: `bfloat16` 0).
     pub fn needs(&self, at: usize) -> Needs {
+        self.needs_of(at, &|_, _| Some(0))
+    }
+
+    /// Returns the needs of one of the images, where some exporters are nearer to an importer than others: `distance` of the
+    /// two images, none where one is no exporter for it.
+    pub(crate) fn needs_of(&self, at: usize, distance: &dyn Fn(usize, usize) -> Option<usize>) -> Needs {
         let mut needs = Needs::default();
         let mut met = HashSet::from([at]);
         let mut queue = vec![at];
@@ -272,8 +280,17 @@ impl<'p> Providers<'p> {
                     continue;
                 }
                 let exporters = self.exporters.get(&(image.target, *symbol)).map(Vec::as_slice).unwrap_or_default();
-                let native = |at: &usize| self.images.get(*at).is_some_and(|image| image.is_native_library);
-                match exporters.iter().copied().min_by_key(native) {
+                let native = |at: usize| self.images.get(at).is_some_and(|image| image.is_native_library);
+                let ranked = exporters.iter().filter_map(|from| Some((distance(at, *from)?, native(*from), *from)));
+                let nearest = ranked.clone().min_by_key(|(distance, native, _)| (*distance, *native));
+                let equal = |one: &(usize, bool, usize)| {
+                    nearest.is_some_and(|(far, native, _)| (far, native) == (one.0, one.1))
+                };
+                let rivals: Vec<usize> = ranked.filter(equal).map(|(_, _, from)| from).collect();
+                if rivals.len() > 1 {
+                    needs.rivals.push(((*symbol).to_owned(), rivals));
+                }
+                match nearest.map(|(_, _, from)| from) {
                     Some(chosen) if met.insert(chosen) => {
                         needs.images.push(chosen);
                         queue.push(chosen);
