@@ -25,7 +25,7 @@ memory; those that stay may move together for it. In executables and PE files, a
 
 Of a wheel or a folder all linked files are changed in which an image matches; a wheel is packed
 again. --restore takes away all that earlier runs added, and checks that the file is then what it
-was, byte for byte.
+was, byte for byte; but native images are the file's own once the SPIR-V of one of them was pruned.
 
 With --drop, --keep and selectors an image must fulfil all that is given to be removed. The last
 image cannot be removed, and the last of a kernel with --lose-kernels only: runtimes crash

@@ -163,12 +163,18 @@ impl Kind {
 /// `e_machine` of GPUs whose code is in ELF files.
 const GPUS: [u16; 3] = [device_elf::EM_INTELGT, device_elf::EM_CUDA, device_elf::EM_AMDGPU];
 
-/// Whether an archive holds code for several GPUs, as ocloc names its members: `pad_0`, `64.12.60.7`, `64.bmg`, `generic_ir`.
+/// Whether an archive holds code for several GPUs, as ocloc names its members (and of no host): `pad_0`, `64.12.60.7`, `64.bmg`, `generic_ir`.
 fn is_of_ocloc(bytes: &[u8]) -> bool {
     let name = bytes.get(8..24).and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default();
     let name = name.trim_end().trim_end_matches('/');
     let device = name.strip_prefix("64.").or_else(|| name.strip_prefix("32."));
     let is_device = device.is_some_and(|device| !device.is_empty() && !["o", "obj"].contains(&device));
+    // Objects for a host may have such names, too: `64.cpp.o`. The first member stands behind its header of 60 bytes.
+    let member = bytes.get(68..).unwrap_or_default();
+    let machine = member.get(18..20).and_then(|word| Some(u16::from_le_bytes(word.try_into().ok()?)));
+    if member.starts_with(b"\x7fELF") && machine.is_some_and(|machine| !GPUS.contains(&machine)) {
+        return false;
+    }
     is_device || name == "generic_ir" || name.strip_prefix("pad_").is_some_and(|rest| rest.parse::<u32>().is_ok())
 }
 
@@ -228,6 +234,13 @@ mod tests {
             ["pad_0", "64.12.60.7/", "32.bmg", "generic_ir/"].into_iter().all(|name| archive(name) == Kind::Native)
         );
         assert!(["/", "a.o/", "64.o/", "pad_left.o/", ""].into_iter().all(|name| archive(name) == Kind::Archive));
+        // An object for a host has the form of such a name.
+        let holding = |machine: u16| {
+            let mut file = format!("!<arch>\n{:<60}", "64.cpp.o/").into_bytes();
+            file.extend(b"\x7fELF\x02\x01".iter().chain(&[0; 10]).chain(&[1, 0]).chain(&machine.to_le_bytes()));
+            Kind::identify(&file).unwrap()
+        };
+        assert_eq!((holding(62), holding(device_elf::EM_INTELGT)), (Kind::Archive, Kind::Native));
         assert!(Kind::identify(b"").unwrap_err().to_string().contains("empty"));
         assert!(Kind::identify(b"#!/bin/sh\n").is_err());
         assert!(Kind::identify(b"d\x86").is_err());

@@ -9,4 +9,5 @@ mod round_trips;
 mod shared_library;
 #[path = "../support/mod.rs"]
 mod support;
+mod unlisted;
 mod wrap;
