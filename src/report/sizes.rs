@@ -44,9 +44,13 @@ impl Sizes {
         for image in &facts.images {
             let stored = image.image.stored.len() as u64;
             self.files.entry(facts.path.to_owned()).or_default().add(stored, image.size);
-            for (devices, size) in image.native.iter().filter(|native| native.container.is_some()).flat_map(by_device) {
-                // Of a compressed image its members have equal shares of what is stored, by their bytes.
-                let share = u128::from(stored).saturating_mul(size.into()).checked_div(image.size.into());
+            let held = image.native.iter().filter(|native| native.container.is_some());
+            let members: Vec<(String, u64)> = held.flat_map(by_device).collect();
+            // Members are compressed with their image, or each by itself: they have equal shares of what is stored, by their
+            // bytes.
+            let inflated = members.iter().map(|(_, size)| *size).fold(0, u64::saturating_add).max(image.size);
+            for (devices, size) in members {
+                let share = u128::from(stored).saturating_mul(size.into()).checked_div(inflated.into());
                 let share = share.and_then(|share| u64::try_from(share).ok()).unwrap_or(0);
                 self.members.entry(devices).or_default().add(share, size);
             }
