@@ -38,8 +38,8 @@ beside it, where there are such files; SPIR-V without takes the kernels it has.
 entries, one or several together: a library that was split, or linked and split, gets the result
 in place of its own images. No kernel is lost by it.
 
-Into a wheel or a folder each image comes in every linked file that has one of its kernels or exported
-functions; a wheel is packed again.
+Into a wheel or a folder each image comes in every linked file that has one of its kernels or
+exported functions; a wheel is packed again.
 
 Examples:
   sycl-bundle embed libfoo.so kernels.table -o out/libfoo.so
