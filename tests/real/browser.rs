@@ -162,6 +162,11 @@ impl Browser {
         }
     }
 
+    /// Waits for the rectangles of the map: they get their sizes with the first frame, which comes after the load.
+    pub fn until_map(&mut self) {
+        self.until("document.querySelector('.node') !== null");
+    }
+
     /// Scrolls to an element, and tells where its middle is.
     fn middle(&mut self, selector: &str) -> (f64, f64) {
         let place = self.eval(&format!(

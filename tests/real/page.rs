@@ -77,6 +77,7 @@ fn a_real_wheel_is_looked_at_on_a_phone() {
     assert_eq!(inside, 4);
 
     // The largest is first: uppermost at the left. The browser's ways lead out of a node, and into it again.
+    browser.until_map();
     let labels = "[...document.querySelectorAll('.node')].map((one) => one.getAttribute('aria-label'))";
     let files: Vec<String> = serde_json::from_value(browser.eval(labels)).unwrap();
     let bytes = |label: &String| {

@@ -24,6 +24,7 @@ fn opened() -> (Desk, Browser) {
     let page = desk.page(&PAGE);
     let mut browser = Browser::start(1300, 900);
     browser.open(&page);
+    browser.until_map();
     (desk, browser)
 }
 
