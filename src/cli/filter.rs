@@ -10,7 +10,7 @@ use crate::device::table::TargetTable;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::emit::Emit;
 use crate::files::filter::{Filtering, Wanted};
-use crate::files::package::is_linked;
+use crate::files::package::{is_folder, is_linked};
 use crate::report::document;
 use crate::report::filtered;
 use crate::rewrite::extract;
@@ -151,8 +151,7 @@ impl Args {
 
 /// A folder gets a table of the usual name.
 fn in_folder(path: &Path) -> PathBuf {
-    let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
-    if is_folder { path.join(extract::TABLE) } else { path.to_owned() }
+    if is_folder(path) { path.join(extract::TABLE) } else { path.to_owned() }
 }
 
 /// The targets that a spelling means.

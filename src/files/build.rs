@@ -536,16 +536,15 @@ impl PlannedBuild<'_, '_> {
         let mode = input.files.first().and_then(|path| mode_of(path));
         let bytes_before = input.sources.iter().map(Source::size).sum();
         let signed = input.sources.first().and_then(Source::signed);
-        let bytes_after = match (options.writes(), part.refused) {
-            // A file that stays as it is keeps its signature.
-            (true, false) if additions.is_empty() && signed.is_some() => {
-                emit::to(reporter, input.output, signed.unwrap_or_default(), mode)?
-            }
-            (true, false) => compiled::write(reporter, form, &compiled, input.output, mode)?,
-            (true, true) => bytes_before,
-            (false, _) => 0,
+        // A file that stays as it is keeps its signature; other forms never have it.
+        let unchanged = signed.filter(|_| additions.is_empty() && form.emit == Emit::Embed);
+        let bytes_after = match (options.writes(), part.refused, unchanged) {
+            (false, ..) => 0,
+            (true, true, _) => bytes_before,
+            (true, false, Some(bytes)) => emit::to(reporter, input.output, bytes, mode)?,
+            (true, false, None) => compiled::write(reporter, form, &compiled, input.output, mode)?,
         };
-        if signed.is_some() && !additions.is_empty() && form.emit == Emit::Embed && options.writes() {
+        if signed.is_some() && unchanged.is_none() && form.emit == Emit::Embed && options.writes() {
             reporter.note(&format!("{}: its signature is gone: sign the file again where that is needed", input.name));
         }
         Ok(Built {

@@ -80,6 +80,17 @@ enum Destination<'p> {
     File(&'p Path),
 }
 
+impl Destination<'_> {
+    /// The output of an input.
+    fn output_of(self, input: &Path) -> PathBuf {
+        match self {
+            Destination::InPlace => input.to_owned(),
+            Destination::Folder(folder) => folder.join(input.file_name().unwrap_or_default()),
+            Destination::File(file) => file.to_owned(),
+        }
+    }
+}
+
 impl Package {
     /// Finds the linked files. None where the inputs are single files with one output, which the verb reads itself. Folders of
     /// outputs are made where the verb `writes`.
@@ -95,7 +106,6 @@ impl Package {
     ) -> Result<Option<Package>> {
         let holds_files = |path: &PathBuf| path.is_dir() || kind_of(path).is_some_and(package::is_package);
         let to_stdout = output == Some(Path::new("-"));
-        let is_folder = |path: &Path| path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
         let several = inputs.iter().any(holds_files) || (output.is_none() && inputs.len() > 1);
         if !several && !output.is_some_and(is_folder) {
             return Ok(None);
@@ -176,12 +186,7 @@ impl Package {
                 Err(Error::input(message).with_remedy("unpack it, and name the folder").context(name()))
             }
             _ => {
-                let output = match place {
-                    Destination::InPlace => input.to_owned(),
-                    Destination::Folder(folder) => folder.join(input.file_name().unwrap_or_default()),
-                    Destination::File(file) => file.to_owned(),
-                };
-                self.files.push(LinkedFile::alone(input, &output));
+                self.files.push(LinkedFile::alone(input, &place.output_of(input)));
                 Ok(())
             }
         }
@@ -255,11 +260,7 @@ impl Package {
 
     /// Unpacks the linked files of a wheel.
     fn add_wheel(&mut self, reporter: &dyn Reporter, wheel: &Path, place: Destination<'_>) -> Result<()> {
-        let wheel_output = match place {
-            Destination::InPlace => wheel.to_owned(),
-            Destination::Folder(folder) => folder.join(wheel.file_name().unwrap_or_default()),
-            Destination::File(file) => file.to_owned(),
-        };
+        let wheel_output = place.output_of(wheel);
         let folder = folder_of(&wheel_output);
         self.make(folder)?;
         let scratch = if self.writes { Scratch::new(folder) } else { Scratch::temporary() }?;
@@ -427,6 +428,11 @@ impl Drop for Package {
             let _ = std::fs::remove_dir(folder);
         }
     }
+}
+
+/// Whether a path is meant as a folder: there is one, or it ends with a slash.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
 /// Kind of a regular file, by its first bytes; none for what cannot be read or is unknown. Pipes are left to the verb: what

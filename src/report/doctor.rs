@@ -461,7 +461,7 @@ fn judge_drivers(folder: &Path, listed: bool) -> Vec<Trouble> {
     for file in files {
         let mut text = Vec::new();
         let opened = fs::File::open(&file);
-        let _ = opened.and_then(|file| std::io::Read::take(file, MAX_DRIVER_NAME).read_to_end(&mut text));
+        let _ = opened.and_then(|file| file.take(MAX_DRIVER_NAME).read_to_end(&mut text));
         let text = String::from_utf8_lossy(&text);
         let library = text.lines().next().unwrap_or_default().trim();
         if library.is_empty() {

@@ -182,7 +182,7 @@ fn said(folder: &Folder, arguments: &[&str], code: i32) -> String {
     said
 }
 
-/// Kernels of a file with the numbers of their images, imports and sizes, as `inspect` tells them: by file.
+/// Files of a package with their images, as `inspect` tells them.
 fn images(folder: &Folder, path: &str) -> Vec<(String, Vec<serde_json::Value>)> {
     let output = tool(folder.path(), &["inspect", path, "--format", "json"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
