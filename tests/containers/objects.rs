@@ -262,6 +262,6 @@ fn tables_that_overlap_cost_no_more_than_the_file() {
             Err(error) => error.clone(),
         };
         assert!(error.to_string().contains(message), "{error}");
-        assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
+        assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
     }
 }

@@ -2,7 +2,6 @@
 //! phone?
 
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -24,12 +23,9 @@ fn thousands_of_real_kernels_are_looked_at() {
     assert!(bytes < 400 * images as u64, "{bytes} for {images} images");
 
     let mut browser = Browser::start(1400, 1000);
-    let begin = Instant::now();
     browser.open(&page);
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     assert_eq!(digits(&browser.text("#table .count")), images.to_string(), "a kernel in each image");
-    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
-    println!("{images} kernels, {bytes} bytes: shown after {:?}", begin.elapsed());
     assert!(browser.count("*") < 4000);
 
     // The gate's counts stand above the matrix.
