@@ -3,15 +3,18 @@
 //! Earlier additions are layers that can be removed: on top the native images that were built from images below and
 //! share their tables, below them the images from elsewhere, at the bottom the file as its linker wrote it. An edit
 //! takes both layers off, prunes the bottom, and puts back what stays. So an undone addition leaves no trace: a layer
-//! that becomes empty leaves the bytes of the file before it. Where a native image stays and its source at the bottom goes,
-//! all native images become part of the bottom: they go on using the tables there, and one layer has but one copy of the
-//! file's relocations, which may be larger than all that is removed.
+//! that becomes empty leaves the bytes of the file before it.
+//!
+//! Where a native image stays and its source at the bottom goes, or all images at the bottom go for others, the payloads
+//! at the bottom alone go. A settled layer, which only an edit takes off, lists what the file has now: all native images,
+//! which go on using the tables at the bottom, and those from elsewhere. One layer has but one copy of the file's
+//! relocations, which may be larger than all that is removed; and as each edit writes it anew, no layer is left over.
 
 use super::embed::record::{Layer, Record};
 use super::embed::{self, Addition};
 use super::image_data::{OutImage, with_payload};
 use super::pe;
-use super::prune::{Layout, prune};
+use super::prune::{Layout, Pruned, Structures, prune};
 use super::registered;
 use super::specialize::RecordedValues;
 use crate::bundle::Bundle;
@@ -94,7 +97,12 @@ pub fn edit_in(
     let middle_host = Host::read(middle_bytes)?;
     let middle = Bundle::read(&middle_host)?;
     let images_layer = lift(&middle_host, Layer::Images);
-    let base_bytes = images_layer.as_ref().map_or(middle_bytes, |(bytes, _)| &**bytes);
+    let lower_bytes = images_layer.as_ref().map_or(middle_bytes, |(bytes, _)| &**bytes);
+    let lower_host = Host::read(lower_bytes)?;
+    // A file that was changed after it keeps this layer for its own; nobody could tell it from a linker's.
+    let settled_layer =
+        Record::locate(&lower_host, Layer::Settled).and_then(|(record, _)| record.restore(lower_bytes).ok());
+    let base_bytes = settled_layer.as_ref().map_or(lower_bytes, |bytes| &**bytes);
     let base_host = Host::read(base_bytes)?;
     let base = Bundle::read(&base_host)?;
 
@@ -108,10 +116,12 @@ pub fn edit_in(
     let plan = Plan::new(&layers, drop, add, shrinking);
     let earlier = images_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
     let of_natives = natives_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
-    let untouched = plan.base_drop.is_empty() && add.is_empty() && !plan.has_orphans && plan.gone == 0;
+    let emptied = |index: &usize| !layers.in_base.values().any(|stays| stays == index);
+    let untouched = plan.base_drop.iter().all(emptied) && add.is_empty() && !plan.has_orphans && plan.gone == 0;
     let lower = if untouched {
-        let (bytes, own) = (Draft::copy_of(middle_bytes, 0)?, below(&middle, &base));
-        Lower { standalone: others(&middle, &own), own, bytes, zeroed: 0, cut: 0, left: 0 }
+        let own = below(&middle, &base);
+        let standalone = from_elsewhere(&middle, &base, &own);
+        Lower { bytes: Draft::copy_of(middle_bytes, 0)?, own, standalone, zeroed: 0, cut: 0, left: 0 }
     } else {
         let mut all: Vec<(String, String)> = notes.to_vec();
         for note in earlier.iter().chain(of_natives.iter().filter(|_| plan.has_orphans)) {
@@ -144,9 +154,9 @@ struct Plan<'p, 'a> {
     standalone_at: HashMap<usize, usize>,
     /// Native images with the index of their source in the middle layer.
     natives: Vec<(usize, &'p Image<'a>)>,
-    /// Native images that become part of the bottom, with the index of their source there.
+    /// Native images of the settled layer, with the index of their source at the bottom.
     settled: Vec<(usize, &'p Image<'a>)>,
-    /// Images at the bottom that go.
+    /// Images at the bottom that go, or went when the settled layer was written.
     base_drop: HashSet<usize>,
     layout: Layout,
     /// The number of images from elsewhere that go.
@@ -188,7 +198,9 @@ impl<'p, 'a> Plan<'p, 'a> {
             has_orphans: false,
         };
         for image in middle.images.iter().filter(|image| !in_base.contains_key(&image.index)) {
-            if stays.contains(&image.index) {
+            if let (true, Some(source)) = (stays.contains(&image.index), source(image, base)) {
+                plan.settled.push((source, image));
+            } else if stays.contains(&image.index) {
                 plan.standalone_at.insert(image.index, plan.standalone.len());
                 plan.standalone.push(standalone_copy(image));
             } else {
@@ -213,7 +225,8 @@ impl<'p, 'a> Plan<'p, 'a> {
             }
         }
         plan.standalone.extend(add.iter().cloned());
-        if !plan.settled.is_empty() {
+        // With those that lost their source all become part of it: two layers have two copies of the relocations.
+        if plan.has_orphans && !plan.settled.is_empty() {
             let (settled, natives) =
                 plan.natives.into_iter().partition::<Vec<_>, _>(|(source, _)| in_base.contains_key(source));
             let settled = settled.into_iter().filter_map(|(source, image)| Some((*in_base.get(&source)?, image)));
@@ -238,54 +251,42 @@ impl<'p, 'a> Plan<'p, 'a> {
             let host = Host::read(&bytes)?;
             let bundle = Bundle::read(&host)?;
             let own = below(&bundle, base);
-            return Ok(Lower { standalone: others(&bundle, &own), own, bytes, zeroed: 0, cut: 0, left: 0 });
+            let standalone = others(&bundle, &own);
+            return Ok(Lower { bytes, own, standalone, zeroed: 0, cut: 0, left: 0 });
         }
         let some_left = base.images.iter().any(|image| !drop.contains(&image.index) && image.origin.is_some());
-        if !self.settled.is_empty() {
+        if !self.settled.is_empty() || !some_left && !self.standalone.is_empty() {
+            return self.settle(host, base, notes);
+        }
+        let Pruned { bytes, zeroed, cut, left } = prune(host, base, drop, self.layout, Structures::Go)?;
+        // Images that stay keep their order, and may have moved.
+        let stay = base.images.iter().filter(|image| !drop.contains(&image.index));
+        let after = Bundle::read(&Host::read(&bytes)?)?.images.iter().map(|image| image.index).collect::<Vec<_>>();
+        let own = after.into_iter().zip(stay.map(|image| image.index)).collect();
+        self.with_standalone(Lower { bytes, own, standalone: Vec::new(), zeroed, cut, left }, notes)
+    }
+
+    /// Empties the images at the bottom that go, and lists what the file has now in a settled layer.
+    fn settle(&self, host: &Host<'_>, base: &Bundle<'_>, notes: &[(String, String)]) -> Result<Lower> {
+        let Pruned { bytes, zeroed, cut, left } = prune(host, base, &self.base_drop, self.layout, Structures::Stay)?;
+        let host = Host::read(&bytes)?;
+        let emptied = Bundle::read(&host)?;
+        let images = &self.standalone;
+        let bytes = if host.kind == Kind::Pe {
+            pe::embed_images(&host, &emptied, Layer::Settled, &self.base_drop, images, notes)?
+        } else {
             let additions: Vec<Addition<'_>> =
                 self.settled.iter().map(|(source, image)| put_back(*source, image)).collect();
-            let joined = embed::embed_replacing(host, base, &additions, &[], &[])?;
-            let lower = self.pruned_after(&joined, base, Layer::Native)?;
-            return self.with_standalone(Lower { standalone: Vec::new(), ..lower }, notes);
-        }
-        if !some_left && !self.standalone.is_empty() {
-            // The list must never be empty, so the new images are added first.
-            return self.pruned_after(&add_images(host, base, &self.standalone, notes)?, base, Layer::Images);
-        }
-        let lower = self.pruned(host, base, &below(base, base))?;
-        self.with_standalone(lower, notes)
-    }
-
-    /// Returns a file without the images at the bottom that go. `own` maps its images to those at the bottom.
-    fn pruned(&self, host: &Host<'_>, bundle: &Bundle<'_>, own: &HashMap<usize, usize>) -> Result<Lower> {
-        let goes = |image: &Image<'_>| own.get(&image.index).is_some_and(|index| self.base_drop.contains(index));
-        let gone = bundle.images.iter().filter(|image| goes(image)).map(|image| image.index).collect();
-        let pruned = prune(host, bundle, &gone, self.layout)?;
-        // Images that stay keep their order, and may have moved.
-        let stay = bundle.images.iter().filter(|image| !gone.contains(&image.index));
-        let after = Host::read(&pruned.bytes)?;
-        // None, where all go and others are added later.
-        let after =
-            Bundle::read(&after).map(|bundle| bundle.images.iter().map(|image| image.index).collect::<Vec<_>>());
-        let pairs = stay.zip(after.unwrap_or_default());
-        let (mut kept, mut standalone) = (HashMap::new(), Vec::new());
-        for (image, new) in pairs {
-            match own.get(&image.index) {
-                Some(index) => _ = kept.insert(new, *index),
-                None => standalone.push(new),
-            }
-        }
-        let (zeroed, cut, left) = (pruned.zeroed, pruned.cut, pruned.left);
-        Ok(Lower { bytes: pruned.bytes, own: kept, standalone, zeroed, cut, left })
-    }
-
-    /// Returns a file to which images were added in a layer without those at the bottom that go. As the record of the layer
-    /// could not bring these back, the layer becomes part of the bottom.
-    fn pruned_after(&self, joined: &[u8], base: &Bundle<'_>, layer: Layer) -> Result<Lower> {
-        let host = Host::read(joined)?;
-        let bundle = Bundle::read(&host)?;
-        let lower = self.pruned(&host, &bundle, &below(&bundle, base))?;
-        Ok(Lower { bytes: forget(lower.bytes, layer)?, ..lower })
+            embed::embed_settled(&host, &emptied, &self.base_drop, &additions, images, notes)?
+        };
+        let (own, standalone) = {
+            let host = Host::read(&bytes)?;
+            let bundle = Bundle::read(&host)?;
+            let own = below(&bundle, &emptied);
+            let standalone = from_elsewhere(&bundle, &emptied, &own);
+            (own, standalone)
+        };
+        Ok(Lower { bytes, own, standalone, zeroed, cut, left })
     }
 
     /// Adds the images from elsewhere.
@@ -329,6 +330,13 @@ fn others(bundle: &Bundle<'_>, own: &HashMap<usize, usize>) -> Vec<usize> {
     bundle.images.iter().map(|image| image.index).filter(|index| !own.contains_key(index)).collect()
 }
 
+/// Returns the indexes of images with tables of their own, in order: those that are neither at the bottom nor native images
+/// of the settled layer.
+fn from_elsewhere(bundle: &Bundle<'_>, base: &Bundle<'_>, own: &HashMap<usize, usize>) -> Vec<usize> {
+    let others = bundle.images.iter().filter(|image| !own.contains_key(&image.index));
+    others.filter(|image| source(image, base).is_none()).map(|image| image.index).collect()
+}
+
 /// Returns a native image as an addition that shares the tables of the image with an index.
 fn put_back<'p>(source: usize, image: &'p Image<'_>) -> Addition<'p> {
     Addition {
@@ -355,23 +363,9 @@ fn add_images(
     notes: &[(String, String)],
 ) -> Result<Draft> {
     match host.kind {
-        Kind::Pe => pe::embed_images(host, bundle, images, notes),
+        Kind::Pe => pe::embed_images(host, bundle, Layer::Images, &HashSet::new(), images, notes),
         _ => embed::embed_images(host, bundle, images, notes),
     }
-}
-
-/// Removes the record of a layer from a file, so that no later run tries to take its images off.
-fn forget(mut bytes: Draft, layer: Layer) -> Result<Draft> {
-    let host = Host::read(&bytes)?;
-    let place = Record::locate(&host, layer).and_then(|(_, address)| host.addresses.file_offset(address));
-    let at = place.and_then(|at| usize::try_from(at).ok());
-    if at.is_some_and(|at| crate::bytes::put_u64(&mut bytes, at, 0)) {
-        if Kind::identify(&bytes)? == Kind::Pe {
-            pe::update_checksum(&mut bytes)?;
-        }
-        return Ok(bytes);
-    }
-    Err(Error::input("the record of what was added is not where it should be"))
 }
 
 /// Maps each image of a file to its index in the layer below, where it is there. Images that stay keep their order,

@@ -5,7 +5,7 @@
 
 use super::layers::Edited;
 use super::pe;
-use super::prune::verify;
+use super::prune::{Structures, verify};
 use crate::bundle::Bundle;
 use crate::bundle::blob::Reader;
 use crate::bundle::image::Image;
@@ -73,7 +73,7 @@ pub(super) fn remove(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>
     if host.kind == Kind::Pe {
         pe::update_checksum(&mut out)?;
     }
-    verify(&out, bundle, drop).context(|| "checking the rewritten file".to_owned())?;
+    verify(&out, bundle, drop, Structures::Go).context(|| "checking the rewritten file".to_owned())?;
     Ok(Edited { bytes: out, zeroed, cut: 0, left: 0, lifted: 0, changed: false })
 }
 

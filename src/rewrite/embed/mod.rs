@@ -33,7 +33,7 @@ use arrays::source;
 use plan::{New, Plan};
 use record::Layer;
 use standalone::StandaloneImages;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// `sycl_device_binary_type` of native code.
 pub const FORMAT_NATIVE: u8 = 1;
@@ -104,7 +104,9 @@ pub(super) fn embed_replacing(
     let values = arrays::ChangedProperties::collect(&own);
     let images = arrays::images(bundle, &own, &values)?;
     let standalone = if images.is_empty() { None } else { Some(StandaloneImages::new(bundle, &images)?) };
-    let new = New { additions: &shared, standalone: standalone.as_ref(), layer: Layer::Native, replacing };
+    let omitted = HashSet::new();
+    let layer = Layer::Native;
+    let new = New { additions: &shared, standalone: standalone.as_ref(), omitted: &omitted, layer, replacing };
     let plan = Plan::new(host, elf, bundle, &new, notes)?;
     let out = plan.write(host, elf)?;
     verify(&out, bundle, additions, replacing).context(|| "checking the rewritten file".to_owned())?;
@@ -123,9 +125,36 @@ pub fn embed_images(
 ) -> Result<Draft> {
     let elf = host.elf.as_ref().ok_or_else(|| Error::input("this is no linked ELF file"))?;
     let standalone = StandaloneImages::new(bundle, images)?;
-    let new = New { additions: &[], standalone: Some(&standalone), layer: Layer::Images, replacing: &[] };
+    let omitted = HashSet::new();
+    let layer = Layer::Images;
+    let new = New { additions: &[], standalone: Some(&standalone), omitted: &omitted, layer, replacing: &[] };
     let out = Plan::new(host, elf, bundle, &new, notes)?.write(host, elf)?;
-    standalone::verify(&out, bundle, images).context(|| "checking the rewritten file".to_owned())?;
+    let expected = bundle.images.len().saturating_add(images.len());
+    standalone::verify(&out, bundle, expected, images).context(|| "checking the rewritten file".to_owned())?;
+    Ok(out)
+}
+
+/// Lists images of both kinds in place of the images with the indexes `omitted`, which were emptied.
+///
+/// # Errors
+/// Errors of [`embed_images`].
+pub(super) fn embed_settled(
+    host: &Host<'_>,
+    bundle: &Bundle<'_>,
+    omitted: &HashSet<usize>,
+    additions: &[Addition<'_>],
+    images: &[OutImage<'_>],
+    notes: &[(String, String)],
+) -> Result<Draft> {
+    let elf = host.elf.as_ref().ok_or_else(|| Error::input("this is no linked ELF file"))?;
+    let standalone = if images.is_empty() { None } else { Some(StandaloneImages::new(bundle, images)?) };
+    let new = New { additions, standalone: standalone.as_ref(), omitted, layer: Layer::Settled, replacing: &[] };
+    let out = Plan::new(host, elf, bundle, &new, notes)?.write(host, elf)?;
+    let added = additions.len().saturating_add(images.len());
+    let expected = bundle.images.len().saturating_sub(omitted.len()).saturating_add(added);
+    standalone::verify(&out, bundle, expected, images)
+        .and_then(|()| verify_additions(&out, bundle, additions))
+        .context(|| "checking the rewritten file".to_owned())?;
     Ok(out)
 }
 
@@ -150,6 +179,13 @@ fn verify(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>], replacing
     if found != expected || after.problems.len() > before.problems.len() {
         return Err(Error::input(format!("expected {expected} images, found {found}; nothing was written")));
     }
+    verify_additions(out, before, additions)
+}
+
+/// Checks that every addition is there, with the symbols of its source.
+fn verify_additions(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>]) -> Result<()> {
+    let host = Host::read(out)?;
+    let after = Bundle::read(&host)?;
     type Role<'r> = (&'r str, Option<&'r str>, &'r [&'r str]);
     let mut found: HashMap<Role<'_>, Vec<&[u8]>> = HashMap::new();
     for image in &after.images {

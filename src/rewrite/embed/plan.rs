@@ -19,6 +19,7 @@ use crate::rewrite::image_data::Bases;
 use object::LittleEndian as LE;
 use object::elf::{self, PT_LOAD, ProgramHeader64, SHT_NOBITS};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
+use std::collections::HashSet;
 
 /// Alignment of payloads; DPC++'s wrapper uses the same.
 pub(crate) const PAYLOAD_ALIGN: u64 = 16;
@@ -39,7 +40,9 @@ pub(super) struct New<'p> {
     pub(crate) additions: &'p [Addition<'p>],
     /// Images with tables of their own.
     pub(crate) standalone: Option<&'p StandaloneImages<'p>>,
-    /// All of them, to find the images that they replace.
+    /// Indexes of images that are no longer listed.
+    pub(crate) omitted: &'p HashSet<usize>,
+    /// Additions that replace images.
     pub(crate) replacing: &'p [Addition<'p>],
     /// Purpose of the segment, for the record.
     pub(crate) layer: Layer,
@@ -100,7 +103,10 @@ impl<'p> Plan<'p> {
         check(host.bytes, elf)?;
         let table = Table::find(host, elf)?;
         let (offset, address) = place(host.bytes.len() as u64, elf)?;
-        let kept = arrays::kept(bundle, new.replacing);
+        let mut kept = arrays::kept(bundle, new.replacing);
+        let omitted = bundle.images.iter().filter(|image| new.omitted.contains(&image.index));
+        let omitted: HashSet<u64> = omitted.filter_map(|image| Some(image.origin?.address)).collect();
+        kept.iter_mut().for_each(|list| list.retain(|address| !omitted.contains(address)));
         let unlisted = arrays::unlisted(host, bundle, &kept);
         let record = Record {
             layer: new.layer,

@@ -5,7 +5,7 @@
 //! byte for byte, so that building twice replaces images instead of doubling them, and the result does not depend on
 //! the history.
 //!
-//! Layout, little-endian: magic `SYCLBNDL` or `SYCLBNDI` (see [`Layer`]); u32 layout version; u32 length of the record;
+//! Layout, little-endian: magic `SYCLBNDL`, `SYCLBNDI` or `SYCLBNDS` (see [`Layer`]); u32 layout version; u32 length of the record;
 //! u64 length of the original; 32 bytes hash of the original; u32 number of patches; u32 length of the text; u64 length
 //! of the file with the images; u64 length of the original's tail, which stays at the end of that file; for each patch
 //! u64 file offset and u64 original word; then the text, lines of `key=value`.
@@ -42,6 +42,9 @@ pub enum Layer {
     Native,
     /// Images from elsewhere.
     Images,
+    /// Images without which the file would not be whole: payloads of the file's own that they stand for are gone. Only
+    /// an edit takes this layer off, to write it anew.
+    Settled,
 }
 
 impl Layer {
@@ -49,6 +52,7 @@ impl Layer {
         match self {
             Layer::Native => b"SYCLBNDL",
             Layer::Images => b"SYCLBNDI",
+            Layer::Settled => b"SYCLBNDS",
         }
     }
 }
@@ -112,7 +116,8 @@ impl Record {
     }
 
     fn from_bytes(data: &[u8]) -> Option<Record> {
-        let layer = [Layer::Native, Layer::Images].into_iter().find(|layer| data.starts_with(layer.magic()))?;
+        let all = [Layer::Native, Layer::Images, Layer::Settled];
+        let layer = all.into_iter().find(|layer| data.starts_with(layer.magic()))?;
         if u32_at(data, 8) != Some(VERSION) {
             return None;
         }

@@ -15,20 +15,23 @@ use crate::rewrite::embed::arrays::{self, Structure};
 use crate::rewrite::embed::record::{Layer, PE_SECTION, Patch, Record};
 use crate::rewrite::embed::standalone::{self, StandaloneImages};
 use crate::rewrite::image_data::{Bases, OutImage, PAYLOAD_ALIGN};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// Section flags `IMAGE_SCN_CNT_INITIALIZED_DATA` and `IMAGE_SCN_MEM_READ`.
 const FLAGS: u32 = 0x4000_0040;
 /// Size of the head of the section, which holds the offset of the record.
 const HEAD: u64 = 16;
 
-/// Adds images with tables of their own to the first list of a linked PE file.
+/// Adds images with tables of their own to the first list of a linked PE file, in place of those with the indexes
+/// `omitted`.
 ///
 /// # Errors
 /// `Input` where the file is signed, has no room for another section header, or has no list that the runtime reads.
 pub fn embed_images(
     host: &Host<'_>,
     bundle: &Bundle<'_>,
+    layer: Layer,
+    omitted: &HashSet<usize>,
     images: &[OutImage<'_>],
     notes: &[(String, String)],
 ) -> Result<Draft> {
@@ -38,7 +41,7 @@ pub fn embed_images(
     let overlay = check(file, &headers)?;
     let standalone = StandaloneImages::new(bundle, images)?;
     let mut new = Section::place(&headers, overlay)?;
-    let array = new.fill(host, bundle, &standalone)?;
+    let array = new.fill(host, bundle, omitted, &standalone)?;
     let places = new.places(&standalone)?;
     let mut edits = Edits::default();
     let moved = extend_relocations(&headers, file, &places, &new, &mut edits)?;
@@ -62,8 +65,9 @@ pub fn embed_images(
     let at = at.ok_or_else(|| Error::input("a descriptor is not in the file"))?;
     edits.put(at, &(1 | (array.1 as u64) << 16).to_le_bytes());
     edits.put(at.saturating_add(8), &array.0.to_le_bytes());
-    let out = finish(host.bytes, file, &headers, new, edits, overlay, notes)?;
-    standalone::verify(&out, bundle, images).context(|| "checking the rewritten file".to_owned())?;
+    let out = finish(host.bytes, file, &headers, new, edits, overlay, (layer, notes))?;
+    let expected = bundle.images.len().saturating_sub(omitted.len()).saturating_add(images.len());
+    standalone::verify(&out, bundle, expected, images).context(|| "checking the rewritten file".to_owned())?;
     Ok(out)
 }
 
@@ -145,14 +149,19 @@ impl Section {
         &mut self,
         host: &Host<'_>,
         bundle: &Bundle<'_>,
+        omitted: &HashSet<usize>,
         standalone: &StandaloneImages<'_>,
     ) -> Result<(u64, usize)> {
+        let omitted = bundle.images.iter().filter(|image| omitted.contains(&image.index));
+        let omitted: HashSet<u64> = omitted.filter_map(|image| Some(image.origin?.address)).collect();
         let descriptor =
             bundle.descriptors.get(standalone.descriptor).ok_or_else(|| Error::input("no list of images"))?;
         let stride = descriptor.layout.stride();
         for nth in 0..u64::from(descriptor.count) {
             let address = descriptor.images.saturating_add(nth.saturating_mul(stride));
-            self.structures.push(arrays::existing(host, descriptor, address)?);
+            if !omitted.contains(&address) {
+                self.structures.push(arrays::existing(host, descriptor, address)?);
+            }
         }
         let count = self.structures.len().saturating_add(standalone.len());
         if count > usize::from(u16::MAX) {
@@ -259,7 +268,7 @@ fn finish(
     mut new: Section,
     mut edits: Edits,
     overlay: u64,
-    notes: &[(String, String)],
+    (layer, notes): (Layer, &[(String, String)]),
 ) -> Result<Draft> {
     let start = usize::try_from(overlay).map_err(|_| too_large())?;
     let (sections, behind) = file.split_at_checked(start).ok_or_else(too_large)?;
@@ -281,7 +290,7 @@ fn finish(
     let original = |word: usize| bytes::u64_at(before, word).ok_or_else(too_large);
     let patches = words.iter().map(|&word| Ok(Patch { offset: word as u64, original: original(word)? }));
     let mut record = Record {
-        layer: Layer::Images,
+        layer,
         original_len: before.len() as u64,
         original_hash: Record::hash(before),
         embedded_len: 0,

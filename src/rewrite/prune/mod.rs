@@ -24,7 +24,7 @@ use super::pe as pe_headers;
 use super::pe::Headers;
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
-use crate::bundle::structure::listed_in_tgtimg;
+use crate::bundle::structure::{Descriptor, listed_in_tgtimg};
 use crate::bytes;
 use crate::bytes::Draft;
 use crate::container::{Host, Kind};
@@ -65,26 +65,46 @@ pub(crate) struct Pruned {
     pub(crate) left: u64,
 }
 
-/// Removes the images with these indexes from the lists of a linked ELF or PE file. A list may become empty; the
-/// runtime of DPC++ accepts that.
+/// Fate of the structures of images whose payloads go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Structures {
+    /// Removal with the payload. A list may become empty; the runtime of DPC++ accepts that.
+    Go,
+    /// A place in the list for an image without a byte: lists are found where they were, and what refers to tables of the
+    /// image can go on doing so.
+    Stay,
+}
+
+/// Removes the images with these indexes, or their payloads alone, from the lists of a linked ELF or PE file.
 ///
 /// # Errors
 /// `Input` where an image is in no list, or the file's relocations cannot follow.
-pub(crate) fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, layout: Layout) -> Result<Pruned> {
+pub(crate) fn prune(
+    host: &Host<'_>,
+    bundle: &Bundle<'_>,
+    drop: &HashSet<usize>,
+    layout: Layout,
+    structures: Structures,
+) -> Result<Pruned> {
     let gone: HashSet<u64> = bundle
         .images
         .iter()
         .filter(|image| drop.contains(&image.index))
         .map(|image| image.origin.map(|origin| origin.address).ok_or_else(|| no_list(image.index)))
         .collect::<Result<_>>()?;
-    let kept: Vec<Vec<u64>> = bundle
-        .descriptors
-        .iter()
-        .map(|descriptor| {
+    let kept = |gone: &HashSet<u64>| -> Vec<Vec<u64>> {
+        let one = |descriptor: &Descriptor| {
             let at = |nth: u64| descriptor.images.saturating_add(nth.saturating_mul(descriptor.layout.stride()));
             (0..u64::from(descriptor.count)).map(at).filter(|address| !gone.contains(address)).collect()
-        })
-        .collect();
+        };
+        bundle.descriptors.iter().map(one).collect()
+    };
+    let (gone, emptied) = match structures {
+        Structures::Go => (gone, HashSet::new()),
+        Structures::Stay => (HashSet::new(), gone),
+    };
+    let listed = arrays::unlisted(host, bundle, &kept(&gone.union(&emptied).copied().collect()));
+    let kept = kept(&gone);
     let mut out = Draft::copy_of(host.bytes, 0)?;
     let Zeroed { mut zeroed, left, ranges } = zero(host, bundle, drop, &mut out);
     let gone: HashSet<u64> = ranges.iter().map(|range| range.start).collect();
@@ -100,20 +120,21 @@ pub(crate) fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>,
                 Layout::Shrink => Compaction::in_place(host, &out, ranges),
             };
             let covers = |place| relocations.covers(place);
-            let moves = Moves::new(host, bundle, &kept, &compaction.distances(), &covers)?;
+            let moves = Moves::new(host, bundle, (&kept, &emptied), &compaction.distances(), &covers)?;
             compaction.move_bytes(host, &mut out);
             moves.write(host, &mut out)?;
             relocations.apply(&moves, host, file, &mut out)?;
         }
         (None, Kind::Pe) => {
             let relocations = pe::Relocations::read(host)?;
-            let moves = Moves::new(host, bundle, &kept, &HashMap::new(), &|place| relocations.covers(place))?;
+            let covers = |place| relocations.covers(place);
+            let moves = Moves::new(host, bundle, (&kept, &emptied), &HashMap::new(), &covers)?;
             moves.write(host, &mut out)?;
             relocations.apply(&moves, &mut out)?;
         }
         _ => return Err(Error::input("only a linked ELF or PE file has a list of images of its own")),
     }
-    for size in arrays::unlisted(host, bundle, &kept) {
+    for size in listed {
         put(host, &mut out, size, 0)?;
     }
     if layout != Layout::Keep && host.elf.is_some() {
@@ -125,7 +146,7 @@ pub(crate) fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>,
     if host.kind == Kind::Pe {
         pe_headers::update_checksum(&mut out)?;
     }
-    verify(&out, bundle, drop).context(|| "checking the rewritten file".to_owned())?;
+    verify(&out, bundle, drop, structures).context(|| "checking the rewritten file".to_owned())?;
     Ok(Pruned { bytes: out, zeroed, cut, left })
 }
 
@@ -144,8 +165,9 @@ fn no_list(index: usize) -> Error {
         .with_remedy("`extract` the others, or build the file anew without it")
 }
 
-/// Reads the result back and checks that it has exactly the images that stay, unchanged and in order.
-pub(super) fn verify(out: &[u8], before: &Bundle<'_>, drop: &HashSet<usize>) -> Result<()> {
+/// Reads the result back and checks that it has exactly the images that stay, unchanged and in order, beside those that
+/// were emptied.
+pub(super) fn verify(out: &[u8], before: &Bundle<'_>, drop: &HashSet<usize>, structures: Structures) -> Result<()> {
     let stay: Vec<&Image<'_>> = before.images.iter().filter(|image| !drop.contains(&image.index)).collect();
     let host = Host::read(out)?;
     let after = match Bundle::read(&host) {
@@ -160,8 +182,10 @@ pub(super) fn verify(out: &[u8], before: &Bundle<'_>, drop: &HashSet<usize>) -> 
             && (old.compile_options, old.link_options) == (new.compile_options, new.link_options)
             && old.properties == new.properties
     };
-    let found = after.images.len();
-    if found != stay.len() || !stay.iter().zip(&after.images).all(|(old, new)| same(old, new)) {
+    let emptied = |image: &&Image<'_>| structures == Structures::Stay && drop.contains(&image.index);
+    let left: Vec<&Image<'_>> = after.images.iter().filter(|image| !emptied(image)).collect();
+    let found = left.len();
+    if found != stay.len() || !stay.iter().zip(&left).all(|(old, new)| same(old, new)) {
         let expected = stay.len();
         return Err(Error::input(format!(
             "the {expected} images that stay are not what they were ({found} found): parts of the images overlap; \
@@ -185,14 +209,15 @@ pub(crate) struct Moves {
 }
 
 impl Moves {
-    /// Computes the changes that leave the structures at the addresses `kept` of each descriptor.
+    /// Computes the changes that leave the structures at the addresses `kept` of each descriptor, those of `emptied` with an
+    /// empty payload at the address of the list.
     ///
     /// # Errors
     /// `Input` where an array is not in the file.
     pub(crate) fn new(
         host: &Host<'_>,
         bundle: &Bundle<'_>,
-        kept: &[Vec<u64>],
+        (kept, emptied): (&[Vec<u64>], &HashSet<u64>),
         distances: &HashMap<u64, u64>,
         covers: &dyn Fn(u64) -> bool,
     ) -> Result<Moves> {
@@ -210,7 +235,8 @@ impl Moves {
                 let to = slot(nth);
                 let begin = host.addresses.pointer(from.saturating_add(payload));
                 let distance = begin.and_then(|begin| distances.get(&begin)).copied().unwrap_or(0);
-                for word in (0..stride).step_by(8).take_while(|_| to != from || distance != 0) {
+                let empty = emptied.contains(&from);
+                for word in (0..stride).step_by(8).take_while(|_| to != from || distance != 0 || empty) {
                     let is_payload = word == payload || word == payload.saturating_add(8);
                     if to == from && !is_payload {
                         continue;
@@ -219,7 +245,11 @@ impl Moves {
                     let value = host.addresses.pointer(from).ok_or_else(|| {
                         Error::input(format!("a list of images passes the end of its segment at address {from:#x}"))
                     })?;
-                    let value = if is_payload { value.saturating_sub(distance) } else { value };
+                    let value = match is_payload {
+                        true if empty => descriptor.images,
+                        true => value.saturating_sub(distance),
+                        false => value,
+                    };
                     moves.put(to, value, covers(from));
                 }
             }

@@ -9,7 +9,7 @@ use sycl_bundle::rewrite::embed::record::{Layer, Record};
 use sycl_bundle::rewrite::image_data::OutImage;
 use sycl_bundle::rewrite::layers;
 
-use crate::support::embedding::{embedded, expected, natives, notes, pruned, read, same, shrunk, without};
+use crate::support::embedding::{Native, embedded, expected, natives, notes, pruned, read, same, shrunk, without};
 use crate::support::folder::Folder;
 use crate::support::host::{Fixture, Kind, Linker, Loaded, Relocations, load, matrix};
 use crate::support::spirv;
@@ -231,4 +231,58 @@ fn replacing_goes_by_target_and_entries() {
     // The first image names a compile target, which the new one does not.
     let other = whole("spir64", "halve", b"");
     assert!(!layers::replaced(&bundle, &[other]).contains(&0));
+}
+
+/// Writes what takes the place of the only image where what it replaces was, however often.
+#[test]
+fn replacing_the_only_image_again_and_again_grows_no_file() {
+    for form in matrix::loadable().iter().step_by(3) {
+        let file = form.build();
+        let original = read(&file);
+        for shrinking in [false, true] {
+            let (mut bytes, mut lengths) = (original.clone(), Vec::new());
+            for turn in 0..10u8 {
+                let image = whole("spir64", "of_the_turn", &[turn; 3000]);
+                let all = (0..with(&bytes, |bundle| bundle.images.len())).collect();
+                let add = std::slice::from_ref(&image);
+                bytes = layers::edit_in(&bytes, &all, add, &notes(), shrinking).unwrap().bytes.to_vec();
+                let seen = load(&Folder::new().file("replaced", &bytes));
+                assert_eq!(seen.images().len(), 1);
+                assert_eq!((seen.images()[0].payload_size, &*seen.images()[0].entries[0].1), (3000, "of_the_turn"));
+                with(&bytes, |bundle| assert!(bundle.images[0].stored.iter().all(|byte| *byte == turn)));
+                lengths.push(bytes.len());
+            }
+            assert!(lengths.iter().all(|len| *len == lengths[0]), "{}: {lengths:?}", file.display());
+        }
+    }
+}
+
+/// Each turn builds the native images of all sources that are left, and prunes one of these.
+#[test]
+fn pruning_and_building_in_turns_grows_no_file() {
+    for form in matrix::loadable().iter().step_by(3) {
+        let original = read(&form.build());
+        for edit in [pruned, shrunk] {
+            let mut bytes = original.clone();
+            let mut lengths = Vec::new();
+            loop {
+                let natives = natives(&bytes);
+                let Some(source) = natives.iter().map(|native| native.source).min() else { break };
+                let built = embedded(&bytes, &natives);
+                let count = load(&Folder::new().file("built", &built)).images().len();
+                bytes = edit(&built, &|index, _| index == source).bytes.to_vec();
+                let what = form.build().display().to_string();
+                assert_eq!(load(&Folder::new().file("pruned", &bytes)).images().len(), count - 1, "{what}");
+                let stays =
+                    |native: &Native| with(&bytes, |all| all.images.iter().any(|it| it.stored == native.payload));
+                assert!(natives.iter().all(stays), "{what}");
+                lengths.push(bytes.len());
+            }
+            assert!(lengths.len() > 2 && lengths.iter().all(|len| *len <= lengths[0]), "{lengths:?}");
+        }
+    }
+}
+
+fn with<T>(file: &[u8], look: impl FnOnce(&Bundle<'_>) -> T) -> T {
+    look(&Bundle::read(&Host::read(file).unwrap()).unwrap())
 }

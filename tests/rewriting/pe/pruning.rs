@@ -74,4 +74,7 @@ fn all_of_the_linkers_images_may_go_where_others_come() {
     // Images that are gone cannot be had back, and nothing pretends that they can.
     let again = layers::edit(&edited.bytes, &HashSet::new(), &[], &notes()).unwrap();
     assert!(again.bytes == edited.bytes && !again.changed);
+    // The next exchange takes the place of this one.
+    let next = layers::edit(&edited.bytes, &HashSet::from([0]), std::slice::from_ref(&new), &notes()).unwrap();
+    assert!(next.bytes == edited.bytes);
 }
