@@ -65,6 +65,7 @@ impl Draft {
             output: self.name(&output.to_string_lossy())?,
             folder: self.name(&folder)?,
             shell_folder: shell(&quoted(&folder)),
+            shell_rule: shell(&quoted(&escaped(&format!("{folder}/done")))),
             shell_output: shell(&quoted(&output.to_string_lossy())),
         };
         Ok(match self.engine {
@@ -84,21 +85,21 @@ impl Draft {
 
     /// A file, as the engine writes it.
     fn name(&self, text: &str) -> Result<String> {
-        if self.engine == CommandEngine::Make && text.contains([';', '=']) {
-            let message =
-                format!("`{text}` has `;` or `=` in its name: make would take it for a command or a variable");
-            return Err(Error::new(ErrorKind::Usage, message).with_remedy("rename it, or say `--format ninja`"));
-        }
-        let mut out = String::new();
-        for c in Self::plain(text)?.chars() {
-            match (self.engine, c) {
-                (_, '$') => out.push_str("$$"),
-                (CommandEngine::Ninja, ' ' | ':') => out.extend(['$', c]),
-                (CommandEngine::Make, ' ' | '#' | ':' | '%') => out.extend(['\\', c]),
-                _ => out.push(c),
+        let text = Self::plain(text)?;
+        let refused = match self.engine {
+            CommandEngine::Make if is_unnameable(Path::new(text)) || is_no_target(text) => {
+                Some(("make would take it for a command, a variable or a pattern", "say `--format ninja`, or rename it"))
             }
+            CommandEngine::Ninja if text.contains('|') => Some(("ninja would take it for two", "rename it")),
+            _ => None,
+        };
+        if let Some((why, remedy)) = refused {
+            return Err(Error::new(ErrorKind::Usage, format!("`{text}`: {why}")).with_remedy(remedy));
         }
-        Ok(out)
+        Ok(match self.engine {
+            CommandEngine::Make => escaped(text),
+            CommandEngine::Ninja => text.replace('$', "$$").replace(' ', "$ ").replace(':', "$:"),
+        })
     }
 }
 
@@ -124,6 +125,8 @@ struct Plan {
     output: String,
     folder: String,
     shell_folder: String,
+    /// The target of the rule of dependencies.
+    shell_rule: String,
     shell_output: String,
 }
 
@@ -132,11 +135,11 @@ const HEAD: &str =
 
 impl Plan {
     fn ninja(&self, edges: &[Edge]) -> String {
-        let Plan { program, build, inputs, output, folder, shell_folder, .. } = self;
+        let Plan { program, build, inputs, output, folder, shell_folder, shell_rule, .. } = self;
         let mut text = format!(
             "{HEAD}ninja_required_version = 1.7\nsycl_bundle = {program}\n\nrule compile\n  command = $sycl_bundle {build} \
              --cache-only --unit $unit --stamp $out\n  description = compile image $unit\n\nrule assemble\n  command = \
-             $sycl_bundle {build} --MD --MF {shell_folder}/done.d --MT {folder}/done --stamp {shell_folder}/done\n  \
+             $sycl_bundle {build} --MD --MF {shell_folder}/done.d --MT {shell_rule} --stamp {shell_folder}/done\n  \
              depfile = {folder}/done.d\n  deps = gcc\n  restat = 1\n  description = write {output}\n\n"
         );
         for Edge { unit, label, .. } in edges {
@@ -151,7 +154,7 @@ impl Plan {
     }
 
     fn make(&self, edges: &[Edge]) -> String {
-        let Plan { program, build, inputs, output, folder, shell_folder, shell_output } = self;
+        let Plan { program, build, inputs, output, folder, shell_folder, shell_rule, shell_output } = self;
         let mut text = format!("{HEAD}SYCL_BUNDLE = {program}\n\nall: {output}\n.PHONY: all\n\nSTAMPS =");
         for Edge { label, .. } in edges {
             let _ = write!(text, " \\\n  {folder}/{label}");
@@ -160,7 +163,7 @@ impl Plan {
             text,
             "\n\n{output}: {folder}/done\n\t@test -e {shell_output} || $(SYCL_BUNDLE) {build}\n\n{folder}/done: {inputs} \
              $(STAMPS)\n\t@mkdir -p {shell_folder}\n\t+$(SYCL_BUNDLE) {build} --MD --MF {shell_folder}/done.d --MT \
-             {folder}/done --stamp {shell_folder}/done\n-include {folder}/done.d\n\n"
+             {shell_rule} --stamp {shell_folder}/done\n-include {folder}/done.d\n\n"
         );
         for Edge { unit, label, .. } in edges {
             let _ = write!(
@@ -176,6 +179,7 @@ impl Plan {
 /// A rule, and one without a recipe per prerequisite, so that one that is gone does not stop `make`.
 ///
 /// A line is the definition of a variable where its first name has a `=`: such names stand behind others, and have no rule.
+/// Nor have those with `%`, which would be a pattern there.
 pub(crate) fn rule(target: &str, prerequisites: &[String]) -> String {
     let mut text = format!("{target}:");
     let (defining, plain): (Vec<_>, Vec<_>) = prerequisites.iter().partition(|name| name.contains('='));
@@ -184,16 +188,28 @@ pub(crate) fn rule(target: &str, prerequisites: &[String]) -> String {
         let _ = write!(text, " \\\n  {name}");
     }
     text.push('\n');
-    for name in plain {
+    for name in plain.iter().filter(|name| !is_no_target(name)) {
         let _ = write!(text, "\n{name}:\n");
     }
     text
 }
 
-/// Whether no escape makes a file's name one in a rule: a line break ends it, what follows `;` is a command, and `\` at the end
-/// joins it to the next.
-pub(crate) fn is_unnameable(name: &str) -> bool {
-    name.contains(['\n', '\r', ';']) || name.ends_with('\\')
+/// Whether a name begins no rule of `make`: it would be a pattern, or a variable's definition.
+pub(crate) fn is_no_target(name: &str) -> bool {
+    name.contains(['%', '='])
+}
+
+/// Whether no escape makes a file's name one in a rule, for `make` and for ninja: a control character ends it, what follows
+/// `;` is a command, what follows `|` an order, `*`, `?` and `[` are patterns of other files, `~` begins a user's folder, `\` at the
+/// end joins it to the next, `&` there to the targets beside it, `(a)` there is a member of an archive, and two words are
+/// directives.
+pub(crate) fn is_unnameable(path: &Path) -> bool {
+    let Some(name) = path.to_str() else { return true };
+    name.contains(|c: char| c.is_control() || ";|*?[".contains(c))
+        || name.starts_with('~')
+        || name.ends_with(['\\', '&'])
+        || (name.ends_with(')') && name.contains('('))
+        || matches!(name, "define" | "undefine")
 }
 
 /// As GCC escapes: blanks, `#` and `:` by a backslash, those before it doubled, and `$` doubled.
@@ -201,7 +217,7 @@ pub(crate) fn escaped(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
         match c {
-            ' ' | '\t' | '#' | ':' => {
+            ' ' | '#' | ':' => {
                 let before = out.len().saturating_sub(out.trim_end_matches('\\').len());
                 out.extend(std::iter::repeat_n('\\', before.saturating_add(1)));
                 out.push(c);
@@ -226,6 +242,28 @@ mod tests {
         assert_eq!(String::from_utf8(output.stdout).unwrap(), words.join("\n") + "\n");
     }
 
+    /// Names that `make` or ninja take for something else, by trying both.
+    #[test]
+    fn some_names_cannot_be_written() {
+        for name in ["a\nb", "a\tb", "a;b", "a|b", "a*b", "a?b", "a[1].so", "~root", "a\\", "a&", "lib(m)", "define"] {
+            assert!(is_unnameable(Path::new(name)), "{name:?}");
+        }
+        for name in ["a%b", "a=b", "a&b", "lib(m).so", "a]b", "b~", "./define", "a\\b", "\u{e9}'\"<>^`!{}@,+"] {
+            assert!(!is_unnameable(Path::new(name)), "{name:?}");
+        }
+        let latin: OsString = std::os::unix::ffi::OsStringExt::from_vec(vec![b'a', 0xe9]);
+        assert!(is_unnameable(Path::new(&latin)));
+        let draft = |engine| Draft { engine, program: "p".into(), arguments: Vec::new() };
+        for name in ["a%b", "a=b", "a|b", "a[1].so"] {
+            assert!(draft(CommandEngine::Make).text(Vec::new(), &[name.into()], Path::new("o")).is_err(), "{name:?}");
+        }
+        assert!(draft(CommandEngine::Ninja).text(Vec::new(), &["a|b".into()], Path::new("o")).is_err());
+        assert!(draft(CommandEngine::Ninja).text(Vec::new(), &["a%b[1]".into()], Path::new("o")).is_ok());
+        // The rule of dependencies is for the shell first, and has a blank in its name.
+        let plan = draft(CommandEngine::Make).text(Vec::new(), &["i".into()], Path::new("a b")).unwrap();
+        assert!(plan.contains("--MT 'a\\ b.plan/done'"), "{plan}");
+    }
+
     /// Escapes names for `make`; `tests/real/build_systems.rs` asks a real one.
     #[test]
     fn names_are_escaped_and_may_be_gone() {
@@ -234,6 +272,7 @@ mod tests {
             "out.so: \\\n  in\\ put.so \\\n  a$$b.so \\\n  c\\#d.so\n\nin\\ put.so:\n\na$$b.so:\n\nc\\#d.so:\n";
         assert_eq!(rule("out.so", &names), expected);
         assert_eq!(escaped("a:b\\ c"), "a\\:b\\\\\\ c");
+        assert_eq!(rule("o", &["a%b".to_owned()]), "o: \\\n  a%b\n");
         let names = ["SHELL=x".to_owned(), "lib.so".to_owned()];
         assert_eq!(rule("o", &names), "o: \\\n  lib.so \\\n  SHELL=x\n\nlib.so:\n");
         assert_eq!(rule("o", &names[..1]), "o:\n");

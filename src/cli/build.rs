@@ -471,19 +471,29 @@ impl DependArgs {
         self.file.clone().or_else(|| self.depend.then(beside))
     }
 
-    /// Refuses files of a name that would end the line of a rule, begin another, or be a command.
+    /// Refuses files of a name that a rule cannot hold: one that would end its line, begin another, be a command or a pattern
+    /// of others. Targets stand at the beginning of a line, where fewer names are names.
     ///
     /// # Errors
     /// `Usage` where there is one.
-    pub(crate) fn can_name<'p>(&self, mut files: impl Iterator<Item = &'p Path>) -> Result<()> {
-        let breaks = |path: &&Path| commands::is_unnameable(&path.to_string_lossy());
-        match files.find(breaks).filter(|_| self.asked()) {
-            None => Ok(()),
-            Some(path) => {
-                let what = "a line break or `;` in its name, or `\\` at its end, which no rule can hold";
-                Err(Error::new(ErrorKind::Usage, format!("`{}` has {what}", path.display())))
-            }
+    pub(crate) fn can_name(&self, inputs: &[PathBuf], output: &Path, stamp: Option<&Path>) -> Result<()> {
+        if !self.asked() {
+            return Ok(());
         }
+        let has = |path: &Path, sign: char| path.to_string_lossy().contains(sign);
+        let targets = || stamp.into_iter().chain([output]).filter(|_| self.rule.is_none());
+        let mut files = inputs.iter().map(PathBuf::as_path).chain(targets());
+        let (path, what) = if let Some(path) = files.find(|path| commands::is_unnameable(path)) {
+            (path, "for a command, a pattern, or another file")
+        } else if let Some(path) = targets().find(|path| has(path, '%') || has(path, '=')) {
+            (path, "for a variable or a pattern at the beginning of a rule, which `--MT` can name")
+        } else if let Some(path) = inputs.first().filter(|_| inputs.iter().all(|path| has(path, '='))) {
+            (path.as_path(), "for a variable that is defined")
+        } else {
+            return Ok(());
+        };
+        let message = format!("`{}` can stand in no rule: make would take its name {what}", path.display());
+        Err(Error::new(ErrorKind::Usage, message).with_remedy("rename it, or leave out -MD, --MF and --MT"))
     }
 
     /// Writes the rule, where one is asked for. Where there is a stamp, that is what `make` compares.
@@ -497,9 +507,8 @@ impl DependArgs {
                 stamp.into_iter().chain([output]).map(|path| commands::escaped(&path.to_string_lossy())).collect();
             targets.join(" ")
         });
-        let names = prerequisites.iter().map(|path| path.to_string_lossy());
-        let names = names.filter(|name| !commands::is_unnameable(name));
-        let names: Vec<String> = names.map(|name| commands::escaped(&name)).collect();
+        let names = prerequisites.iter().filter(|path| !commands::is_unnameable(path));
+        let names: Vec<String> = names.map(|path| commands::escaped(&path.to_string_lossy())).collect();
         write_atomically(&file, commands::rule(&target, &names).as_bytes(), None).map(drop)
     }
 }

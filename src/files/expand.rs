@@ -26,6 +26,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Leaf<'a> {
     /// The path, through packages too.
     pub(crate) path: &'a str,
+    /// Number of packages that it is in.
+    pub(crate) depth: usize,
     /// The absolute path of the file on disk that holds its bytes as they are, and where they begin there.
     pub(crate) absolute: Option<(&'a str, u64)>,
     /// The bytes, or the reason why there are none.
@@ -59,7 +61,7 @@ pub(crate) fn expand(argument: &Path, each: &mut Each<'_>) -> Result<ArgumentKin
     let name = argument.display().to_string();
     match Input::open(argument) {
         Err(error) => {
-            (expansion.each)(ArgumentKind::Plain, Leaf { path: &name, absolute: None, bytes: Err(error) })?;
+            (expansion.each)(ArgumentKind::Plain, Leaf { path: &name, depth: 0, absolute: None, bytes: Err(error) })?;
             Ok(ArgumentKind::Plain)
         }
         Ok(input) => match Kind::identify(input.bytes()) {
@@ -83,12 +85,12 @@ impl Expansion<'_, '_> {
     /// A file as it is.
     fn plain(&mut self, form: ArgumentKind, input: &Input) -> Result<()> {
         let absolute = input.absolute().map(|path| (path, 0));
-        (self.each)(form, Leaf { path: input.name(), absolute, bytes: Ok(input.bytes()) })
+        (self.each)(form, Leaf { path: input.name(), depth: 0, absolute, bytes: Ok(input.bytes()) })
     }
 
     /// Something that cannot be read.
     fn damaged(&mut self, path: &str, error: Error) -> Result<()> {
-        (self.each)(ArgumentKind::Package, Leaf { path, absolute: None, bytes: Err(error) })
+        (self.each)(ArgumentKind::Package, Leaf { path, depth: 0, absolute: None, bytes: Err(error) })
     }
 
     /// A file within a folder, a process or a thin archive: what can hold no device code is passed over, as is what
@@ -117,7 +119,7 @@ impl Expansion<'_, '_> {
         package::members(input.name(), input.bytes(), kind, &mut |member| match member.content {
             Content::Bytes { bytes, offset } => {
                 let absolute = input.absolute().zip(offset);
-                (self.each)(ArgumentKind::Package, Leaf { path: member.path, absolute, bytes: Ok(bytes) })
+                (self.each)(ArgumentKind::Package, Leaf { path: member.path, depth: member.depth, absolute, bytes: Ok(bytes) })
             }
             Content::Damaged(error) => self.damaged(member.path, error),
             Content::Beside(_) if depth >= limits::MAX_NESTING => {

@@ -6,19 +6,21 @@
 //!
 //! Large drafts are kept in files without names, which are mapped: their pages leave memory when others need it.
 
-use super::write::cannot_write;
+use super::write::{LOOK, PARTNER, cannot_write};
 use crate::bytes::{self, Space};
 use crate::error::{Error, Result};
 use crate::limits;
 use memmap2::{Mmap, MmapMut, UncheckedAdvice};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Cursor, Read as _};
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 /// An open input.
 #[derive(Debug)]
@@ -181,7 +183,8 @@ impl Input {
         if path == Path::new("-") {
             std::io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(failed)?;
         } else {
-            File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(failed)?;
+            let read = open_named(path).and_then(|(begun, file)| begun.chain(file).take(limit).read_to_end(&mut bytes));
+            read.map_err(failed)?;
         }
         if bytes.len() > most {
             return Err(
@@ -218,8 +221,11 @@ fn open(path: &Path) -> Result<Data> {
     if path == Path::new("-") {
         return stream(std::io::stdin().lock(), limits::MAX_STREAM).map(Data::Read);
     }
-    let mut file = File::open(path).map_err(failed)?;
+    let (begun, mut file) = open_named(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
+    if metadata.file_type().is_fifo() {
+        return stream(begun.chain(file), limits::MAX_STREAM).map(Data::Read);
+    }
     if metadata.is_dir() {
         let error = Error::input("this is a folder, and this verb takes files as they are");
         let table = path.join("images.table");
@@ -230,6 +236,44 @@ fn open(path: &Path) -> Result<Data> {
         });
     }
     contents(path, &mut file, &metadata)
+}
+
+/// Opens what the user names, which may be anything, and returns what was read of it already. A pipe into which nobody
+/// writes is waited for, but not for ever.
+fn open_named(path: &Path) -> std::io::Result<(Cursor<Vec<u8>>, File)> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let mut file = File::options().read(true).custom_flags(flags).open(path)?;
+    let mut begun = Vec::new();
+    if file.metadata()?.file_type().is_fifo() {
+        let begin = Instant::now();
+        let mut byte = [0];
+        loop {
+            match file.read(&mut byte) {
+                // Nobody has opened it to write, or whoever did has closed it.
+                Ok(0) => {
+                    let mut ended = [PollFd::new(&file, PollFlags::IN)];
+                    if poll(&mut ended, Some(&Timespec::default())).is_ok_and(|ended| ended > 0) {
+                        break;
+                    }
+                    if begin.elapsed() > PARTNER {
+                        let text = format!("nobody has written to this pipe for {} seconds", PARTNER.as_secs());
+                        return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, text));
+                    }
+                    std::thread::sleep(LOOK);
+                }
+                Ok(_) => {
+                    begun.extend(byte);
+                    break;
+                }
+                // Somebody is to write.
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        let flags = rustix::fs::fcntl_getfl(&file)?;
+        rustix::fs::fcntl_setfl(&file, flags.difference(OFlags::NONBLOCK))?;
+    }
+    Ok((Cursor::new(begun), file))
 }
 
 fn contents(path: &Path, file: &mut File, metadata: &std::fs::Metadata) -> Result<Data> {

@@ -6,7 +6,7 @@
 use super::expand::expand;
 use super::input::{Found, Input};
 use super::sources::{replaces_input, same_file};
-use super::write::{Scratch, cannot_write, folder_of, is_temporary, mode_of, write_atomically, write_streamed};
+use super::write::{Scratch, cannot_write, folder_of, is_temporary, make_folder, mode_of, write_atomically, write_streamed};
 use crate::bundle::Bundle;
 use crate::container::{Host, Kind, package};
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
@@ -134,6 +134,8 @@ impl Package {
             made: Vec::new(),
         };
         if let Destination::Folder(folder) = place {
+            // A slash at its end leads nowhere where it is a file.
+            let folder = folder.components().as_path();
             if folder.exists() && !folder.is_dir() {
                 let message = format!("`{}` is a file, and the copies need a folder", folder.display());
                 return Err(Error::new(ErrorKind::Usage, message).with_remedy("name a folder with `-o out/`"));
@@ -162,10 +164,8 @@ impl Package {
         if !self.writes {
             return Ok(());
         }
-        let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
-        let made = std::fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error));
-        self.made.extend(missing.into_iter().rev().map(Path::to_owned));
-        made
+        self.made.extend(make_folder(folder).map_err(|error| cannot_write(folder, &error))?);
+        Ok(())
     }
 
     /// Adds the linked files of an input.
@@ -278,7 +278,7 @@ impl Package {
                 }
             };
             let inside = leaf.path.strip_prefix(&prefix).unwrap_or(leaf.path);
-            if inside.contains('!') {
+            if leaf.depth > 1 {
                 reporter.note(&format!("{} stays as it is: it is in a package within the wheel", leaf.path));
                 return Ok(());
             }

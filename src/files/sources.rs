@@ -229,7 +229,8 @@ impl Earlier {
 
 /// All cells of a table; none where there is no table.
 fn listed(path: &Path) -> HashSet<String> {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
+    // Pipes and devices are no tables.
+    let text = if path.is_file() { std::fs::read_to_string(path).unwrap_or_default() } else { String::new() };
     text.lines().flat_map(|line| line.split('|')).map(str::to_owned).collect()
 }
 

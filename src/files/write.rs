@@ -25,10 +25,10 @@ const FOLDER_MODE: u32 = 0o777;
 const PREFIX: &str = ".sycl-bundle-";
 /// A temporary file of another machine or container this old, which nobody locks, was left there.
 const STALE: Duration = Duration::from_secs(60);
-/// The time that an output that is a pipe waits for a reader.
-const READER: Duration = Duration::from_secs(10);
-/// The time between two looks for a reader.
-const LOOK: Duration = Duration::from_millis(50);
+/// The time that a pipe is waited for: an output for a reader, an input for a writer.
+pub(super) const PARTNER: Duration = Duration::from_secs(10);
+/// The time between two looks for one.
+pub(super) const LOOK: Duration = Duration::from_millis(50);
 /// Bytes of a file that are compared at a time.
 const BLOCK: usize = 256 << 10;
 /// Name of the list of a set's files in its temporary folder.
@@ -44,15 +44,13 @@ const LISTING: &str = ".files";
 /// `Environment` where the file cannot be written; `Input` where an input has changed meanwhile.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<bool> {
     input::unchanged()?;
+    is_no_folder(path)?;
     let failed = |error: &std::io::Error| cannot_write(path, error);
     // A link that leads nowhere is replaced by the file.
     let there = std::fs::symlink_metadata(path).is_ok();
     let target = if there { path.canonicalize().ok() } else { None }.unwrap_or_else(|| path.to_path_buf());
     let existing = if there { std::fs::metadata(&target).ok() } else { None };
     if let Some(metadata) = &existing {
-        if metadata.is_dir() {
-            return Err(Error::new(ErrorKind::Usage, format!("`{}` is a folder", path.display())));
-        }
         if !metadata.is_file() {
             let written = open_special(&target).and_then(|mut file| file.write_all(bytes));
             return written.map(|()| true).map_err(|error| failed(&error));
@@ -63,7 +61,7 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> 
         }
     }
     let folder = folder_of(&target);
-    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    make_folder(folder).map_err(|error| failed(&error))?;
     sweep(folder);
     let (_begun, mut file) = temporary(folder).map_err(|error| failed(&error))?;
     file.write_all(bytes).map_err(|error| failed(&error))?;
@@ -73,6 +71,21 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> 
     }
     file.persist(&target).map_err(|error| failed(&error.error))?;
     Ok(true)
+}
+
+/// Checks that a file can be at a path.
+///
+/// # Errors
+/// `Usage` where there is a folder, or the path is meant as one.
+fn is_no_folder(path: &Path) -> Result<()> {
+    let said = |what| Err(Error::new(ErrorKind::Usage, format!("`{}` is {what}", path.display())));
+    let is_meant = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    match path.is_dir() {
+        true => said("a folder"),
+        false if is_meant && path.components().as_path().exists() => said("a file, not a folder"),
+        false if is_meant => said("the name of a folder, and a file is to be written"),
+        false => Ok(()),
+    }
 }
 
 /// Whether a file holds these bytes.
@@ -89,11 +102,11 @@ fn holds(path: &Path, bytes: &[u8]) -> bool {
 /// # Errors
 /// `Environment` where that is not possible.
 pub(crate) fn touch(path: &Path) -> Result<()> {
-    let folder = std::fs::create_dir_all(folder_of(path));
+    let folder = make_folder(folder_of(path));
     // A pipe without a reader is an error, not to be waited for: nothing is written to it.
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     let open = || File::options().create(true).append(true).custom_flags(flags).open(path);
-    let file = folder.and_then(|()| open());
+    let file = folder.and_then(|_| open());
     file.and_then(|file| file.set_modified(std::time::SystemTime::now())).map_err(|error| cannot_write(path, &error))
 }
 
@@ -115,7 +128,7 @@ pub(crate) fn write_streamed<T>(
         return Err(error.with_remedy("name a file or a folder with `-o`"));
     }
     let folder = folder_of(&target);
-    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    make_folder(folder).map_err(|error| failed(&error))?;
     sweep(folder);
     let (_begun, mut file) = temporary(folder).map_err(|error| failed(&error))?;
     let written = write(file.as_file_mut())?;
@@ -174,8 +187,8 @@ fn open_special(path: &Path) -> std::io::Result<File> {
                 return Ok(file);
             }
             Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
-                if begin.elapsed() > READER {
-                    let text = format!("nobody has read from this pipe for {} seconds", READER.as_secs());
+                if begin.elapsed() > PARTNER {
+                    let text = format!("nobody has read from this pipe for {} seconds", PARTNER.as_secs());
                     return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, text));
                 }
                 std::thread::sleep(LOOK);
@@ -210,6 +223,27 @@ static AT_FIRST: OnceLock<fn()> = OnceLock::new();
 /// to call [`remove_begun`].
 pub(crate) fn before_writing(prepare: fn()) {
     let _ = AT_FIRST.set(prepare);
+}
+
+/// Folders that this process has made for outputs, each after the one that it is in.
+static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Makes a folder for outputs, and those that it is in. Where a signal ends the process, they go unless something has come into
+/// them. Returns those that were not there, each after the one that it is in.
+///
+/// # Errors
+/// The system's, where it cannot be made.
+pub(crate) fn make_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    if folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    AT_FIRST.get().into_iter().for_each(|prepare| prepare());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let missing = folder.ancestors().filter(|folder| !folder.as_os_str().is_empty());
+    let mut missing: Vec<PathBuf> = missing.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    missing.reverse();
+    made.extend_from_slice(&missing);
+    std::fs::create_dir_all(folder).map(|()| missing)
 }
 
 /// Temporary files and folders of this process.
@@ -247,7 +281,9 @@ pub(crate) fn remove_begun() {
             std::thread::sleep(LOOK);
         }
     }
-    std::mem::forget(all);
+    let made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.iter().rev().for_each(|folder| _ = std::fs::remove_dir(folder));
+    std::mem::forget((all, made));
 }
 
 /// Removes what killed processes left in a folder: temporary files, and the files of a set that had only begun to appear.
@@ -368,7 +404,7 @@ impl Folder {
         };
         // One beside the target can take its name; one within it needs no permission elsewhere and shares its file system.
         let beside = if whole { folder_of(target) } else { target };
-        std::fs::create_dir_all(beside).map_err(|error| failed(&error))?;
+        make_folder(beside).map_err(|error| failed(&error))?;
         sweep(beside);
         let prefix = prefix();
         let mut builder = tempfile::Builder::new();

@@ -1,8 +1,9 @@
 //! How do changed files get back into a wheel?
 //!
-//! All other members are copied as they are stored. A changed member keeps its compression, time and permissions. `RECORD`
-//! gets the new sizes and hashes, by the rules of the binary distribution format (PEP 427, PEP 376): SHA-256, base64 with the
-//! URL's alphabet and no padding. Signatures of `RECORD` would be wrong and are left out.
+//! All other members are copied as they are stored, with their comments and extra fields, and so is the comment of the
+//! archive. A changed member keeps its compression, time and permissions. `RECORD` gets the new sizes and hashes, by the rules of
+//! the binary distribution format (PEP 427, PEP 376): SHA-256, base64 with the URL's alphabet and no padding; its other rows, and
+//! the ends of all, stay. Signatures of `RECORD` would be wrong and are left out.
 
 use crate::bytes::{slice_at, u16_at, u32_at};
 use crate::container::package::{duplicates, shown_name};
@@ -10,7 +11,9 @@ use crate::error::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 use std::io::{Cursor, Read, Seek, Write};
 use zip::read::ZipFile;
 use zip::write::SimpleFileOptions;
@@ -47,6 +50,7 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     }
     let directory = archive.central_directory_start();
     let mut writer = ZipWriter::new(out);
+    writer.set_raw_comment(archive.comment().into()).map_err(|error| unwritable(&error))?;
     let mut repacked = Repacked::default();
     let (mut recorded, mut before): (BTreeMap<String, Recorded>, BTreeMap<String, Recorded>) = Default::default();
     let mut record = None;
@@ -97,15 +101,16 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     if text.len() as u64 != member.size() {
         return Err(malformed(&format!("its RECORD has {} bytes, and declares {}", text.len(), member.size())));
     }
-    // Of a changed member the first line counts; others may be millions.
-    let lines = text.lines().rev().map(|line| (first_field(line), line));
-    let lines = lines.filter(|((path, _), _)| before.contains_key(path));
-    let told: HashMap<String, &str> =
-        lines.map(|((path, field), line)| (path, line.get(field.len()..).unwrap_or_default())).collect();
-    let states = |name: &str, old: &Recorded| {
-        told.get(name).is_some_and(|rest| rest.starts_with(&format!(",sha256={},", old.hash)))
-    };
-    let unrecorded = before.iter().filter(|(name, old)| !states(name, old)).map(|(name, _)| name.clone());
+    // Of a changed member the first row counts; others may be millions.
+    let mut told: HashMap<&str, bool> = HashMap::new();
+    for row in rows(&text) {
+        if let Some((name, old)) = before.get_key_value(row.path.as_ref()) {
+            let states = || row.rest.replace('"', "").starts_with(&format!(",sha256={},", old.hash));
+            told.entry(name).or_insert_with(states);
+        }
+    }
+    let states = |name: &str| told.get(name).is_some_and(|states| *states);
+    let unrecorded = before.keys().filter(|name| !states(name)).cloned();
     repacked.unrecorded = unrecorded.collect();
     let text = updated_record(&text, &recorded);
     write_member(&mut writer, &member, Box::new(Cursor::new(text.into_bytes())))?;
@@ -179,35 +184,68 @@ fn digest(
     Ok(Recorded { size, hash: URL_SAFE_NO_PAD.encode(hash.finalize()) })
 }
 
-/// Puts new hashes and sizes into the lines of the members that have them; every other line stays as it is.
+/// Puts new hashes and sizes into the rows of the members that have them; every other row stays as it is.
 fn updated_record(text: &str, recorded: &BTreeMap<String, Recorded>) -> String {
-    let line = |line: &str| {
-        let (path, field) = first_field(line);
-        match recorded.get(&path) {
-            Some(Recorded { size, hash }) => format!("{field},sha256={hash},{size}\n"),
-            None => format!("{line}\n"),
+    let mut out = String::with_capacity(text.len());
+    for Row { path, field, rest, end } in rows(text) {
+        out.push_str(field);
+        match recorded.get(path.as_ref()) {
+            Some(Recorded { size, hash }) => _ = write!(out, ",sha256={hash},{size}"),
+            None => out.push_str(rest),
         }
-    };
-    text.lines().map(line).collect()
+        out.push_str(end);
+    }
+    out
 }
 
-/// Path in a line of `RECORD`, which is CSV, and its field as it is written.
-fn first_field(line: &str) -> (String, &str) {
-    let Some(quoted) = line.strip_prefix('"') else {
-        let field = line.split(',').next().unwrap_or(line);
-        return (field.to_owned(), field);
-    };
-    let mut path = String::new();
-    let mut rest = quoted.char_indices().peekable();
-    while let Some((at, c)) = rest.next() {
-        match c {
-            '"' if rest.next_if(|(_, next)| *next == '"').is_some() => path.push('"'),
-            // Two quotes around what was read.
-            '"' => return (path, line.get(..at.saturating_add(2)).unwrap_or(line)),
-            c => path.push(c),
+/// Row of `RECORD`, which is CSV.
+#[derive(Debug, PartialEq, Eq)]
+struct Row<'t> {
+    path: Cow<'t, str>,
+    /// The path as it is written.
+    field: &'t str,
+    /// The other fields, with the comma before them.
+    rest: &'t str,
+    /// The line's end.
+    end: &'t str,
+}
+
+/// The rows of `RECORD`. Between quotes, a field has commas and line breaks, and two quotes for one.
+fn rows(text: &str) -> impl Iterator<Item = Row<'_>> {
+    let mut left = text;
+    std::iter::from_fn(move || {
+        let (mut in_quotes, mut begins, mut closed, mut comma) = (false, true, None, None);
+        let mut end = left.len();
+        for (at, sign) in left.bytes().enumerate() {
+            match sign {
+                b'"' if in_quotes => (in_quotes, closed) = (false, Some(at)),
+                // The second of two goes on with what the first has closed.
+                b'"' if begins || closed.is_some_and(|closed| at.checked_sub(1) == Some(closed)) => in_quotes = true,
+                b',' if !in_quotes => comma = comma.or(Some(at)),
+                b'\n' | b'\r' if !in_quotes => {
+                    end = at;
+                    break;
+                }
+                _ => {}
+            }
+            begins = sign == b',' && !in_quotes;
         }
+        let (row, after) = left.split_at_checked(end)?;
+        let line_end = ["\r\n", "\n", "\r"].into_iter().find(|end| after.starts_with(end)).unwrap_or_default();
+        let (field, rest) = row.split_at_checked(comma.unwrap_or(row.len()))?;
+        let (end, next) = after.split_at_checked(line_end.len())?;
+        let is_last = left.is_empty();
+        left = next;
+        (!is_last).then(|| Row { path: unquoted(field), field, rest, end })
+    })
+}
+
+/// A field of CSV without its quotes.
+fn unquoted(field: &str) -> Cow<'_, str> {
+    match field.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')) {
+        Some(inner) => Cow::Owned(inner.replace("\"\"", "\"")),
+        None => Cow::Borrowed(field),
     }
-    (path, line)
 }
 
 #[cold]
@@ -224,11 +262,20 @@ fn unwritable(error: &dyn std::fmt::Display) -> Error {
 mod tests {
     use super::*;
 
+    /// As `csv.reader` of Python reads them.
     #[test]
-    fn fields_are_as_csv_has_them() {
-        assert_eq!(first_field("a/b.so,sha256=x,1"), ("a/b.so".to_owned(), "a/b.so"));
-        assert_eq!(first_field("\"a,\"\"b\"\".so\",sha256=x,1"), ("a,\"b\".so".to_owned(), "\"a,\"\"b\"\".so\""));
-        assert_eq!(first_field("\"open"), ("open".to_owned(), "\"open"));
+    fn rows_are_as_csv_has_them() {
+        let paths = |text: &str| rows(text).map(|row| row.path.into_owned()).collect::<Vec<_>>();
+        assert_eq!(paths("a/b.so,sha256=x,1\nc,,"), ["a/b.so", "c"]);
+        assert_eq!(paths("\"a,\"\"b\"\".so\",sha256=x,1\r\n\"c\nd\",,\r\re,,\n"), ["a,\"b\".so", "c\nd", "", "e"]);
+        assert_eq!(paths("a\"\"b,,\n\"c\",\"x,\n\",\nd,,"), ["a\"\"b", "c", "d"]);
+        assert_eq!(paths("\"open\n,,"), ["\"open\n,,"]);
+        assert_eq!(paths(""), [""; 0]);
+        let recorded = Recorded { size: 7, hash: "h".to_owned() };
+        let recorded = BTreeMap::from([("a\nb".to_owned(), recorded)]);
+        let text = "x\r\n\"a\nb\",\"sha256=o\",\"3\"\r\ny,,";
+        assert_eq!(updated_record(text, &recorded), "x\r\n\"a\nb\",sha256=h,7\r\ny,,");
+        assert_eq!(updated_record("a\n\nb", &BTreeMap::new()), "a\n\nb");
     }
 
     fn zip(members: &[(&str, &str)]) -> Vec<u8> {

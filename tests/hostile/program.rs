@@ -162,6 +162,46 @@ fn texts_and_devices_without_end_are_left_early() {
     assert!(said(&tool(&folder, ["inspect", "/dev/null"])).contains("empty"));
 }
 
+/// A pipe into which nobody writes is given up, whatever option names it.
+#[test]
+fn an_input_that_nobody_writes_is_given_up() {
+    let folder = Folder::new();
+    folder.put("m.spv", module());
+    folder.put("l.table", "[Code]\nm.spv\n");
+    pipe(&folder.path().join("pipe"));
+    let calls = [
+        "inspect pipe",
+        "check m.spv -t pvc --policy pipe",
+        "check m.spv -t pvc --baseline pipe",
+        "check m.spv -t pvc --device-config pipe",
+        "targets --validate pipe",
+        "targets --of pipe",
+        "inspect m.spv --profile pipe",
+        "wrap m.spv -o m.o --properties pipe",
+        "wrap m.spv -o m.o --symbols pipe",
+        "embed pipe m.spv -o o.so",
+        "build m.spv -t pvc -o out.table --ocloc pipe",
+        "diff m.spv pipe",
+    ];
+    let begin = |call: &str, configuration: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        command.args(call.split(' ')).current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.envs(configuration.map(|path| ("SYCL_BUNDLE_CONFIG", path)));
+        (call.to_owned(), command.spawn().unwrap())
+    };
+    let mut begun: Vec<_> = calls.iter().map(|call| begin(call, None)).collect();
+    begun.push(begin("check m.spv -t pvc", Some("pipe")));
+    for (call, child) in begun {
+        let done = child.wait_with_output().unwrap();
+        assert!(matches!(done.status.code(), Some(2 | 3 | 5)), "{call}: {}: {}", done.status, said(&done));
+    }
+    // A writer that has gone has written all: nothing is waited for.
+    let script = "true | \"$0\" inspect /dev/stdin";
+    let mut command = Command::new("sh");
+    let done = command.args(["-c", script, env!("CARGO_BIN_EXE_sycl-bundle")]).output().unwrap();
+    assert!(said(&done).contains("empty"), "{}", said(&done));
+}
+
 /// A name that is longer than any file's may be costs only itself, and that not either.
 #[test]
 fn a_member_of_a_wheel_may_have_any_name() {
@@ -337,20 +377,22 @@ fn an_interrupted_write_leaves_nothing() {
     let mut met = false;
     for _ in 0..20 {
         let mut child = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"))
-            .args(["extract", "m.spv", "--emit", "spirv", "-o", "out.spv"])
+            .args(["extract", "m.spv", "--emit", "spirv", "-o", "new/folder/out.spv"])
             .current_dir(folder.path())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let temporary = || {
-            let entries = std::fs::read_dir(folder.path()).unwrap().flatten();
+            let entries = std::fs::read_dir(folder.path().join("new/folder")).into_iter().flatten().flatten();
             entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(".sycl-bundle-")).count()
         };
         while temporary() == 0 && child.try_wait().unwrap().is_none() {}
         let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
         met |= child.wait().unwrap().code().is_none();
         assert_eq!(temporary(), 0);
-        std::fs::remove_file(folder.path().join("out.spv")).ok();
+        // Folders that were made for it go with it.
+        assert!(!met || folder.path().join("new/folder/out.spv").exists() || !folder.path().join("new").exists());
+        std::fs::remove_dir_all(folder.path().join("new")).ok();
         if met {
             return;
         }

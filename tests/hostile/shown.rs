@@ -315,7 +315,7 @@ fn nothing_of_a_file_commands_a_terminal_a_ci_or_a_browser() {
 #[test]
 fn a_name_begins_no_rule() {
     let folder = Folder::new();
-    for name in ["x\nall:\n\ttouch pwned\n.spv", "x;touch pwned;.spv"] {
+    for name in ["x\nall:\n\ttouch pwned\n.spv", "x;touch pwned;.spv", "x[1].spv", "x|y.spv", "a=x.spv"] {
         folder.put(name, wicked_module("k"));
         for more in [&["-MD"][..], &["-MF", "o.d"]] {
             let call = [&["build", name, "-t", "pvc", "-o", "o.table", "--ocloc", "./ocloc"], more].concat();

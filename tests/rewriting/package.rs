@@ -83,6 +83,44 @@ fn a_wheel_gets_its_libraries_back_as_they_were() {
     assert_eq!(std::fs::read_dir(folder.path().join("out")).unwrap().count(), 1);
 }
 
+/// All else in a wheel stays: how `RECORD` is written, the archive's comment and its members' own, and names with any sign.
+#[test]
+fn a_wheel_keeps_what_is_not_changed() {
+    let (original, rewritten) = library();
+    let folder = Folder::new();
+    let names = ["foo/lib\na.so", "foo/lib!b.so", "foo/\"c\",.so"];
+    let fields = ["\"foo/lib\na.so\"", "foo/lib!b.so", "\"foo/\"\"c\"\",.so\""];
+    let record = |bytes: &[u8]| {
+        let rows = fields.map(|field| format!("{field},{}\r\n", hash(bytes)));
+        format!("\"foo/x\ny.py\",sha256=\"kept\",1\r\n{}{RECORD},,", rows.concat())
+    };
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    writer.set_raw_comment(b"made by \xff"[..].into()).unwrap();
+    let mut put = |name: &str, bytes: &[u8]| {
+        let options = SimpleFileOptions::default().into_full_options().with_file_comment("of a member");
+        writer.start_file(name, options).unwrap();
+        writer.write_all(bytes).unwrap();
+    };
+    names.iter().for_each(|name| put(name, &rewritten));
+    put("foo/x\ny.py", b"x");
+    put(RECORD, record(&rewritten).as_bytes());
+    folder.file("foo.whl", &writer.finish().unwrap().into_inner());
+    let output = tool(folder.path(), &["prune", "foo.whl", "--restore", "-o", "out/"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && !said.contains("stays as it is") && !said.contains("RECORD did"), "{said}");
+    let bytes = std::fs::read(folder.path().join("out/foo.whl")).unwrap();
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).unwrap();
+    assert_eq!(archive.comment(), b"made by \xff");
+    assert_eq!(archive.by_name("foo/x\ny.py").unwrap().comment(), "of a member");
+    let mut read = |name: &str| {
+        let mut bytes = Vec::new();
+        archive.by_name(name).unwrap().read_to_end(&mut bytes).unwrap();
+        bytes
+    };
+    assert!(names.iter().all(|name| read(name) == original));
+    assert_eq!(String::from_utf8(read(RECORD)).unwrap(), record(&original));
+}
+
 #[test]
 fn a_folder_is_changed_in_place_or_copied() {
     let (original, rewritten) = library();
@@ -119,6 +157,8 @@ fn what_cannot_be_packed_again_is_refused() {
     };
     let (status, said) = code(&["prune", "liba.so", "other/liba.so", "--restore", "-o", "out/"]);
     assert!(status == Some(2) && said.contains("out/liba.so"), "two outputs of one name: {said}");
+    let (status, said) = code(&["prune", "liba.so", "--restore", "-o", "other/liba.so/"]);
+    assert!(status == Some(2) && said.contains("is a file"), "{said}");
     let (status, said) = code(&["prune", "foo.whl", "--restore", "-o", "./"]);
     assert!(status == Some(2) && said.contains("--in-place"), "{said}");
     let (status, said) = code(&["prune", "empty.whl", "--restore", "-o", "out/"]);

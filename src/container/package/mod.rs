@@ -30,6 +30,8 @@ pub struct Member<'m> {
     /// Path through all packages, separated by `!`: `a.conda!pkg-a.tar.zst!lib/x.so`. Control characters in names are
     /// replaced.
     pub(crate) path: &'m str,
+    /// Number of packages that it is in.
+    pub(crate) depth: usize,
     /// Contents of the member.
     pub content: Content<'m>,
 }
@@ -164,7 +166,8 @@ impl Walk<'_> {
             MemberUse::None => Ok(()),
             MemberUse::Images => {
                 let path = place.join(name);
-                (self.visit)(Member { path: &path, content: Content::Bytes { bytes, offset } })
+                let depth = place.depth.saturating_add(1);
+                (self.visit)(Member { path: &path, depth, content: Content::Bytes { bytes, offset } })
             }
             MemberUse::Package(kind) => {
                 let path = place.join(name);
@@ -212,19 +215,20 @@ impl Walk<'_> {
             Ok(name) => Content::Beside(name),
             Err(_) => Content::Damaged(Error::input("the name of this member is not UTF-8")),
         };
-        (self.visit)(Member { path: &path, content })
+        (self.visit)(Member { path: &path, depth: 1, content })
     }
 
     /// Reports a damaged member, up to the limit on problems.
     fn damaged(&mut self, path: &str, error: Error) -> Result<()> {
+        let depth = 1;
         self.damaged = self.damaged.saturating_add(1);
         match self.damaged.cmp(&limits::MAX_PROBLEMS) {
             std::cmp::Ordering::Greater => Ok(()),
             std::cmp::Ordering::Equal => {
                 let error = Error::input("there are more problems than are reported");
-                (self.visit)(Member { path, content: Content::Damaged(error) })
+                (self.visit)(Member { path, depth, content: Content::Damaged(error) })
             }
-            std::cmp::Ordering::Less => (self.visit)(Member { path, content: Content::Damaged(error) }),
+            std::cmp::Ordering::Less => (self.visit)(Member { path, depth, content: Content::Damaged(error) }),
         }
     }
 }
