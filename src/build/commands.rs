@@ -87,9 +87,10 @@ impl Draft {
     fn name(&self, text: &str) -> Result<String> {
         let text = Self::plain(text)?;
         let refused = match self.engine {
-            CommandEngine::Make if is_unnameable(Path::new(text)) || is_no_target(text) => {
-                Some(("make would take it for a command, a variable or a pattern", "say `--format ninja`, or rename it"))
-            }
+            CommandEngine::Make if is_unnameable(Path::new(text)) || is_no_target(text) => Some((
+                "make would take it for a command, a variable or a pattern",
+                "say `--format ninja`, or rename it",
+            )),
             CommandEngine::Ninja if text.contains('|') => Some(("ninja would take it for two", "rename it")),
             _ => None,
         };

@@ -119,7 +119,10 @@ impl Expansion<'_, '_> {
         package::members(input.name(), input.bytes(), kind, &mut |member| match member.content {
             Content::Bytes { bytes, offset } => {
                 let absolute = input.absolute().zip(offset);
-                (self.each)(ArgumentKind::Package, Leaf { path: member.path, depth: member.depth, absolute, bytes: Ok(bytes) })
+                (self.each)(
+                    ArgumentKind::Package,
+                    Leaf { path: member.path, depth: member.depth, absolute, bytes: Ok(bytes) },
+                )
             }
             Content::Damaged(error) => self.damaged(member.path, error),
             Content::Beside(_) if depth >= limits::MAX_NESTING => {

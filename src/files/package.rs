@@ -6,7 +6,9 @@
 use super::expand::expand;
 use super::input::{Found, Input};
 use super::sources::{replaces_input, same_file};
-use super::write::{Scratch, cannot_write, folder_of, is_temporary, make_folder, mode_of, write_atomically, write_streamed};
+use super::write::{
+    Scratch, cannot_write, folder_of, is_temporary, make_folder, mode_of, write_atomically, write_streamed,
+};
 use crate::bundle::Bundle;
 use crate::container::{Host, Kind, package};
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
