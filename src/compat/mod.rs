@@ -18,4 +18,5 @@ pub mod kernels;
 pub mod link;
 pub(crate) mod native;
 pub(crate) mod offers;
+pub(crate) mod other_models;
 pub mod warnings;

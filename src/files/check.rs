@@ -4,7 +4,7 @@ use super::input::Input;
 use super::sources::spare_others;
 use super::write::write_atomically;
 use super::{ReadOptions, collect_offers, each_file, each_file_with, each_linked, report_problems};
-use crate::bundle::image::{Image, State};
+use crate::bundle::image::State;
 use crate::compat::aspects::codes_where;
 use crate::compat::finding::Verdict;
 use crate::compat::fit::Subject;
@@ -13,14 +13,13 @@ use crate::compat::has::{Asked, Bundles};
 use crate::compat::kernels::bodies;
 use crate::compat::link::{self, LinkUnit};
 use crate::compat::offers::{Lent, Provider, are_open};
-use crate::container::{Arena, Kind};
+use crate::compat::other_models::OtherModels;
+use crate::container::Arena;
 use crate::demangle::demangle;
 use crate::device::did_you_mean;
-use crate::device::target::Backend;
 use crate::error::{Error, ErrorKind, Exit, Reporter, Result};
 use crate::limits;
 use crate::policy::AppliedPolicy;
-use crate::report::FileFacts;
 use crate::report::check::Answers;
 use crate::report::check::{AspectCheck, Questions};
 use crate::report::evidence::Names;
@@ -90,7 +89,7 @@ impl Gate<'_> {
             let matches = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&demangle(name));
             kernels.is_empty() || kernels.iter().any(matches)
         };
-        let mut others = OtherModels::new(&targets);
+        let mut others = OtherModels::new(targets.iter().map(|judged| judged.target));
         let mut findings = Findings::new(targets, states, policy, today, depth);
         let mut problems: Vec<FileProblem> = Vec::new();
         let options = ReadOptions { skip_hash: true, ..ReadOptions::default() };
@@ -98,14 +97,14 @@ impl Gate<'_> {
         let exit = each_file_with(reporter, files, &selector, options, |facts| {
             report_problems(reporter, facts);
             problems.extend(facts.problems.iter().map(|problem| FileProblem::new(facts.path, problem)));
-            others.images = others.images.saturating_add(others.leave_out(facts));
+            others.count(facts.bundle.map(|bundle| bundle.kind), &mut facts.images);
             open |= are_open(&facts.images);
             count = count.saturating_add(1);
             findings.file(facts, &Lent::default(), wanted);
             Ok(())
         })?;
         let mut providers = Vec::new();
-        if !findings.any && others.images > 0 && !files.iter().any(|file| file == Path::new("-")) {
+        if !findings.any && others.any() && !files.iter().any(|file| file == Path::new("-")) {
             // Where there is nothing else, the user means these.
             others = OtherModels::default();
             findings = findings.cleared();
@@ -117,7 +116,7 @@ impl Gate<'_> {
         } else if open && (count > 1 || !selector.is_all()) {
             (findings, providers) = linked_elsewhere(reporter, files, &selector, findings, wanted, &others)?;
         }
-        others.tell(reporter);
+        others.note("judged").iter().for_each(|note| reporter.note(note));
         if !findings.any && exit == Exit::Done {
             if !kernels.is_empty() {
                 let error = Error::new(ErrorKind::NoMatch, "no kernel matches `--kernel`");
@@ -144,44 +143,6 @@ impl Gate<'_> {
     }
 }
 
-/// Images of other programming models than SYCL, which stand beside its images in many packages: code that CUDA and HIP put into
-/// programs, and code for GPUs of NVIDIA and AMD in files of its own. No SYCL runtime looks for kernels there.
-#[derive(Debug, Default)]
-pub(crate) struct OtherModels {
-    /// Targets by which images are left out: those of makers for whose devices none of the targets is.
-    left_out: Vec<&'static str>,
-    /// Number of images that were left out.
-    images: usize,
-}
-
-impl OtherModels {
-    fn new(targets: &[JudgedTarget<'_>]) -> OtherModels {
-        let asked = |backend| targets.iter().any(|judged| judged.target.backends.contains(&backend));
-        let makers = [(Backend::Cuda, "nvptx64"), (Backend::Hip, "amdgcn")];
-        let left_out = makers.into_iter().filter(|(backend, _)| !asked(*backend)).map(|(_, target)| target).collect();
-        OtherModels { left_out, images: 0 }
-    }
-
-    fn is_left_out(&self, kind: Option<Kind>, image: &Image<'_>) -> bool {
-        let of_another = kind == Some(Kind::Native) || !matches!(image.offload_kind, "" | "sycl");
-        image.origin.is_none() && of_another && self.left_out.contains(&image.target)
-    }
-
-    /// Takes them out of the images of a file, and returns their number.
-    fn leave_out(&self, facts: &mut FileFacts<'_>) -> usize {
-        let (all, kind) = (facts.images.len(), facts.bundle.map(|bundle| bundle.kind));
-        facts.images.retain(|image| !self.is_left_out(kind, image.image));
-        all.saturating_sub(facts.images.len())
-    }
-
-    fn tell(&self, reporter: &dyn Reporter) {
-        if self.images > 0 {
-            let images = counted(self.images, "image");
-            reporter.note(&format!("{images} of CUDA or HIP not judged: no target is a GPU of theirs"));
-        }
-    }
-}
-
 /// Judges files once more, now that all have been seen: what one lacks another may have, or an image that was not
 /// selected. Also gives who has it. Standard input is not read again.
 ///
@@ -204,7 +165,7 @@ pub(crate) fn linked_elsewhere<'f>(
     let mut findings = findings.cleared();
     let options = ReadOptions { skip_hash: true, silent: true, ..ReadOptions::default() };
     each_file_with(reporter, files, selector, options, |facts| {
-        others.leave_out(facts);
+        others.leave_out(facts.bundle.map(|bundle| bundle.kind), &mut facts.images);
         let last = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
         let mut lent = offers.lend(&facts.path.into(), &facts.images, last.saturating_add(1));
         findings.file(facts, &lent, &wanted);
@@ -392,20 +353,32 @@ pub(crate) fn has(
     let mut bundles = nothing();
     let (mut open, mut count) = (false, 0usize);
     let wanted = |name: &str| patterns.is_empty() || patterns.iter().any(|pattern| matches(pattern, name));
+    let mut models = OtherModels::new(targets.iter().map(|judged| judged.target));
     let (mut others, mut problems) = (Vec::new(), Vec::new());
     let exit = each_file(reporter, files, &Selector::default(), |facts| {
         report_problems(reporter, facts);
         problems.extend(facts.problems.iter().map(|problem| FileProblem::new(facts.path, problem)));
         let names = facts.images.iter().flat_map(|image| &image.kernels);
         others.extend(names.filter(|name| !wanted(name)).map(|name| display(name)));
+        models.count(facts.bundle.map(|bundle| bundle.kind), &mut facts.images);
         bundles.file(&facts.images, wanted);
         open |= are_open(&facts.images);
         count = count.saturating_add(1);
         Ok(())
     })?;
+    if bundles.is_empty() && models.any() && !files.iter().any(|file| file == Path::new("-")) {
+        // Where there is nothing else, the user means these.
+        models = OtherModels::default();
+        let options = ReadOptions { skip_hash: true, silent: true, ..ReadOptions::default() };
+        each_file_with(reporter, files, &Selector::default(), options, |facts| {
+            bundles.file(&facts.images, wanted);
+            Ok(())
+        })?;
+    }
+    models.note("judged").iter().for_each(|note| reporter.note(note));
     if open && count > 1 {
         let mut linked = nothing();
-        let all = each_linked(reporter, files, |_, images| {
+        let all = each_linked(reporter, files, &models, |_, images| {
             linked.file(images, wanted);
             Ok(())
         })?;

@@ -3,6 +3,7 @@
 use super::{each_file, each_linked, report_problems};
 use crate::compat::fit::Subject;
 use crate::compat::offers::are_open;
+use crate::compat::other_models::OtherModels;
 use crate::device::resolve::Named;
 use crate::error::{Exit, Reporter, Result};
 use crate::report::FileFacts;
@@ -44,7 +45,7 @@ pub(crate) fn explain(
     })?;
     if open && count > 1 && !subjects.is_empty() {
         let mut linked = Vec::new();
-        let all = each_linked(reporter, files, |path, images| {
+        let all = each_linked(reporter, files, &OtherModels::default(), |path, images| {
             linked.extend(request.choices(path, images, &subjects));
             Ok(())
         })?;

@@ -1,7 +1,7 @@
 //! `filter`: which modules does the compiler of one device get?
 
 use super::emit::{self, Emit, OutputForm};
-use super::gather::{Gathered, gather};
+use super::gather::{Gathered, gather_for};
 use super::linked::{Linked, Target};
 use super::package::{LinkedFile, Package};
 use super::sources::same_file;
@@ -15,6 +15,7 @@ use crate::compat::examine::{Examined, examine, examine_images};
 use crate::compat::finding::Finding;
 use crate::compat::fit::Subject;
 use crate::compat::gate::codes;
+use crate::compat::other_models::OtherModels;
 use crate::container::Arena;
 use crate::container::Host;
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
@@ -106,7 +107,13 @@ impl Filtering<'_> {
     /// Writes what is made of the images alone.
     fn write(&self, reporter: &dyn Reporter, wanted: &[&Wanted<'_>], filtered: &mut Filtered) -> Result<Exit> {
         let arena = Arena::with_limit(u64::MAX);
-        let Gathered { images, origin, exit, epoch, .. } = gather(reporter, self.files, self.selector, None, &arena)?;
+        let targets = wanted.iter().flat_map(|one| one.subjects.iter().map(|subject| subject.target));
+        // An output without targets has all images.
+        let all = wanted.iter().any(|one| one.subjects.is_empty());
+        let mut others = if all { OtherModels::default() } else { OtherModels::new(targets) };
+        let gathered = gather_for(reporter, self.files, self.selector, &mut others, &arena)?;
+        let Gathered { images, origin, exit, epoch, .. } = gathered;
+        others.note("written").iter().for_each(|note| reporter.note(note));
         if images.is_empty() && exit != Exit::Done {
             // Why has been said.
             return Ok(exit);

@@ -8,6 +8,7 @@ use super::table::Beside;
 use super::{ReadOptions, each_file_with, report_problems};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::image::Image;
+use crate::compat::other_models::OtherModels;
 use crate::container::Arena;
 use crate::container::Kind;
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
@@ -56,6 +57,13 @@ pub(crate) struct Gathered<'k> {
 }
 
 impl Gathered<'_> {
+    /// Leaves out the images that do not satisfy a condition on them and their labels.
+    pub(crate) fn retain(&mut self, condition: impl Fn(&Image<'_>, &str) -> bool) {
+        let (images, labels) = (std::mem::take(&mut self.images), std::mem::take(&mut self.labels));
+        let left = images.into_iter().zip(labels).filter(|(image, label)| condition(image, label));
+        (self.images, self.labels) = left.unzip();
+    }
+
     /// Leaves out copies of images, as `sycl::link` does, and says so.
     ///
     /// # Errors
@@ -90,7 +98,7 @@ pub(crate) fn gather<'k>(
     beside: Option<&Beside>,
     arena: &'k Arena,
 ) -> Result<Gathered<'k>> {
-    gather_as(reporter, files, selector, beside, (arena, true))
+    gather_as(reporter, files, (selector, beside), (arena, true), (false, &mut OtherModels::default()))
 }
 
 /// Gathers images like [`gather`], for verbs that go by the code itself.
@@ -103,15 +111,42 @@ pub(crate) fn gather_code<'k>(
     selector: &Selector,
     arena: &'k Arena,
 ) -> Result<Gathered<'k>> {
-    gather_as(reporter, files, selector, None, (arena, false))
+    gather_as(reporter, files, (selector, None), (arena, false), (false, &mut OtherModels::default()))
+}
+
+/// Gathers all images like [`gather_code`], of files that were read before: nothing is said of them again.
+///
+/// # Errors
+/// Errors of [`gather`].
+pub(crate) fn gather_all<'k>(reporter: &dyn Reporter, files: &[PathBuf], arena: &'k Arena) -> Result<Gathered<'k>> {
+    gather_as(reporter, files, (&Selector::default(), None), (arena, false), (true, &mut OtherModels::default()))
+}
+
+/// Gathers images like [`gather`], without those of other programming models, unless there is nothing else.
+///
+/// # Errors
+/// Errors of [`gather`].
+pub(crate) fn gather_for<'k>(
+    reporter: &dyn Reporter,
+    files: &[PathBuf],
+    selector: &Selector,
+    others: &mut OtherModels,
+    arena: &'k Arena,
+) -> Result<Gathered<'k>> {
+    let gathered = gather_as(reporter, files, (selector, None), (arena, true), (false, others))?;
+    if !gathered.images.is_empty() || !others.any() || files.iter().any(|file| file == Path::new("-")) {
+        return Ok(gathered);
+    }
+    *others = OtherModels::default();
+    gather(reporter, files, selector, None, arena)
 }
 
 fn gather_as<'k>(
     reporter: &dyn Reporter,
     files: &[PathBuf],
-    selector: &Selector,
-    beside: Option<&Beside>,
+    (selector, beside): (&Selector, Option<&Beside>),
     (arena, listed): (&'k Arena, bool),
+    (silent, others): (bool, &mut OtherModels),
 ) -> Result<Gathered<'k>> {
     let mut gathering = Gathering {
         arena,
@@ -128,7 +163,7 @@ fn gather_as<'k>(
         reporter,
         files,
         selector,
-        ReadOptions { sidecars: beside, eager_free: true, ..ReadOptions::default() },
+        ReadOptions { sidecars: beside, eager_free: true, silent, ..ReadOptions::default() },
         |facts| {
             // Without what the user named for it a module would be another image. What is wrong with the module itself is
             // told as it is without.
@@ -137,7 +172,10 @@ fn gather_as<'k>(
             {
                 return Err(problem.error.clone().context(beside.names()));
             }
-            report_problems(reporter, facts);
+            if !silent {
+                report_problems(reporter, facts);
+            }
+            others.count(facts.bundle.map(|bundle| bundle.kind), &mut facts.images);
             gathering.add(facts)
         },
     )?;

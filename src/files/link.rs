@@ -2,7 +2,7 @@
 
 use super::compile::{DeviceCompiler, tell_refused};
 use super::emit::{self, OutputForm};
-use super::gather::{Gathered, gather_code};
+use super::gather::{Gathered, gather_all, gather_code};
 use super::linked::{self, Linked};
 use super::package::{LinkedFile, Package};
 use crate::build::plan::options_for;
@@ -59,17 +59,19 @@ pub(crate) struct Linking<'l> {
 /// Linked files of which copies are written, with their images.
 struct Copies<'k> {
     linked: Vec<(Linked, linked::Target)>,
-    /// Selected images of all files, each with its number in its own file.
+    /// Images of all files, each with its number in its own file.
     images: Vec<Image<'k>>,
     labels: Vec<String>,
     /// Number of the file of each image.
     of_file: Vec<usize>,
+    /// Whether each image is selected; the others are there for what they define.
+    selected: Vec<bool>,
     /// Numbering of aspects in each file.
     epochs: Vec<Epoch>,
 }
 
 impl<'k> Copies<'k> {
-    /// Opens the files and copies the images that are meant.
+    /// Opens the files and copies their images.
     fn read(
         arena: &'k Arena,
         files: &[LinkedFile],
@@ -80,6 +82,7 @@ impl<'k> Copies<'k> {
             images: Vec::new(),
             labels: Vec::new(),
             of_file: Vec::new(),
+            selected: Vec::new(),
             epochs: Vec::new(),
         };
         for (number, file) in files.iter().enumerate() {
@@ -91,17 +94,15 @@ impl<'k> Copies<'k> {
                 let host = Host::read(linked.bytes()).context(named)?;
                 let bundle = Bundle::read(&host).context(named)?;
                 copies.epochs.push(bundle.epoch);
-                let chosen = match selector.keep(examine(&bundle)) {
-                    Err(error) if error.kind() == ErrorKind::NoMatch => Vec::new(),
-                    chosen => chosen.context(named)?,
-                };
-                for examined in chosen.iter().filter(|examined| bundle.is_listed(examined.image)) {
+                let all = examine(&bundle);
+                for examined in all.iter().filter(|examined| bundle.is_listed(examined.image)) {
                     let label = format!("{} image {}", file.name, examined.image.index);
                     let mut image = prepare::copy(arena, examined, false).context(|| label.clone())?;
                     list_symbols(arena, &mut image).context(|| label.clone())?;
                     copies.images.push(image);
                     copies.labels.push(label);
                     copies.of_file.push(number);
+                    copies.selected.push(selector.is_all() || selector.selects(examined));
                 }
             }
             copies.linked.push((linked, target));
@@ -159,6 +160,16 @@ impl Linking<'_> {
             // Why has been said.
             return Ok(gathered.exit);
         }
+        // Those that are selected become something; what they import another image may define.
+        let chosen: HashSet<String> = gathered.labels.iter().cloned().collect();
+        if self.each && !self.selector.is_all() && !self.files.iter().any(|file| file == Path::new("-")) {
+            let exit = gathered.exit;
+            gathered = gather_all(reporter, self.files, &arena)?;
+            gathered.exit = exit;
+            // Only objects are linked by a driver.
+            let is_any = wanted.is_empty();
+            gathered.retain(|image, label| is_any || chosen.contains(label) || image.state() == State::Object);
+        }
         if self.each {
             gathered.images.iter_mut().try_for_each(|image| list_symbols(&arena, image))?;
         }
@@ -166,14 +177,14 @@ impl Linking<'_> {
         let mut exit = gathered.exit;
         let made = if !wanted.is_empty() {
             gathered.leave_out_copies(reporter)?;
-            let (images, failed) = self.on_device(reporter, &arena, &gathered, wanted)?;
+            let (images, failed) = self.on_device(reporter, &arena, (&gathered, &chosen), wanted)?;
             exit = if failed { Exit::Build } else { exit };
             if images.is_empty() {
                 return Ok(exit);
             }
             images
         } else if self.each {
-            let (images, failed) = each(reporter, &arena, &gathered, &options);
+            let (images, failed) = each(reporter, &arena, (&gathered, &chosen), &options);
             exit = if failed { Exit::Build } else { exit };
             images
         } else {
@@ -185,7 +196,7 @@ impl Linking<'_> {
         let images = counted(made.len(), "image");
         let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
         let total = emit::write_with_parts(reporter, self.form, made, &gathered.origin, self.output, &paths)?;
-        let from = counted(gathered.files.iter().map(|(_, count)| count).sum(), "image");
+        let from = counted(if self.each { chosen.len() } else { gathered.images.len() }, "image");
         reporter.note(&format!(
             "{images} of {from}, {}, written to {} ({})",
             bytes(total),
@@ -222,7 +233,10 @@ impl Linking<'_> {
                 return Err(Error::input("the file was not read").context(file.name.clone()));
             };
             let (mut drop, mut made) = (HashSet::new(), Vec::new());
-            for place in (0..copies.images.len()).filter(|place| copies.of_file.get(*place) == Some(&number)) {
+            let is_own = |place: &usize| {
+                copies.of_file.get(*place) == Some(&number) && copies.selected.get(*place) == Some(&true)
+            };
+            for place in (0..copies.images.len()).filter(is_own) {
                 let distance = |at: usize, from: usize| copies.distance(files, at, from);
                 let needs = providers.needs_of(place, &distance);
                 let rivals = copies.check_rivals(&needs);
@@ -289,7 +303,7 @@ impl Linking<'_> {
         &self,
         reporter: &dyn Reporter,
         arena: &'k Arena,
-        gathered: &Gathered<'k>,
+        gathered: (&Gathered<'k>, &HashSet<String>),
         wanted: Vec<Wanted>,
     ) -> Result<(Vec<Image<'k>>, bool)> {
         let (groups, mut failed) = self.groups(reporter, gathered, &wanted)?;
@@ -367,7 +381,7 @@ impl Linking<'_> {
     fn groups<'g, 'k>(
         &self,
         reporter: &dyn Reporter,
-        gathered: &'g Gathered<'k>,
+        (gathered, chosen): (&'g Gathered<'k>, &HashSet<String>),
         wanted: &[Wanted],
     ) -> Result<(Vec<Group<'g, 'k>>, bool)> {
         let labelled = gathered.images.iter().zip(&gathered.labels);
@@ -401,7 +415,8 @@ impl Linking<'_> {
                 continue;
             }
             for at in own {
-                let Some(input) = all.get(at).filter(|input| !input.image.kernels().is_empty()) else { continue };
+                let is_one = |input: &&Input<'_, '_>| chosen.contains(input.label) && !input.image.kernels().is_empty();
+                let Some(input) = all.get(at).filter(is_one) else { continue };
                 let needs = providers.needs(at);
                 for missing in &needs.missing {
                     let error = Error::new(ErrorKind::Build, format!("nothing defines `{missing}`"));
@@ -495,17 +510,18 @@ fn tell(reporter: &dyn Reporter, gathered: &Gathered<'_>, outcome: &Outcome<'_>)
     ));
 }
 
-/// Every image with imports linked with what defines them; the others as they are. Whether some could not be.
+/// Every chosen image with imports linked with what defines them; the others as they are. Whether some could not be.
 fn each<'k>(
     reporter: &dyn Reporter,
     arena: &'k Arena,
-    gathered: &Gathered<'k>,
+    (gathered, chosen): (&Gathered<'k>, &HashSet<String>),
     options: &Options,
 ) -> (Vec<Image<'k>>, bool) {
     let providers = Providers::from_property_sets(&gathered.images);
     let mut made = Vec::with_capacity(gathered.images.len());
     let mut failed = false;
-    for (at, image) in gathered.images.iter().enumerate() {
+    let own = |at: &usize| gathered.labels.get(*at).is_some_and(|label| chosen.contains(label));
+    for (at, image) in gathered.images.iter().enumerate().filter(|(at, _)| own(at)) {
         match complete(arena, (&gathered.images, &gathered.labels), &providers.needs(at), at, options) {
             Some(Ok(linked)) => made.push(linked),
             None => made.push(image.clone()),

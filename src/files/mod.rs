@@ -33,6 +33,7 @@ use self::table::{Beside, Files as Parts};
 use crate::bundle::Bundle;
 use crate::compat::examine::{Examined, Extent, examine_image, examine_some};
 use crate::compat::offers::Offers;
+use crate::compat::other_models::OtherModels;
 use crate::container::Arena;
 use crate::container::{Host, Kind};
 use crate::error::{Error, ErrorKind, Exit, Problem, Reporter, Result};
@@ -393,6 +394,7 @@ fn offers_something(image: &crate::bundle::image::Image<'_>) -> bool {
 pub(crate) fn each_linked(
     reporter: &dyn Reporter,
     files: &[PathBuf],
+    models: &OtherModels,
     mut each: impl FnMut(&str, &[Examined<'_, '_>]) -> Result<()>,
 ) -> Result<bool> {
     if files.iter().any(|file| file == Path::new("-")) {
@@ -405,6 +407,7 @@ pub(crate) fn each_linked(
         let last = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
         let lent = offers.lend(&facts.path.into(), &facts.images, last.saturating_add(1));
         let mut images = std::mem::take(&mut facts.images);
+        models.leave_out(facts.bundle.map(|bundle| bundle.kind), &mut images);
         images.extend(lent.examined());
         each(facts.path, &images)
     })?;

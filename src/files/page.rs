@@ -1,10 +1,11 @@
 //! `inspect --html`: what stands on the page of files, and by what is its matrix judged?
 
-use super::check::{OtherModels, linked_elsewhere};
+use super::check::linked_elsewhere;
 use super::{ReadOptions, each_file_with};
 use crate::bundle::Bundle;
 use crate::compat::gate::judgement::Depth;
 use crate::compat::offers::{Lent, are_open};
+use crate::compat::other_models::OtherModels;
 use crate::device::table::TargetTable;
 use crate::error::{Reporter, Result};
 use crate::policy::{AppliedPolicy, Policy};
@@ -49,6 +50,11 @@ pub(crate) struct Draft<'d> {
     named: Option<Vec<JudgedTarget<'d>>>,
     /// Names of targets that images of the files have.
     own: BTreeSet<String>,
+    /// Names of targets of other programming models' images, and whether there is nothing else.
+    own_of_others: BTreeSet<String>,
+    others_alone: bool,
+    /// Images of other programming models, which are judged where there is nothing else.
+    others: OtherModels,
     files: page::Files,
     findings: Option<Findings<'d>>,
     /// The number of files, and whether any has imports that nothing in it defines.
@@ -81,6 +87,9 @@ impl<'d> Draft<'d> {
             selector,
             named: Some(named).filter(|named| !named.is_empty()),
             own: BTreeSet::new(),
+            own_of_others: BTreeSet::new(),
+            others_alone: true,
+            others: OtherModels::default(),
             files: page::Files::default(),
             findings: None,
             count: 0,
@@ -105,6 +114,7 @@ impl<'d> Draft<'d> {
         self.count = self.count.saturating_add(1);
         facts.bundle.into_iter().for_each(|bundle| self.targets_of(bundle));
         let mut findings = self.begun();
+        self.others.count(facts.bundle.map(|bundle| bundle.kind), &mut facts.images);
         findings.file(facts, &Lent::default(), |_| true);
         self.findings = Some(findings);
     }
@@ -119,10 +129,19 @@ impl<'d> Draft<'d> {
         }
         let (reporter, selector, rules) = (self.reporter, self.selector, self.rules);
         let mut findings = self.begun();
-        // Another file may have what one lacks, or an image that was not selected.
-        if self.open && (self.count > 1 || !selector.is_all()) {
-            (findings, _) = linked_elsewhere(reporter, paths, selector, findings, |_| true, &OtherModels::default())?;
+        if !findings.any && self.others.any() && !paths.iter().any(|path| path == Path::new("-")) {
+            findings = findings.cleared();
+            let options = ReadOptions { skip_hash: true, silent: true, ..ReadOptions::default() };
+            each_file_with(reporter, paths, selector, options, |facts| {
+                findings.file(facts, &Lent::default(), |_| true);
+                Ok(())
+            })?;
+            self.others = OtherModels::default();
+        } else if self.open && (self.count > 1 || !selector.is_all()) {
+            // Another file may have what one lacks, or an image that was not selected.
+            (findings, _) = linked_elsewhere(reporter, paths, selector, findings, |_| true, &self.others)?;
         }
+        self.others.note("judged").iter().for_each(|note| reporter.note(note));
         let seen = findings.files.clone();
         let (mut targets, notes) = findings.end(whole && selector.is_all());
         notes.iter().for_each(|note| reporter.note(note));
@@ -139,11 +158,15 @@ impl<'d> Draft<'d> {
         }
         let rules = self.rules;
         let asked = self.named.take().unwrap_or_else(|| {
+            if self.others_alone {
+                self.own.append(&mut self.own_of_others);
+            }
             let known = KNOWN_TARGETS.iter().copied().filter(|name| !self.own.contains(*name));
             let all = self.own.iter().map(String::as_str).chain(known);
             let under = |target| JudgedTarget::plain(target).under(rules.policy(), false);
             all.filter_map(|name| rules.table.target(name)).map(under).collect()
         });
+        self.others = OtherModels::new(asked.iter().map(|judged| judged.target));
         let today = rules.held.as_ref().and_then(|held| held.today);
         Findings::new(asked, Vec::new(), rules.policy(), today, Depth::All)
     }
@@ -153,8 +176,11 @@ impl<'d> Draft<'d> {
         for image in &bundle.images {
             let name = image.compile_target().unwrap_or(image.target);
             let known = self.rules.table.target(name);
-            if !self.own.contains(name) && known.is_some_and(|target| target.device_type.is_some()) {
-                self.own.insert(name.to_owned());
+            let of_another = OtherModels::has(Some(bundle.kind), image);
+            self.others_alone &= of_another;
+            let own = if of_another { &mut self.own_of_others } else { &mut self.own };
+            if !own.contains(name) && known.is_some_and(|target| target.device_type.is_some()) {
+                own.insert(name.to_owned());
             }
         }
     }

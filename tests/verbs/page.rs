@@ -184,3 +184,22 @@ fn the_same_files_make_the_same_page() {
         assert!(all.contains(&format!("\"{target}\"")), "{target}");
     }
 }
+
+/// Kernels of CUDA beside SYCL's stand in the matrix where a target is for them, or where there is nothing else, as `check`
+/// judges them.
+#[test]
+fn kernels_of_other_models_are_judged_as_check_does() {
+    let desk = Desk::new();
+    desk.put("m.spv", &spirv::module("add_one"));
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) { ret; }\n";
+    desk.put("k.ptx", ptx.as_bytes());
+    let names = |arguments: &[&str]| {
+        let page = data(&desk.page(&[&["inspect"], arguments].concat()));
+        let rows = page["matrix"]["name"].as_array().unwrap().len();
+        (rows, page["matrix"]["targets"].as_array().unwrap().iter().any(|target| target == "nvidia_gpu_sm_80"))
+    };
+    assert_eq!(names(&["m.spv", "k.ptx"]), (1, false));
+    assert_eq!(names(&["m.spv", "k.ptx", "-t", "intel_gpu_pvc"]), (1, false));
+    assert_eq!(names(&["m.spv", "k.ptx", "-t", "nvidia_gpu_sm_80"]), (2, true));
+    assert_eq!(names(&["k.ptx", "-t", "intel_gpu_pvc"]).0, 1);
+}
