@@ -109,6 +109,10 @@ pub(crate) const MAX_CONFIG_COPIED: usize = 64 << 20;
 /// Nesting depth of lists and mappings in a device configuration. Its grammar needs three.
 pub(crate) const MAX_CONFIG_DEPTH: usize = 16;
 
+/// Findings of one rule that are told of an image on a target. Compilers give cause for a few; a module may declare sizes and
+/// extensions by the hundred thousand.
+pub(crate) const MAX_FINDINGS_OF_A_RULE: usize = 256;
+
 /// Clones that are listed with each kernel. Complete lists would grow as the square of their number.
 pub(crate) const MAX_CLONES_TOLD: usize = 1000;
 

@@ -93,19 +93,14 @@ impl Examined<'_, '_> {
     /// The work-group sizes that the kernels require, as a SYCL range has them, x last: those recorded, then others of
     /// the module's execution modes.
     pub fn work_group_sizes(&self) -> Vec<Vec<u64>> {
-        let mut sizes = self.requirements.reqd_work_group_sizes.clone();
+        let recorded = &self.requirements.reqd_work_group_sizes;
         // The recorded size leaves out dimensions that the source does not name.
-        let same = |one: &[u64], other: &[u64]| {
-            let padded = |size: &[u64]| size.iter().copied().skip_while(|side| *side == 1).collect::<Vec<_>>();
-            padded(one) == padded(other)
-        };
-        for [x, y, z] in self.module.iter().flat_map(|module| &module.work_group_sizes) {
-            let size = [z, y, x].map(|side| u64::from(*side)).to_vec();
-            if !sizes.iter().any(|known| same(known, &size)) {
-                sizes.push(size);
-            }
-        }
-        sizes
+        let bare = |size: &[u64]| size.iter().copied().skip_while(|side| *side == 1).collect::<Vec<_>>();
+        let known: HashSet<Vec<u64>> = recorded.iter().map(|size| bare(size)).collect();
+        // A module has each size once.
+        let shown = self.module.iter().flat_map(|module| &module.work_group_sizes);
+        let shown = shown.map(|[x, y, z]| [z, y, x].map(|side| u64::from(*side)).to_vec());
+        recorded.iter().cloned().chain(shown.filter(|size| !known.contains(&bare(size)))).collect()
     }
 
     /// Whether the code was SYCL, by the language that its module names, else by its kernels' names and by who registers

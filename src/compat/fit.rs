@@ -14,6 +14,7 @@ use super::examine::Examined;
 use super::finding::{Finding, RuleId, Verdict, remedy};
 use crate::device::cpu::CpuArch;
 use crate::device::target::{Backend, Target};
+use crate::limits;
 
 /// A target as the runtime meets it.
 #[derive(Debug, Clone, Copy)]
@@ -71,11 +72,11 @@ impl Fit {
     }
 
     fn reason(&mut self, rule: RuleId, message: impl Into<String>) {
-        self.reasons.push(Finding::new(rule, true, message, ""));
+        add(&mut self.reasons, Finding::new(rule, true, message, ""));
     }
 
     fn gap(&mut self, rule: RuleId, message: impl Into<String>) {
-        self.gaps.push(Finding::new(rule, false, message, ""));
+        add(&mut self.gaps, Finding::new(rule, false, message, ""));
     }
 
     /// Adds the remedies, which only depend on the rule, the aspect and the target.
@@ -84,6 +85,14 @@ impl Fit {
             finding.remedy = remedy(finding.rule, finding.aspect.as_deref(), target);
         }
         self
+    }
+}
+
+/// Adds a finding, unless there are very many of its rule before it: they speak against the image already.
+fn add(findings: &mut Vec<Finding>, finding: Finding) {
+    let alike = findings.iter().rev().take_while(|before| before.rule == finding.rule);
+    if alike.take(limits::MAX_FINDINGS_OF_A_RULE).count() < limits::MAX_FINDINGS_OF_A_RULE {
+        findings.push(finding);
     }
 }
 

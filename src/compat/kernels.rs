@@ -239,12 +239,12 @@ fn bodies_of(image: &Image<'_>) -> HashMap<String, [u8; 32]> {
     let Some(contents) = image.contents().ok().filter(|contents| image.format_of(contents) == Format::SpirV) else {
         return HashMap::new();
     };
-    let Ok((index, reaches)) = kernel::reaches(&contents) else { return HashMap::new() };
+    let Ok(index) = Index::read(&contents) else { return HashMap::new() };
     let listed: HashSet<&str> = image.kernels().into_iter().collect();
-    let is_kernel = |name: &String| image.is_unlisted() || listed.contains(name.as_str());
+    let is_kernel = |name: &str| image.is_unlisted() || listed.contains(name);
     let mut numbers = Numbers::new(&index);
-    let kernels = reaches.into_iter().filter(|(name, _)| is_kernel(name));
-    kernels.filter_map(|(name, reach)| Some((name, body(&index, &reach, &mut numbers)?))).collect()
+    let kernels = kernel::reaches(&index).filter(|(name, _)| is_kernel(name));
+    kernels.filter_map(|(name, reach)| Some((name.to_owned(), body(&index, &reach, &mut numbers)?))).collect()
 }
 
 fn body(index: &Index<'_>, reach: &Reach, numbers: &mut Numbers) -> Option<[u8; 32]> {
@@ -353,8 +353,8 @@ pub(crate) fn bodies(examined: &Examined<'_, '_>, wanted: &HashSet<&str>) -> Vec
 struct UsedAspects<'c> {
     codes: &'c [Code],
     graph: Graph<'c>,
-    /// Nodes of kernels with the module and the name, in the order of these; the first of a name counts.
-    nodes: Vec<(usize, &'c str, usize)>,
+    /// Modules and places there of kernels, in the order of modules and names; the first of a name counts.
+    places: Vec<(u32, u32)>,
     /// The module of each image, by its number.
     modules: &'c HashMap<usize, usize>,
     of_module: Vec<OnceLock<Vec<Aspect>>>,
@@ -364,21 +364,29 @@ struct UsedAspects<'c> {
 impl<'c> UsedAspects<'c> {
     fn new(modules: &'c HashMap<usize, usize>, codes: &'c [Code], depth: Depth) -> UsedAspects<'c> {
         let graph = Graph::link(codes);
-        let node = |(module, kernel): (usize, &'c code::Kernel)| Some((module, &*kernel.name, kernel.node?));
-        let mut nodes: Vec<(usize, &str, usize)> = graph.kernels().filter_map(node).collect();
-        nodes.sort_by_key(|(module, name, _)| (*module, *name));
+        let of_code = |(module, code): (u32, &'c Code)| {
+            let known = (0..).zip(&code.kernels).filter(|(_, kernel)| kernel.node.is_some());
+            known.map(move |(place, _)| (module, place)).collect::<Vec<_>>()
+        };
+        let mut places: Vec<(u32, u32)> = (0..).zip(codes).flat_map(of_code).collect();
+        places.sort_by_key(|place| (place.0, kernel_at(codes, *place).map(|kernel| &*kernel.name)));
         let of_module = codes.iter().map(|_| OnceLock::new()).collect();
-        UsedAspects { codes, graph, nodes, modules, of_module, evidence: depth.evidence }
+        UsedAspects { codes, graph, places, modules, of_module, evidence: depth.evidence }
+    }
+
+    /// Returns the node that a kernel of a module begins with.
+    fn node(&self, module: usize, name: &str) -> Option<usize> {
+        let named = |place: &(u32, u32)| (place.0 as usize, kernel_at(self.codes, *place).map_or("", |one| &*one.name));
+        let at = self.places.partition_point(|place| named(place) < (module, name));
+        let place = self.places.get(at).filter(|place| named(place) == (module, name))?;
+        kernel_at(self.codes, *place)?.node
     }
 
     /// Gives kernels the aspects that their code uses.
     fn tell(&self, kernels: &mut [KernelFacts]) {
         kernels.par_iter_mut().for_each(|facts| {
             let Some(module) = self.modules.get(&facts.image).copied() else { return };
-            let key = (module, facts.name.as_str());
-            let at = self.nodes.partition_point(|(module, name, _)| (*module, *name) < key);
-            let found = self.nodes.get(at).filter(|(module, name, _)| (*module, *name) == key);
-            let Some((_, _, node)) = found.copied() else { return };
+            let Some(node) = self.node(module, &facts.name) else { return };
             let used = self.graph.used(module, node);
             for aspect in &used {
                 let list = if aspect.certain() { &mut facts.used } else { &mut facts.possible };
@@ -395,7 +403,15 @@ impl<'c> UsedAspects<'c> {
     }
 }
 
-/// Hands on the kernels of an image that has many, some at a time and each time at most `share`, like [`kernels_of`].
+/// A kernel by its module and its place there.
+fn kernel_at(codes: &[Code], (module, place): (u32, u32)) -> Option<&code::Kernel> {
+    codes.get(module as usize)?.kernels.get(place as usize)
+}
+
+/// Kernels whose facts are held at a time: enough that all threads are busy, few for the memory.
+pub(crate) const SHARE: usize = 4096;
+
+/// Hands on the kernels of an image that may have many, a share at a time, like [`kernels_of`].
 ///
 /// # Errors
 /// Errors of `each`.
@@ -404,7 +420,6 @@ pub(crate) fn kernels_in_shares(
     image: &Examined<'_, '_>,
     depth: Depth,
     providers: &mut Providers,
-    share: usize,
     mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>,
 ) -> Result<()> {
     let contents = contents(image);
@@ -417,7 +432,7 @@ pub(crate) fn kernels_in_shares(
         providers.take(bundle, std::slice::from_ref(image)).into_iter().unzip();
     codes.extend(lent);
     let used = UsedAspects::new(&modules, &codes, depth);
-    for names in image.kernels.chunks(share.max(1)) {
+    for names in image.kernels.chunks(SHARE) {
         let mut facts: Vec<KernelFacts> = names.iter().map(|name| reader.kernel(name)).collect();
         used.tell(&mut facts);
         each(facts)?;

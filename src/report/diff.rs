@@ -82,10 +82,7 @@ impl Build {
             return Ok(());
         }
         let (mut snapshot, mut providers) = (Snapshot::default(), Providers::default());
-        facts.each_share(true, |bundle, images| {
-            snapshot.add(bundle, images, &mut providers, interner);
-            Ok(())
-        })?;
+        facts.each_share(true, |bundle, images| snapshot.add(bundle, images, &mut providers, interner))?;
         snapshot.partial |= !facts.problems.is_empty();
         let stem = stem(below(argument, facts.path));
         // Two files of one build with the same name but for what is left out keep their whole paths.

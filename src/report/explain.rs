@@ -429,7 +429,7 @@ mod tests {
                     image: Some(3),
                     kernel: Some("k".into()),
                     message: "uses it".into(),
-                    evidence: Some(evidence.clone()),
+                    evidence: Some(Box::new(evidence.clone())),
                 }],
                 note: Some("a note".into()),
             }],

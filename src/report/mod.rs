@@ -44,7 +44,7 @@ pub(crate) mod text;
 
 use crate::bundle::Bundle;
 use crate::compat::examine::{Examined, Extent, examine_some};
-use crate::compat::kernels::{Alike, Depth, KernelFacts, KernelNames, Providers};
+use crate::compat::kernels::{Alike, Depth, KernelFacts, KernelNames, Providers, SHARE};
 use crate::compat::kernels::{kernels, kernels_in_shares, kernels_of};
 use crate::container::Host;
 use crate::error::{Problem, Result};
@@ -71,9 +71,6 @@ pub(crate) struct FileFacts<'a> {
     /// Parts of the file that could not be read.
     pub(crate) problems: Vec<Problem>,
 }
-
-/// Kernels whose facts are held at a time: enough that all threads are busy, few for the memory.
-const SHARE: usize = 4096;
 
 /// Counts the images at the front that are a share, by the kernels of each; one at least.
 fn share(kernels: impl Iterator<Item = usize>) -> usize {
@@ -183,7 +180,7 @@ fn few_kernels(
         let (few, others) = images.split_at(share(images.iter().map(|image| image.kernels.len())));
         match few {
             [image] if image.kernels.len() > SHARE => {
-                kernels_in_shares(bundle, image, depth, providers, SHARE, &mut told)?;
+                kernels_in_shares(bundle, image, depth, providers, &mut told)?;
             }
             _ => told(kernels_of(bundle, few, depth, providers))?,
         }

@@ -21,6 +21,7 @@ use crate::error::{Problem, Result};
 use json::first_of_each;
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
+use std::rc::Rc;
 
 /// Ranges of images that a row tells; more are counted.
 const SHOWN: usize = 4;
@@ -67,13 +68,16 @@ struct Section<'f, 'a> {
 
 /// One row: images with the same value for names of one family.
 struct Row<'a> {
-    images: BTreeSet<usize>,
-    names: BTreeSet<&'a str>,
+    /// The images, in order.
+    images: Vec<usize>,
+    /// A name as it is stored, and the others; most rows have one.
+    name: &'a str,
+    others: BTreeSet<&'a str>,
     target: &'a str,
     /// The first name in full; where there are several, what they have in common.
     first: String,
-    label: String,
-    value: String,
+    label: Rc<str>,
+    value: Rc<str>,
 }
 
 /// The properties that are wanted, by set and name; an empty set is wanted where `wanted` takes it without a name. Of what
@@ -151,7 +155,7 @@ impl<'a> FileProps<'a> {
 
     fn rows(&self, set: &str, section: &Section<'_, 'a>, view: &View, shape: Shape, targets: bool) -> Shown {
         let mut rows: Vec<Row<'a>> = Vec::new();
-        let mut places: HashMap<(String, String, &str, Option<usize>), usize> = HashMap::new();
+        let mut places: HashMap<(Rc<str>, Rc<str>, &str, Option<usize>), usize> = HashMap::new();
         // Of symbols the names are what matters; kernels are many instances of few templates.
         let fold = !shape.all && matches!(KnownSet::find(set).about, About::Kernel | About::KernelOrFunction);
         let mut of_image: HashMap<usize, &'a str> = HashMap::new();
@@ -159,33 +163,37 @@ impl<'a> FileProps<'a> {
             let target = *of_image.entry(one.image.index).or_insert_with(|| target(one.image));
             let name = shown_name(property.name, |name| view.kernel(name));
             for (shown, value) in self.values(&one.image.properties, set, property, name, shape.raw) {
-                let label = if fold { family(&shown).to_owned() } else { shown.clone() };
-                let key = (label, value, target, shape.all.then_some(one.image.index));
+                let label = if fold { family(&shown) } else { &shown };
+                let key = (label.into(), value.into(), target, shape.all.then_some(one.image.index));
                 let place = *places.entry(key).or_insert_with_key(|(label, value, ..)| {
                     let (label, value) = (label.clone(), value.clone());
-                    let (images, names) = Default::default();
-                    rows.push(Row { images, names, target, first: shown, label, value });
+                    let (images, others) = Default::default();
+                    rows.push(Row { images, name: property.name, others, target, first: shown, label, value });
                     rows.len().saturating_sub(1)
                 });
-                if let Some(row) = rows.get_mut(place) {
-                    row.images.insert(one.image.index);
-                    row.names.insert(property.name);
+                let Some(row) = rows.get_mut(place) else { continue };
+                if row.images.last() != Some(&one.image.index) {
+                    row.images.push(one.image.index);
+                }
+                if row.name != property.name {
+                    row.others.insert(property.name);
                 }
             }
         }
         if rows.is_empty() {
             return Shown::default();
         }
+        drop(places);
         let cells: Vec<Vec<String>> = rows
             .into_iter()
             .map(|row| {
-                let name = match row.names.len() {
-                    1 => row.first,
-                    more => format!("{} ({})", row.label, counted(more, "name")),
+                let name = match row.others.len() {
+                    0 => row.first,
+                    more => format!("{} ({})", row.label, counted(more.saturating_add(1), "name")),
                 };
-                let images = ranges(&row.images, if shape.every { usize::MAX } else { SHOWN });
+                let images = ranges(row.images.iter().copied(), if shape.every { usize::MAX } else { SHOWN });
                 let target = targets.then(|| row.target.to_owned());
-                [name, row.value].into_iter().chain(target).chain([images]).collect()
+                [name, (*row.value).to_owned()].into_iter().chain(target).chain([images]).collect()
             })
             .collect();
         let mut columns =
@@ -225,15 +233,15 @@ fn target<'a>(image: &Image<'a>) -> &'a str {
 /// `image 3`, `20 images: 0-19`.
 fn of_images(images: &BTreeSet<usize>, most: usize) -> String {
     match images.len() {
-        1 => format!("image {}", ranges(images, most)),
-        more => format!("{}: {}", counted(more, "image"), ranges(images, most)),
+        1 => format!("image {}", ranges(images.iter().copied(), most)),
+        more => format!("{}: {}", counted(more, "image"), ranges(images.iter().copied(), most)),
     }
 }
 
 /// `0-3, 7`, and of more than `most` ranges the first: `0, 2, 4, 6, and 96 more`.
-fn ranges(numbers: &BTreeSet<usize>, most: usize) -> String {
+fn ranges(numbers: impl Iterator<Item = usize>, most: usize) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
-    for &number in numbers {
+    for number in numbers {
         match runs.last_mut() {
             Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
             _ => runs.push((number, number)),
@@ -317,9 +325,9 @@ mod tests {
 
     #[test]
     fn neighbours_are_one_range_and_the_rest_is_counted() {
-        let of = |numbers: &[usize]| ranges(&numbers.iter().copied().collect(), 4);
+        let of = |numbers: &[usize]| ranges(numbers.iter().copied(), 4);
         assert_eq!(of(&[3]), "3");
-        assert_eq!(of(&[7, 0, 1, 2]), "0-2, 7");
+        assert_eq!(of(&[0, 1, 2, 7]), "0-2, 7");
         assert_eq!(of(&[0, 2, 4, 6, 8, 10, 12, 14, 15]), "0, 2, 4, 6, and 5 more");
         assert_eq!(of(&[]), "");
     }

@@ -7,6 +7,7 @@
 use super::name::{shorten, shorten_path};
 use super::text::{Shown, longest_part, visible, wrap};
 use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
+use std::borrow::Cow;
 
 /// The alignment of a column, and how it gives way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +35,7 @@ const NARROW: usize = 8;
 struct Drawn<'a> {
     title: &'a str,
     column: Column,
-    cells: Vec<String>,
+    cells: Vec<Cow<'a, str>>,
     /// Characters of the longest cell.
     natural: usize,
     /// The least width at which no word is broken.
@@ -43,7 +44,7 @@ struct Drawn<'a> {
 }
 
 impl<'a> Drawn<'a> {
-    fn new(title: &'a str, column: Column, cells: Vec<String>) -> Drawn<'a> {
+    fn new(title: &'a str, column: Column, cells: Vec<Cow<'a, str>>) -> Drawn<'a> {
         let natural = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
         let least = match column {
             Column::Text | Column::Number => natural,
@@ -80,10 +81,10 @@ pub(crate) fn render(
     width: usize,
     bold: bool,
 ) -> Shown {
-    let cell = |row: &Vec<String>, at: usize| row.get(at).map(|cell| visible(cell).into_owned()).unwrap_or_default();
     let mut drawn = Vec::new();
     for (at, (title, column)) in columns.iter().enumerate() {
-        drawn.push(Drawn::new(title, *column, rows.iter().map(|row| cell(row, at)).collect()));
+        let cells = rows.iter().map(|row| row.get(at).map(|cell| visible(cell)).unwrap_or_default());
+        drawn.push(Drawn::new(title, *column, cells.collect()));
     }
     let excess = |drawn: &[Drawn<'_>], of: fn(&Drawn<'_>) -> usize| {
         let gaps = drawn.len().saturating_sub(1).saturating_mul(GAP);
@@ -114,27 +115,20 @@ pub(crate) fn render(
     for one in drawn.iter_mut().filter(|one| matches!(one.column, Column::Name | Column::Path)) {
         over = one.give(over, NARROW.min(one.natural).max(longest_part(one.title)));
     }
+    let mut out = Shown::default();
     let titles: Vec<Vec<String>> = drawn.iter().map(|one| wrap(one.title, one.width)).collect();
     let head = titles.iter().map(Vec::len).max().unwrap_or(0);
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(titles.iter().map(|lines| lines.join("\n")));
-    for at in 0..rows.len() {
-        table.add_row(drawn.iter().map(|one| one.lines(one.cells.get(at).map_or("", String::as_str)).join("\n")));
-    }
-    for (at, one) in drawn.iter().enumerate() {
-        let Some(column) = table.column_mut(at) else { continue };
-        let gap = if at.saturating_add(1) == drawn.len() { 0 } else { GAP };
-        column.set_padding((0, u16::try_from(gap).unwrap_or(0)));
-        let outer = u16::try_from(one.width.saturating_add(gap)).unwrap_or(u16::MAX);
-        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(outer)));
-        if one.column == Column::Number {
-            column.set_cell_alignment(CellAlignment::Right);
+    draw(table, &drawn, if bold { head } else { 0 }, &mut out);
+    // The widths are known: a table of many rows is drawn some at a time.
+    for first in (0..rows.len()).step_by(ROWS) {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING);
+        for at in first..first.saturating_add(ROWS).min(rows.len()) {
+            table.add_row(drawn.iter().map(|one| one.lines(one.cells.get(at).map_or("", Cow::as_ref)).join("\n")));
         }
-    }
-    let mut out = Shown::default();
-    for (at, line) in table.lines().enumerate() {
-        out.styled((bold && at < head).then_some("1"), line.trim_end());
-        out.push_str("\n");
+        draw(table, &drawn, 0, &mut out);
     }
     if !left_out.is_empty() {
         for line in wrap(&format!("({} not shown at this width: --wide)", left_out.join(", ")), width) {
@@ -142,6 +136,27 @@ pub(crate) fn render(
         }
     }
     out
+}
+
+/// Rows that are drawn at a time.
+const ROWS: usize = 1024;
+
+/// Draws rows in the widths of their columns; so many lines are emphasised.
+fn draw(mut table: Table, columns: &[Drawn<'_>], bold: usize, out: &mut Shown) {
+    for (at, one) in columns.iter().enumerate() {
+        let Some(column) = table.column_mut(at) else { continue };
+        let gap = if at.saturating_add(1) == columns.len() { 0 } else { GAP };
+        column.set_padding((0, u16::try_from(gap).unwrap_or(0)));
+        let outer = u16::try_from(one.width.saturating_add(gap)).unwrap_or(u16::MAX);
+        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(outer)));
+        if one.column == Column::Number {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for (at, line) in table.lines().enumerate() {
+        out.styled((at < bold).then_some("1"), line.trim_end());
+        out.push_str("\n");
+    }
 }
 
 /// Cells of a bar.

@@ -464,17 +464,16 @@ pub struct Mode {
 /// that a forged bound or forged ids cost no memory beyond the module's size.
 #[derive(Debug)]
 struct Ids {
+    /// One more than the number of the instruction; 0, which takes no memory until it is written to, where there is none.
     dense: Vec<u32>,
     sparse: HashMap<u32, u32>,
 }
-
-const NONE: u32 = u32::MAX;
 
 impl Ids {
     /// Creates an empty map for a module with this id bound and this many words.
     fn new(bound: u32, words: usize) -> Ids {
         let bound = usize::try_from(bound).unwrap_or(usize::MAX);
-        Ids { dense: vec![NONE; bound.min(words)], sparse: HashMap::new() }
+        Ids { dense: vec![0; bound.min(words)], sparse: HashMap::new() }
     }
 
     /// Records the definition of an id; the first definition counts. Id 0 is invalid (SPIR-V, "Physical Layout of a
@@ -485,7 +484,7 @@ impl Ids {
             return;
         }
         match self.dense.get_mut(id as usize) {
-            Some(place) if *place == NONE => *place = number,
+            Some(place) if *place == 0 => *place = number.saturating_add(1),
             Some(_) => {}
             None => {
                 self.sparse.entry(id).or_insert(number);
@@ -496,7 +495,7 @@ impl Ids {
     #[inline]
     fn get(&self, id: u32) -> Option<usize> {
         let found = match self.dense.get(id as usize) {
-            Some(number) => Some(*number).filter(|number| *number != NONE),
+            Some(place) => place.checked_sub(1),
             None => self.sparse.get(&id).copied(),
         };
         found.map(|number| number as usize)

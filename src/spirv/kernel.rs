@@ -106,17 +106,10 @@ impl<'i, 'a> Reader<'i, 'a> {
     }
 }
 
-/// Returns the index of a module and the part of it that each kernel reaches, by name, in module order.
-///
-/// # Errors
-/// `Input` where there is no whole SPIR-V header.
-pub(crate) fn reaches<'a>(bytes: &'a [u8]) -> Result<(Index<'a>, Vec<(String, Reach)>)> {
-    let index = Index::read(bytes)?;
-    let mut walks = Walks::new(&index);
-    let reach =
-        |entry: &EntryPoint<'a>| (entry.name.clone().into_owned(), Reach::walk(&index, entry.function, &mut walks));
-    let found = entries(&index).map(reach).collect();
-    Ok((index, found))
+/// Walks the part of a module that each kernel reaches, by name, in module order, one kernel after the other.
+pub(crate) fn reaches<'i>(index: &'i Index<'_>) -> impl Iterator<Item = (&'i str, Reach)> {
+    let mut walks = Walks::new(index);
+    entries(index).map(move |entry| (&*entry.name, Reach::walk(index, entry.function, &mut walks)))
 }
 
 /// Returns the entry points that are kernels.

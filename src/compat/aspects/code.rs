@@ -7,7 +7,7 @@ use super::rules::{Aspect, Rules, aspects};
 use crate::bundle::image::Image;
 use crate::source::{Inlined, SourceLocation};
 use crate::spirv::calls::{EdgeKind, FunctionPointers};
-use crate::spirv::index::{Function, Index, LinkageKind};
+use crate::spirv::index::{EntryPoint, Function, Index, LinkageKind};
 use crate::spirv::kernel::Attributes;
 use crate::spirv::lines::LineTracker;
 use crate::spirv::{Instruction, grammar, op, types};
@@ -156,9 +156,11 @@ impl Code {
             unknown: index.unknown.values().sum(),
             ..Code::default()
         };
-        let entries: HashMap<u32, &str> =
-            index.entry_points.iter().map(|entry| (entry.function, &*entry.name)).collect();
+        // By function; of several entry points of one the last names it.
+        let mut entries: Vec<&EntryPoint<'_>> = index.entry_points.iter().collect();
+        entries.sort_by_key(|entry| entry.function);
         code.nodes.extend(index.functions.iter().map(|function| node_of(index, function, &entries)));
+        drop(entries);
         // Functions have their places; holders and signatures get theirs as they are met.
         let mut others: HashMap<u32, usize> = HashMap::new();
         let place_of = |code: &mut Code, others: &mut HashMap<u32, usize>, id: u32| {
@@ -269,11 +271,13 @@ impl Code {
     }
 }
 
-fn node_of(index: &Index<'_>, function: &Function, entries: &HashMap<u32, &str>) -> Node {
+fn node_of(index: &Index<'_>, function: &Function, entries: &[&EntryPoint<'_>]) -> Node {
     let linkage = index.linkage(function.id);
     let imported = linkage.as_ref().is_some_and(|linkage| linkage.kind == LinkageKind::Import);
     let symbol = linkage.filter(|_| imported != function.defined).map(|linkage| Arc::from(linkage.name));
-    let entry = entries.get(&function.id).map(|name| Arc::from(*name));
+    let after = entries.partition_point(|entry| entry.function <= function.id);
+    let entry = after.checked_sub(1).and_then(|last| entries.get(last)).filter(|entry| entry.function == function.id);
+    let entry = entry.map(|entry| Arc::from(&*entry.name));
     Node {
         kind: if function.defined { Kind::Defined } else { Kind::Declared },
         named: entry.or_else(|| symbol.clone()).or_else(|| index.name(function.id).map(Arc::from)),

@@ -9,7 +9,8 @@ use crate::bundle::property_sets::{Compare, KnownSet, describe};
 use crate::compat::examine::Examined;
 use crate::compat::explain::trace::{devices, times};
 use crate::compat::fit::spec;
-use crate::compat::kernels::{Depth, KernelFacts, Providers, kernels_of};
+use crate::compat::kernels::{Depth, KernelFacts, Providers, kernels_in_shares, kernels_of};
+use crate::error::Result;
 use crate::native::Coverage;
 use crate::native::Driver;
 use crate::spirv::kernel::SubGroup;
@@ -139,13 +140,16 @@ fn held<T: ?Sized + Eq + Hash>(set: &mut HashSet<Arc<T>>, value: impl Borrow<T> 
 
 impl Snapshot {
     /// Adds images of a file, reduced to what counts. Of a kernel's images for one target the first tells what it is.
+    ///
+    /// # Errors
+    /// None, but for those of handing kernels on.
     pub(crate) fn add(
         &mut self,
         bundle: &Bundle<'_>,
         images: &[Examined<'_, '_>],
         providers: &mut Providers,
         interner: &mut Interner,
-    ) {
+    ) -> Result<()> {
         let mut by_number: HashMap<usize, (&Examined<'_, '_>, Arc<str>, OfImage<'_>)> = HashMap::new();
         for image in images {
             let target = devices(image);
@@ -170,22 +174,31 @@ impl Snapshot {
             }
             by_number.insert(image.image.index, (image, held(&mut interner.texts, target.as_str()), sorted));
         }
-        for facts in kernels_of(bundle, images, Depth { clones: true, evidence: false }, providers) {
-            let Some((image, target, properties)) = by_number.get(&facts.image) else { continue };
-            let shot = shot(&facts, image, properties, interner);
-            let targets = self.kernels.entry(held(&mut interner.texts, facts.name.as_str())).or_default();
-            match targets.get_mut(target) {
-                Some(known) => {
-                    known.bytes = known.bytes.saturating_add(shot.bytes);
-                    known.images = known.images.saturating_add(1);
-                    known.sharing = known.sharing.max(shot.sharing);
-                }
-                None => {
-                    targets.insert(target.clone(), Box::new(shot));
+        let mut add = |found: Vec<KernelFacts>| {
+            for facts in found {
+                let Some((image, target, properties)) = by_number.get(&facts.image) else { continue };
+                let shot = shot(&facts, image, properties, interner);
+                let targets = self.kernels.entry(held(&mut interner.texts, facts.name.as_str())).or_default();
+                match targets.get_mut(target) {
+                    Some(known) => {
+                        known.bytes = known.bytes.saturating_add(shot.bytes);
+                        known.images = known.images.saturating_add(1);
+                        known.sharing = known.sharing.max(shot.sharing);
+                    }
+                    None => {
+                        targets.insert(target.clone(), Box::new(shot));
+                    }
                 }
             }
+            Ok(())
+        };
+        let depth = Depth { clones: true, evidence: false };
+        match images {
+            [image] => kernels_in_shares(bundle, image, depth, providers, &mut add)?,
+            _ => add(kernels_of(bundle, images, depth, providers))?,
         }
         self.partial |= images.iter().any(|image| image.problem.is_some());
+        Ok(())
     }
 }
 

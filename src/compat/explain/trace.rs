@@ -13,10 +13,12 @@ use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
 use crate::compat::fit::{Subject, spec};
 use crate::device::target::{Backend, Target};
+use crate::limits;
 use crate::native::Native;
 use crate::spirv::Words;
 use crate::spirv::grammar::capability_name;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// A file that is looked through.
 pub(crate) struct Looked<'f> {
@@ -35,10 +37,10 @@ pub(crate) struct Concern {
     pub(crate) image: Option<usize>,
     /// The kernel's mangled name; none where it is about the image.
     pub(crate) kernel: Option<String>,
-    /// The sentence.
-    pub(crate) message: String,
+    /// The sentence, which kernels of an image share.
+    pub(crate) message: Arc<str>,
     /// The use of the aspect and the calls that lead to it.
-    pub(crate) evidence: Option<Evidence>,
+    pub(crate) evidence: Option<Box<Evidence>>,
 }
 
 impl<'f> Looked<'f> {
@@ -83,7 +85,7 @@ impl<'f> Looked<'f> {
                             image_says(format!("imports {symbol}"));
                         }
                         if image.exports.contains(symbol) {
-                            let message = format!("exports {symbol}");
+                            let message = format!("exports {symbol}").into();
                             found.push(Concern {
                                 image: Some(image.image.index),
                                 kernel: None,
@@ -151,10 +153,11 @@ impl<'f> Looked<'f> {
 
     /// A concern for each wanted kernel of an image; for the image itself where it holds none at all.
     fn kernels_say(image: &Examined<'_, '_>, wanted: &dyn Fn(&str) -> bool, text: &str) -> Vec<Concern> {
+        let message: Arc<str> = text.into();
         let concern = |kernel: Option<&String>| Concern {
             image: Some(image.image.index),
             kernel: kernel.cloned(),
-            message: text.to_owned(),
+            message: message.clone(),
             evidence: None,
         };
         if image.kernels.is_empty() {
@@ -179,7 +182,7 @@ impl<'f> Looked<'f> {
                 (None, true) => "its image records it: declared with [[sycl::device_has()]], or optimised away since",
                 (None, false) => return None,
             };
-            let message = message.to_owned();
+            let (message, evidence) = (message.into(), evidence.map(Box::new));
             Some(Concern { image: Some(image.image.index), kernel: Some(kernel.clone()), message, evidence })
         };
         image.kernels.iter().filter(|kernel| wanted(kernel)).filter_map(judge).collect()
@@ -192,10 +195,11 @@ impl<'f> Looked<'f> {
     /// Symbols that an image's code calls and nothing in the file defines, nor any device by itself.
     pub(crate) fn undefined(&self, at: usize) -> Vec<&'f str> {
         let Some(image) = self.images.get(at) else { return Vec::new() };
-        let exported = |symbol: &&str| self.images.iter().any(|one| one.exports.iter().any(|own| own == symbol));
+        let exported: HashSet<&str> =
+            self.images.iter().flat_map(|one| one.exports.iter().map(String::as_str)).collect();
         let module = image.module.iter().flat_map(|module| &module.imports);
         let all = image.imports.iter().chain(module).map(String::as_str);
-        let mut open: Vec<&str> = all.filter(|symbol| !of_the_device(symbol) && !exported(symbol)).collect();
+        let mut open: Vec<&str> = all.filter(|symbol| !of_the_device(symbol) && !exported.contains(symbol)).collect();
         open.sort_unstable();
         open.dedup();
         open
@@ -228,8 +232,10 @@ fn bare(size: &[u64]) -> &[u64] {
 fn requirements(image: &Examined<'_, '_>) -> Option<String> {
     let required = &image.requirements;
     let mut all: Vec<String> = required.aspects.iter().map(|name| format!("aspect {name}")).collect();
-    all.extend(image.work_group_sizes().iter().map(|size| format!("work-groups of {}", times(size))));
-    all.extend(image.sub_group_sizes().iter().map(|size| format!("sub-groups of {size}")));
+    let (work_groups, sub_groups) = (image.work_group_sizes(), image.sub_group_sizes());
+    let most = limits::MAX_FINDINGS_OF_A_RULE;
+    all.extend(work_groups.iter().take(most).map(|size| format!("work-groups of {}", times(size))));
+    all.extend(sub_groups.iter().take(most).map(|size| format!("sub-groups of {size}")));
     all.extend(matrix(image).map(|_| "matrix operations".to_owned()));
     (!all.is_empty()).then(|| format!("requires {}", all.join(", ")))
 }

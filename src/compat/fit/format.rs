@@ -15,6 +15,7 @@ use crate::device::target::{Backend, DeviceType, Target};
 use crate::native::{Coverage, gpu_of};
 use crate::spirv::Module;
 use crate::spirv::grammar::capability_name;
+use std::collections::HashSet;
 
 /// Whether the runtime counts an image among those for a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -295,11 +296,10 @@ pub(crate) fn spirv(module: &Module, subject: &Subject<'_>, fit: &mut Fit) {
         None => fit.gap(RuleId::SpirvVersion, format!("which SPIR-V {} takes is not known", target.name)),
     }
     capabilities(module, target, fit);
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     for name in module.extensions.iter().map(String::as_str) {
         let known = target.spirv_extensions.as_ref().is_some_and(|own| own.iter().any(|own| own == name));
-        if !known && !seen.contains(&name) {
-            seen.push(name);
+        if !known && seen.insert(name) {
             fit.gap(RuleId::Extension, format!("whether {} takes {name} is not known", target.name));
         }
     }

@@ -106,6 +106,22 @@ fn what_the_code_uses_counts_though_nothing_is_recorded() {
 }
 
 #[test]
+fn sizes_and_extensions_by_the_thousand_are_judged_at_once_and_told_in_part() {
+    let mut words: Vec<u32> = Vec::new();
+    for number in 0..100_000u32 {
+        // OpExecutionMode %1 LocalSize, OpExtension
+        words.extend([0x0006_0010, 1, 17, number + 2000, 1, 1]);
+        words.extend([0x0003_000a, u32::from_le_bytes(*b"SPV_"), number % 1000 + 0x0030_3030]);
+    }
+    let mut bytes = module(0x0001_0400, &[]);
+    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    let fit = judge(&image(&bytes, "spir64", &[]), "intel_gpu_pvc");
+    let told = |list: &[Finding], rule| list.iter().filter(|one| one.rule == rule).count();
+    assert_eq!(told(&fit.reasons, RuleId::WorkGroupSize), limits::MAX_FINDINGS_OF_A_RULE);
+    assert_eq!(told(&fit.gaps, RuleId::Extension), limits::MAX_FINDINGS_OF_A_RULE);
+}
+
+#[test]
 fn work_group_sizes_are_stored_in_reverse() {
     let sizes = |sizes: &[u64], dimensions| {
         let bytes: Vec<u8> = sizes.iter().flat_map(|size| size.to_le_bytes()).collect();

@@ -231,7 +231,7 @@ fn of_file(of: &super::FileConcerns) -> FileConcerns<'_> {
         kernel: one.kernel.as_deref(),
         demangled: one.kernel.as_deref().map(|name| demangle(name)),
         message: &one.message,
-        evidence: one.evidence.as_ref().map(AspectUse::new),
+        evidence: one.evidence.as_deref().map(AspectUse::new),
     });
     FileConcerns { file: &of.file, note: of.note.as_deref(), concerns: concerns.collect() }
 }
