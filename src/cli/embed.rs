@@ -235,8 +235,9 @@ impl Args {
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
         let own = Bundle::read(&host).context(|| linked.name())?;
         let entries = entries(&own);
-        let at_home = |image: &&Added<'_>| !packaged || image.image.entries.iter().any(|entry| entries.contains(entry));
-        let added: Vec<&Added<'_>> = added.iter().filter(at_home).collect();
+        let homes = at_home(&entries, added).into_iter().map(|home| home || !packaged);
+        let added: Vec<&Added<'_>> =
+            added.iter().zip(homes).filter(|(_, home)| *home).map(|(image, _)| image).collect();
         if added.is_empty() {
             let error = Error::new(ErrorKind::NoMatch, "no image has one of its kernels");
             return Err(error.context(linked.name()));
@@ -267,17 +268,34 @@ fn entries<'b>(bundle: &'b Bundle<'_>) -> HashSet<&'b str> {
     bundle.images.iter().flat_map(|image| image.entries.iter().copied()).collect()
 }
 
+/// Whether each image belongs to a file that lists these entries: it has one of them, or has none, as images of the device
+/// library, and stands in one input with an image that has.
+fn at_home(entries: &HashSet<&str>, added: &[Added<'_>]) -> Vec<bool> {
+    let has = |one: &Added<'_>| one.image.entries.iter().any(|entry| entries.contains(entry));
+    let inputs: HashSet<usize> = added.iter().filter(|one| has(one)).map(|one| one.input).collect();
+    added.iter().map(|one| has(one) || one.image.entries.is_empty() && inputs.contains(&one.input)).collect()
+}
+
 /// Checks that each image has a file to go into, before one is written.
 fn check_homes(package: &Package, added: &[Added<'_>]) -> Result<()> {
-    let mut homeless: Vec<&OutImage<'_>> = added.iter().map(|added| &added.image).collect();
+    let mut housed = vec![false; added.len()];
     for file in &package.files {
         let input = Input::open(&file.input).context(|| file.name.clone())?;
         let host = Host::read(input.bytes()).context(|| file.name.clone())?;
         let own = Bundle::read(&host).context(|| file.name.clone())?;
         let entries = entries(&own);
-        homeless.retain(|image| !image.entries.iter().any(|entry| entries.contains(entry)));
+        let homes = at_home(&entries, added);
+        housed.iter_mut().zip(homes).for_each(|(housed, home)| *housed |= home);
     }
+    let homeless: Vec<&OutImage<'_>> =
+        added.iter().zip(housed).filter(|(_, housed)| !housed).map(|(added, _)| &added.image).collect();
     let Some(first) = homeless.first() else { return Ok(()) };
+    if homeless.iter().all(|image| image.entries.is_empty()) {
+        let count = counted(homeless.len(), "image");
+        let message = format!("nothing tells which file {count} without a kernel goes into");
+        let remedy = "name a table that has it beside images with kernels, or embed it into a library by its own name";
+        return Err(Error::new(ErrorKind::NoMatch, message).with_remedy(remedy));
+    }
     let name = first.entries.first().map(|entry| format!(", such as `{entry}`")).unwrap_or_default();
     let message = format!("no file in it has the kernels of {}{name}", counted(homeless.len(), "image"));
     let remedy = "select images with --image or --kernel, or embed them into a library by its own name";

@@ -160,7 +160,7 @@ impl Linking<'_> {
             // Why has been said.
             return Ok(gathered.exit);
         }
-        // Those that are selected become something; what they import another image may define.
+        // Selected images become something; what they import another may define.
         let chosen: HashSet<String> = gathered.labels.iter().cloned().collect();
         if self.each && !self.selector.is_all() && !self.files.iter().any(|file| file == Path::new("-")) {
             let exit = gathered.exit;

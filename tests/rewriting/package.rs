@@ -285,6 +285,28 @@ fn images_come_into_the_files_of_a_wheel_that_have_their_kernels() {
     assert!(!folder.path().join("none").exists());
 }
 
+/// Images of the device library list no kernel: they go where the images beside them go.
+#[test]
+fn images_without_kernels_come_into_files_with_those_beside_them() {
+    let folder = two_libraries();
+    let more = Fixture::new("more").images(crate::support::host::samples::every_property()).build();
+    folder.file("more.so", &read(&more));
+    let both = ["embed", "foo.whl", "more.so", "--image", "1", "--image", "5", "-o", "out/"];
+    let text = said(&folder, &both, 0);
+    assert!(text.contains("2 images added"), "{text}");
+    let has = |images: &[serde_json::Value]| {
+        images.iter().any(|image| image["properties"].to_string().contains("SYCL/devicelib metadata"))
+    };
+    let with: Vec<(String, bool)> =
+        images(&folder, "out/foo.whl").into_iter().map(|(path, images)| (path, has(&images))).collect();
+    assert_eq!(
+        with.iter().map(|(path, has)| (path.ends_with("liba.so"), *has)).collect::<Vec<_>>(),
+        [(true, true), (false, false)]
+    );
+    let text = said(&folder, &["embed", "foo.whl", "more.so", "--image", "5", "-o", "none/"], 1);
+    assert!(text.contains("nothing tells which file 1 image without a kernel goes into"), "{text}");
+}
+
 #[test]
 fn images_of_a_wheel_are_linked_with_those_of_its_other_files() {
     let folder = two_libraries();
