@@ -5,6 +5,8 @@
 // may have fewer. Work-items that have ended, or never were, may be in the mask of a warp's operation.
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
+// As `super::library` says of all functions; before 18 opt marks none where the function is not named.
+#pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
 #define OVERLOAD __attribute__((overloadable))
 #define INLINE static __attribute__((always_inline))
 #define ALL 0xffffffffu
@@ -84,6 +86,22 @@ OVERLOAD void sub_group_barrier(cl_mem_fence_flags flags, memory_scope scope) {
   __nvvm_bar_warp_sync(ALL);
 }
 OVERLOAD void sub_group_barrier(cl_mem_fence_flags flags) { __nvvm_bar_warp_sync(ALL); }
+
+// ---- Copies by all work-items of a group; their events are numbers (`super::lower`) ----
+
+#define COPIES_OF(T)                                                                                  \
+  OVERLOAD ulong async_work_group_strided_copy(local T *to, const global T *from, size_t count, size_t stride, ulong event) { \
+    for (size_t i = local_linear_id(), size = group_size(); i < count; i += size) to[i] = from[i * stride]; \
+    return event;                                                                                     \
+  }                                                                                                   \
+  OVERLOAD ulong async_work_group_strided_copy(global T *to, const local T *from, size_t count, size_t stride, ulong event) { \
+    for (size_t i = local_linear_id(), size = group_size(); i < count; i += size) to[i * stride] = from[i]; \
+    return event;                                                                                     \
+  }
+#define COPIES(T) COPIES_OF(T) COPIES_OF(T##2) COPIES_OF(T##3) COPIES_OF(T##4) COPIES_OF(T##8) COPIES_OF(T##16)
+COPIES(uchar) COPIES(ushort) COPIES(uint) COPIES(ulong) COPIES(half) COPIES(float) COPIES(double)
+OVERLOAD void wait_group_events(int count, long *events) { __nvvm_bar_sync(0); }
+OVERLOAD void wait_group_events(int count, ulong *events) { __nvvm_bar_sync(0); }
 
 // ---- Sub-groups: shuffles ----
 
@@ -594,3 +612,4 @@ NATIVE(sin) NATIVE(cos) NATIVE(tan) NATIVE(exp) NATIVE(exp2) NATIVE(exp10) NATIV
 NATIVE(recip) NATIVE(sqrt) NATIVE(rsqrt)
 VECTORS_2(native_powr, float)
 VECTORS_2(native_divide, float)
+#pragma clang attribute pop

@@ -34,6 +34,7 @@ const FAST_MATH: u32 = Decoration::FPFastMathMode as u32;
 const FAST_MATH_CAPABILITY: u32 = Capability::FPFastMathModeINTEL as u32;
 const LINKAGE_CAPABILITY: u32 = Capability::Linkage as u32;
 const BITCAST: u16 = Op::Bitcast as u16;
+const TYPE_EVENT: u16 = Op::TypeEvent as u16;
 
 /// A kernel of the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,6 +150,16 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             }
             op::TYPE_POINTER | op::TYPE_UNTYPED_POINTER => change(&mut words, 1),
             op::TYPE_FORWARD_POINTER => change(&mut words, 1),
+            // The built-ins of asynchronous copies take numbers for events, whose type is another one in each LLVM.
+            TYPE_EVENT => {
+                opcode = op::TYPE_INT;
+                words.extend([64, 0]);
+            }
+            // llvm-spirv 15 knows no null of a number.
+            op::CONSTANT_NULL if index.defining(instruction.word(0)).is_some_and(|of| of.opcode == TYPE_EVENT) => {
+                opcode = op::CONSTANT;
+                words.extend([0, 0]);
+            }
             op::VARIABLE | op::UNTYPED_VARIABLE => change(&mut words, 2),
             op::SPEC_CONSTANT_OP => {
                 let cast = u16::try_from(instruction.word(2)).unwrap_or(0);
@@ -366,6 +377,8 @@ mod tests {
         put(op::TYPE_POINTER, &[7, FUNCTION, 6]);
         put(op::TYPE_FUNCTION, &[8, 1, 3, 5, 7]);
         put(op::TYPE_POINTER, &[9, FUNCTION, 2]);
+        put(TYPE_EVENT, &[10]);
+        put(op::CONSTANT_NULL, &[10, 11]);
         put(op::FUNCTION, &[1, 20, 0, 8]);
         put(op::FUNCTION_PARAMETER, &[3, 21]);
         put(op::FUNCTION_PARAMETER, &[5, 22]);
@@ -393,6 +406,8 @@ mod tests {
         // A cast that changes nothing any more is none between spaces.
         assert_eq!(index.defining(25).unwrap().opcode, Op::PtrCastToGeneric as u16);
         assert_eq!(index.defining(29).unwrap().opcode, BITCAST);
+        assert!(matches!(types::resolve(&index, 10), Some(Type::Int { width: 64, .. })));
+        assert_eq!(index.defining(11).unwrap().opcode, op::CONSTANT);
         // The kernel around the code has the structure's copy.
         let left: Vec<u32> = index.decorations(23).map(|it| it.decoration).collect();
         assert_eq!(left, [Decoration::Alignment as u32]);

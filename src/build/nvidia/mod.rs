@@ -44,6 +44,9 @@ use tools::{Refusal, Tools, number};
 /// Functions that the driver defines.
 const OF_THE_DRIVER: [&str; 5] = ["vprintf", "malloc", "free", "__assertfail", shim::SHARED];
 
+/// Text of LLVM's lint on a call that it would delete, and all that comes after it. The call is in the next line.
+const OTHER_CONVENTION: &str = "calling convention differ";
+
 /// The compiler, found.
 pub(crate) struct Toolchain {
     tools: Tools,
@@ -125,10 +128,13 @@ impl Toolchain {
         let (mut parts, mut log, mut newest) = (Vec::new(), String::new(), None);
         for architecture in architectures.split(',').filter(|architecture| *architecture != PTX) {
             let cpu = format!("-mcpu={}", self.tools.generated(architecture));
-            // Inlining comes first: see `library`.
-            let passes = "-passes=internalize,always-inline,globaldce,default<O3>";
+            // Inlining comes first: see `library`. What is not inlined then is a call that LLVM would delete with all after it.
+            let passes = "-passes=internalize,always-inline,globaldce,function(lint),default<O3>";
             let optimise = [&cpu, passes, &public, "linked.bc", "-o", "optimised.bc"];
-            run(&self.tools.opt, &[&optimise, modes.for_both()].concat())?;
+            let (_, said) = run(&self.tools.opt, &[&optimise, modes.for_both()].concat())?;
+            if let Some(call) = other_convention(&said) {
+                return Err(Stopped(refused("the module calls a function with other types than the library has", call)));
+            }
             self.check_undefined(folder)?;
             let generate = ["-O3", &cpu, "optimised.bc", "-o", "code.ptx"];
             run(&self.tools.llc, &[&generate, modes.for_both(), modes.for_llc()].concat())?;
@@ -163,6 +169,13 @@ impl Toolchain {
         }
         Err(Stopped(refused("the module calls functions that no library has", missing.join(", "))))
     }
+}
+
+/// Returns the first call by another convention than the function's among what LLVM's lint says.
+fn other_convention(said: &str) -> Option<String> {
+    let mut lines = said.lines().skip_while(|line| !line.contains(OTHER_CONVENTION));
+    lines.next()?;
+    Some(lines.next().unwrap_or_default().trim().to_owned())
 }
 
 /// Rewrites a module for llvm-spirv.
@@ -238,4 +251,17 @@ fn refused(why: &str, log: String) -> Compiled {
 
 fn hollow(reason: String, log: String) -> Compiled {
     Compiled::Hollow { reason, log }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_llvm_would_delete_are_told_from_what_else_lint_says() {
+        let other = "Unusual: Allocating a zero-sized object\n  %1 = alloca {}, align 8\n";
+        let call = "Undefined behavior: Caller and callee calling convention differ\n  %2 = call spir_func i64 @_Z1fm(i64 %0) #7\n";
+        assert_eq!(other_convention(other), None);
+        assert_eq!(other_convention(&[other, call].concat()).as_deref(), Some("%2 = call spir_func i64 @_Z1fm(i64 %0) #7"));
+    }
 }

@@ -47,6 +47,111 @@
   }
 TYPE(int) TYPE(uint) TYPE(long) TYPE(ulong) TYPE(float) TYPE(double)
 
+// What OpenCL C has in extensions, or not at all, and SPIR-V has.
+#define DECLARED(T, NAME) __attribute__((overloadable)) T NAME(T);
+#define DECLARED_OP(T, OP)                                                               \
+  DECLARED(T, work_group_reduce_##OP) DECLARED(T, work_group_scan_inclusive_##OP)        \
+  DECLARED(T, work_group_scan_exclusive_##OP) DECLARED(T, sub_group_reduce_##OP)         \
+  DECLARED(T, sub_group_scan_inclusive_##OP) DECLARED(T, sub_group_scan_exclusive_##OP)
+#define SMALL(T)                                                                         \
+  DECLARED_OP(T, add) DECLARED_OP(T, min) DECLARED_OP(T, max)                            \
+  __attribute__((overloadable)) T work_group_broadcast(T, size_t);                       \
+  __attribute__((overloadable)) T sub_group_broadcast(T, uint);                          \
+  TYPE(T)
+SMALL(char) SMALL(uchar) SMALL(short) SMALL(ushort) SMALL(half)
+#define MULTIPLY(T) DECLARED_OP(T, mul) COLLECTIVES(T, mul)
+// By the names of SPIR-V: scope (2 a work-group, 3 a sub-group) and kind (reduction, inclusive, exclusive scan).
+#define BY_SPIRV(T, OP, SPIRV)                                                           \
+  __attribute__((overloadable)) T __spirv_##SPIRV(int, int, T);                          \
+  __attribute__((overloadable)) T work_group_reduce_##OP(T value) { return __spirv_##SPIRV(2, 0, value); } \
+  __attribute__((overloadable)) T work_group_scan_inclusive_##OP(T value) { return __spirv_##SPIRV(2, 1, value); } \
+  __attribute__((overloadable)) T work_group_scan_exclusive_##OP(T value) { return __spirv_##SPIRV(2, 2, value); } \
+  __attribute__((overloadable)) T sub_group_reduce_##OP(T value) { return __spirv_##SPIRV(3, 0, value); } \
+  __attribute__((overloadable)) T sub_group_scan_inclusive_##OP(T value) { return __spirv_##SPIRV(3, 1, value); } \
+  __attribute__((overloadable)) T sub_group_scan_exclusive_##OP(T value) { return __spirv_##SPIRV(3, 2, value); }
+#define BITWISE(T)                                                                       \
+  BY_SPIRV(T, and, GroupBitwiseAndKHR) BY_SPIRV(T, or, GroupBitwiseOrKHR) BY_SPIRV(T, xor, GroupBitwiseXorKHR) \
+  COLLECTIVES(T, and) COLLECTIVES(T, or) COLLECTIVES(T, xor)
+MULTIPLY(char) MULTIPLY(uchar) MULTIPLY(short) MULTIPLY(ushort) MULTIPLY(int) MULTIPLY(uint) MULTIPLY(long) MULTIPLY(ulong)
+MULTIPLY(half) MULTIPLY(float) MULTIPLY(double)
+BITWISE(char) BITWISE(uchar) BITWISE(short) BITWISE(ushort) BITWISE(int) BITWISE(uint) BITWISE(long) BITWISE(ulong)
+
+// Some of a sub-group, each cluster of four that is whole, and the places that a shuffle asks for.
+#define PARTLY(T, OP)                                                                    \
+  DECLARED(T, sub_group_non_uniform_reduce_##OP) DECLARED(T, sub_group_non_uniform_scan_inclusive_##OP) \
+  DECLARED(T, sub_group_non_uniform_scan_exclusive_##OP)                                 \
+  __attribute__((overloadable)) T sub_group_clustered_reduce_##OP(T, uint);              \
+  kernel void partly_reduce_##OP##_##T(global const T *in, global T *out) {              \
+    size_t i = get_global_id(0);                                                         \
+    if (get_sub_group_local_id() % 3 == 0) out[i] = sub_group_non_uniform_reduce_##OP(in[i]); \
+  }                                                                                      \
+  kernel void partly_scan_inclusive_##OP##_##T(global const T *in, global T *out) {      \
+    size_t i = get_global_id(0);                                                         \
+    if (get_sub_group_local_id() % 3 == 0) out[i] = sub_group_non_uniform_scan_inclusive_##OP(in[i]); \
+  }                                                                                      \
+  kernel void partly_scan_exclusive_##OP##_##T(global const T *in, global T *out) {      \
+    size_t i = get_global_id(0);                                                         \
+    if (get_sub_group_local_id() % 3 == 0) out[i] = sub_group_non_uniform_scan_exclusive_##OP(in[i]); \
+  }                                                                                      \
+  kernel void clustered_##OP##_##T(global const T *in, global T *out) {                  \
+    size_t i = get_global_id(0);                                                         \
+    T four = sub_group_clustered_reduce_##OP(in[i], 4);                                  \
+    if (get_sub_group_local_id() / 4 * 4 + 4 <= get_sub_group_size()) out[i] = four;     \
+  }
+#define PLACES(T)                                                                        \
+  PARTLY(T, add) PARTLY(T, mul) PARTLY(T, min) PARTLY(T, max)                            \
+  DECLARED(T, sub_group_broadcast_first)                                                 \
+  __attribute__((overloadable)) T sub_group_shuffle(T, uint);                            \
+  __attribute__((overloadable)) T sub_group_shuffle_xor(T, uint);                        \
+  __attribute__((overloadable)) T sub_group_shuffle_up(T, uint);                         \
+  __attribute__((overloadable)) T sub_group_shuffle_down(T, uint);                       \
+  kernel void shuffle_any_##T(global const T *in, global T *out) {                       \
+    size_t i = get_global_id(0);                                                         \
+    out[i] = sub_group_shuffle(in[i], get_sub_group_size() - 1 - get_sub_group_local_id()); \
+  }                                                                                      \
+  kernel void shuffle_xor_##T(global const T *in, global T *out) {                       \
+    size_t i = get_global_id(0);                                                         \
+    T other = sub_group_shuffle_xor(in[i], 1);                                           \
+    if ((get_sub_group_local_id() ^ 1) < get_sub_group_size()) out[i] = other;           \
+  }                                                                                      \
+  kernel void shuffle_up_##T(global const T *in, global T *out) {                        \
+    size_t i = get_global_id(0);                                                         \
+    T other = sub_group_shuffle_up(in[i], 2);                                            \
+    if (get_sub_group_local_id() >= 2) out[i] = other;                                   \
+  }                                                                                      \
+  kernel void shuffle_down_##T(global const T *in, global T *out) {                      \
+    size_t i = get_global_id(0);                                                         \
+    T other = sub_group_shuffle_down(in[i], 2);                                          \
+    if (get_sub_group_local_id() + 2 < get_sub_group_size()) out[i] = other;             \
+  }                                                                                      \
+  kernel void first_##T(global const T *in, global T *out) {                             \
+    size_t i = get_global_id(0);                                                         \
+    if (get_sub_group_local_id() % 3 == 1) out[i] = sub_group_broadcast_first(in[i]);    \
+  }
+PLACES(char) PLACES(uchar) PLACES(short) PLACES(ushort) PLACES(int) PLACES(uint) PLACES(long) PLACES(ulong)
+PLACES(half) PLACES(float) PLACES(double)
+
+// Asynchronous copies to local memory and back: every other element, and in vectors what is whole.
+#define COPIED_VECTOR(T, N)                                                              \
+  kernel void copied##N##_##T(global const T *in, global T *out, local T##N *one, local T *two) { \
+    size_t count = get_local_size(0) / N, from = get_group_id(0) * count;                \
+    event_t event = async_work_group_copy(one, (global const T##N *)in + from, count, 0); \
+    wait_group_events(1, &event);                                                        \
+    event = async_work_group_copy((global T##N *)out + from, one, count, 0);             \
+    wait_group_events(1, &event);                                                        \
+  }
+#define COPIED(T)                                                                        \
+  kernel void strided_##T(global const T *in, global T *out, local T *one, local T *two) { \
+    size_t count = (get_local_size(0) + 1) / 2, from = get_group_id(0) * get_local_size(0); \
+    event_t event = async_work_group_strided_copy(one, in + from, count, 2, 0);          \
+    wait_group_events(1, &event);                                                        \
+    event = async_work_group_strided_copy(out + from, one, count, 2, 0);                 \
+    wait_group_events(1, &event);                                                        \
+  }                                                                                      \
+  COPIED_VECTOR(T, 2) COPIED_VECTOR(T, 4) COPIED_VECTOR(T, 8) COPIED_VECTOR(T, 16)
+COPIED(char) COPIED(uchar) COPIED(short) COPIED(ushort) COPIED(int) COPIED(uint) COPIED(long) COPIED(ulong)
+COPIED(half) COPIED(float) COPIED(double)
+
 #define COUNT(T)                                                                         \
   kernel void atomic_add_##T(global const T *in, global T *out) {                        \
     atomic_fetch_add_explicit((volatile global atomic_##T *)out, in[get_global_id(0)], memory_order_acq_rel, \
@@ -76,6 +181,44 @@ kernel void sub_group_all_int(global const int *in, global int *out) { out[get_g
 kernel void places_int(global const int *in, global int *out) {
   out[get_global_id(0)] = get_sub_group_id() * 100000 + get_sub_group_local_id() * 1000 + get_sub_group_size() * 10 +
                           get_num_sub_groups() % 10;
+}
+
+// What a sub-group says of its work-items.
+int __attribute__((overloadable)) sub_group_elect(void);
+int __attribute__((overloadable)) sub_group_non_uniform_any(int);
+int __attribute__((overloadable)) sub_group_non_uniform_all(int);
+uint4 __attribute__((overloadable)) sub_group_ballot(int);
+int __attribute__((overloadable)) sub_group_inverse_ballot(uint4);
+int __attribute__((overloadable)) sub_group_ballot_bit_extract(uint4, uint);
+uint __attribute__((overloadable)) sub_group_ballot_bit_count(uint4);
+uint __attribute__((overloadable)) sub_group_ballot_inclusive_scan(uint4);
+uint __attribute__((overloadable)) sub_group_ballot_exclusive_scan(uint4);
+uint __attribute__((overloadable)) sub_group_ballot_find_lsb(uint4);
+uint __attribute__((overloadable)) sub_group_ballot_find_msb(uint4);
+kernel void ballot_uint(global const uint *in, global uint *out) {
+  size_t i = get_global_id(0);
+  uint4 all = sub_group_ballot(in[i] > 50);
+  uint sum = sub_group_ballot_bit_count(all) + 100 * sub_group_ballot_inclusive_scan(all) +
+             10000 * sub_group_ballot_exclusive_scan(all) + 1000000 * (sub_group_inverse_ballot(all) != 0) +
+             2000000 * (sub_group_ballot_bit_extract(all, 0) != 0);
+  if (all.x != 0) sum += 4000000 * sub_group_ballot_find_lsb(all) + 128000000 * (sub_group_ballot_find_msb(all) & 15);
+  out[i] = sum;
+}
+kernel void some_int(global const int *in, global int *out) {
+  size_t i = get_global_id(0);
+  if (get_sub_group_local_id() % 3 != 0)
+    out[i] = (sub_group_elect() != 0) + 2 * (sub_group_non_uniform_any(in[i] > 90) != 0) +
+             4 * (sub_group_non_uniform_all(in[i] > -90) != 0) + 8;
+}
+ulong __attribute__((overloadable)) clock_read_device(void);
+ulong __attribute__((overloadable)) clock_read_work_group(void);
+ulong __attribute__((overloadable)) clock_read_sub_group(void);
+kernel void clocks_ulong(global const ulong *in, global ulong *out) {
+  size_t i = get_global_id(0);
+  ulong device = clock_read_device(), group = clock_read_work_group(), sub = clock_read_sub_group();
+  barrier(CLK_GLOBAL_MEM_FENCE);
+  out[i] = (clock_read_device() >= device && device != 0) + 2 * (clock_read_work_group() > group) +
+           4 * (clock_read_sub_group() > sub);
 }
 
 // The launch's offset is in the ids, and asked for by a function that the kernel calls.

@@ -15,7 +15,7 @@ import numpy as np
 
 SIZES = [1, 7, 32, 33, 100, 256, 1000, 1024]
 GROUPS = 3
-DTYPES = dict(int="i4", uint="u4", long="i8", ulong="u8", float="f4", double="f8", half="f2")
+DTYPES = dict(char="i1", uchar="u1", short="i2", ushort="u2", int="i4", uint="u4", long="i8", ulong="u8", float="f4", double="f8", half="f2")
 TOLERANCE = dict(f4=4e-6, f8=4e-14, f2=2e-3)
 cuda = C.CDLL("libcuda.so.1")
 
@@ -52,12 +52,17 @@ def launch(kernel, data, size, shared, offset=None):
     return result
 
 
-REDUCE = dict(add=np.add, min=np.minimum, max=np.maximum)
+REDUCE = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or,
+          "xor": np.bitwise_xor}
 
 
 def identity(op, dtype):
-    if op == "add":
+    if op in ("add", "or", "xor"):
         return dtype.type(0)
+    if op == "mul":
+        return dtype.type(1)
+    if op == "and":
+        return np.invert(np.zeros(1, dtype))[0]
     if dtype.kind == "f":
         return dtype.type(math.inf if op == "min" else -math.inf)
     limits = np.iinfo(dtype)
@@ -67,16 +72,77 @@ def identity(op, dtype):
 def collective(how, op, part):
     f = REDUCE[op]
     if how == "reduce":
-        return np.full_like(part, f.reduce(part))
-    scan = f.accumulate(part)
+        return np.full_like(part, f.reduce(part, dtype=part.dtype))
+    scan = f.accumulate(part, dtype=part.dtype)
     if how == "scan_inclusive":
         return scan
     return np.concatenate([[identity(op, part.dtype)], scan[:-1]]).astype(part.dtype)
 
 
+def values(name, dtype, count, seed):
+    """What goes in: results of any order are the same, as they are whole and small, or products of powers of two."""
+    rng = np.random.default_rng(seed)
+    if dtype.kind == "f" and "mul" in name:
+        return rng.choice([-1, 1] if dtype.itemsize == 2 else [-1, 1, 0.5, 2], count).astype(dtype)
+    if dtype == np.float16:
+        return rng.integers(-1, 2, count).astype(dtype)
+    return rng.integers(0 if dtype.kind == "u" else -100, 101, count).astype(dtype)
+
+
+def some(part, chosen, got):
+    """What the chosen ones of a sub-group get; the others nothing."""
+    out = np.zeros_like(part)
+    out[chosen] = got
+    return out
+
+
+def of_ballot(warp):
+    bits = warp > 50
+    count = np.cumsum(bits)
+    got = bits.sum() + 100 * count + 10000 * (count - bits) + 1000000 * bits + 2000000 * int(bits[0])
+    if bits.any():
+        least, most = np.flatnonzero(bits)[[0, -1]]
+        got = got + 4000000 * least + 128000000 * (most & 15)
+    return got
+
+
+def of_some(warp):
+    chosen = np.arange(len(warp)) % 3 != 0
+    values = warp[chosen]
+    got = (np.arange(len(values)) == 0) + 2 * (values > 90).any() + 4 * (values > -90).all() + 8
+    return some(warp, chosen, got)
+
+
+def by_place(name, warp):
+    """What a sub-group's work-items get from those in certain places."""
+    lanes = np.arange(len(warp))
+    if name.startswith("shuffle_any"):
+        return warp[::-1]
+    if name.startswith("shuffle_xor"):
+        chosen = (lanes ^ 1) < len(warp)
+        return some(warp, chosen, warp[lanes[chosen] ^ 1])
+    if name.startswith("shuffle_up"):
+        return some(warp, lanes >= 2, warp[:-2] if len(warp) > 2 else [])
+    if name.startswith("shuffle_down"):
+        return some(warp, lanes + 2 < len(warp), warp[2:])
+    if name.startswith("first"):
+        chosen = lanes % 3 == 1
+        return some(warp, chosen, warp[chosen][:1])
+    match = re.match(r"(partly|clustered)_?(reduce|scan_inclusive|scan_exclusive)?_(\w+)_\w+$", name)
+    if match[1] == "partly":
+        return some(warp, lanes % 3 == 0, collective(match[2], match[3], warp[lanes % 3 == 0]))
+    out = np.zeros_like(warp)
+    for at in range(0, len(warp) - 3, 4):
+        out[at:at + 4] = collective("reduce", match[3], warp[at:at + 4])
+    return out
+
+
 def expected(name, data, size):
     """What each work-item gets; None where the kernel adds to one place."""
     out = np.empty_like(data)
+    if name.startswith("copied"):
+        width = int(re.match(r"copied(\d+)", name)[1])
+        return np.where(np.arange(len(data)) < len(data) // size * (size // width) * width, data, 0)
     match = re.match(r"(work|sub)_group_(reduce|scan_inclusive|scan_exclusive)_(\w+)_\w+$", name)
     for group in range(0, len(data), size):
         part = data[group:group + size]
@@ -103,6 +169,16 @@ def expected(name, data, size):
             got = np.concatenate([np.full_like(warp, (warp > 90).any()) for warp in warps])
         elif name == "sub_group_all_int":
             got = np.concatenate([np.full_like(warp, (warp > -90).all()) for warp in warps])
+        elif name.startswith(("partly", "clustered", "shuffle", "first")):
+            got = np.concatenate([by_place(name, warp) for warp in warps])
+        elif name.startswith("strided"):
+            got = np.where(np.arange(size) % 2 == 0, part, 0)
+        elif name == "ballot_uint":
+            got = np.concatenate([of_ballot(warp) for warp in warps])
+        elif name == "some_int":
+            got = np.concatenate([of_some(warp) for warp in warps])
+        elif name == "clocks_ulong":
+            got = np.full_like(part, 7)
         elif name == "places_int":
             # The size of a partial sub-group is what get_sub_group_size says.
             got = np.concatenate([
@@ -207,10 +283,8 @@ def main():
                     if name.startswith("atomic"):
                         problems.append((size, atomic_check(name, kernel, size)))
                         continue
-                    rng = np.random.default_rng(size)
-                    low = 0 if dtype.kind == "u" else -100
-                    data = rng.integers(low, 101, size * GROUPS).astype(dtype)
-                    got = launch(kernel, data, size, name.startswith("reverse"))
+                    data = values(name, dtype, size * GROUPS, size)
+                    got = launch(kernel, data, size, name.startswith(("reverse", "strided", "copied")))
                     want = expected(name, data, size)
                     wrong = np.flatnonzero(got != want)
                     first = f"{len(wrong)} of {len(data)}, at {wrong[0]}: {got[wrong[0]]} for {want[wrong[0]]}" if len(wrong) else None

@@ -39,9 +39,21 @@ DTYPES = {"bool": "?", "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2
 TOLERANCE = {2: 4e-3, 4: 2e-5, 8: 1e-11}
 
 
-# Kernels that take an array's shape and strides out of memory: their whole numbers, and such arrays. Other numbers would be
-# divided by zero, or lead two work-items to one place.
-MEANT = {"tri_kernel": ([256, 0, 1, 2, 4, 3, 2], [16, 16, 16, 1, 16, 1])}
+# Kernels that are meant for certain arguments: their whole numbers of 8 bytes, their real numbers, what the first array of
+# such whole numbers begins with, and the work-items of a group, where any others would be without meaning.
+Meant = collections.namedtuple("Meant", "numbers reals shape group", defaults=([], [], [], None))
+MEANT = {
+    # Shape and strides of an array. Other numbers would be divided by zero, or lead two work-items to one place.
+    "tri_kernel": Meant([256, 0, 1, 2, 4, 3, 2], [], [16, 16, 16, 1, 16, 1]),
+    # Size, increments, offsets of two vectors; strides and number of the batch. Otherwise two work-items add to one place.
+    "level1_batch_stream_kernelINS1_8bufMem": Meant([128, 2, 2, 0, 0, 256, 256, 64, 64]),
+    # Random numbers of 32 bits times the first plus the second are converted to `unsigned int` (OpConvertFToU), which is
+    # undefined below 0 and from 2^32 on. Signed in philox4x32x10, unsigned in mt19937.
+    "philox4x32x10Ej": Meant(reals=[2.0**-20, 3000.0]),
+    "mt19937Ej": Meant(reals=[2.0**-20, 3000.0], group=224),
+    # Every work-item of a group reads, changes and writes one number.
+    "rng6detail9skip_func": Meant(group=1),
+}
 
 
 class Left(Exception):
@@ -60,11 +72,15 @@ def structure(argument):
     return bytes(argument["size"])
 
 
+def meant(kernel):
+    return next((meant for name, meant in MEANT.items() if name in kernel["name"]), Meant())
+
+
 def arguments(kernel):
     """What each argument is: `array` with its contents, `local`, or `value` with its bytes."""
     rng = np.random.default_rng(len(kernel["args"]))
-    numbers, shape = next((meant for name, meant in MEANT.items() if name in kernel["name"]), ([], []))
-    numbers = list(numbers)
+    numbers, reals, shape, _ = meant(kernel)
+    numbers, reals = list(numbers), list(reals)
     out = []
     for argument in kernel["args"]:
         if argument["eliminated"]:
@@ -89,6 +105,8 @@ def arguments(kernel):
             value = 1.25 if dtype.kind == "f" else COUNT if dtype.itemsize == 8 else 1
             if dtype == np.int64 and numbers:
                 value = numbers.pop(0)
+            elif dtype.kind == "f" and reals:
+                value = reals.pop(0)
             out.append(("value", dtype.type(value).tobytes()))
         else:
             raise Left(f"an argument of type {kind}")
@@ -99,9 +117,9 @@ def arguments(kernel):
 
 def sizes(kernel):
     """How many work-items there are in all and in a group, x first, and where the ids of those in x begin."""
-    local = kernel["work_group"] or [LOCAL, 1, 1]
+    local = kernel["work_group"] or [meant(kernel).group or LOCAL, 1, 1]
     if kernel["offset"]:
-        return [LOCAL, 1, 1], local, COUNT - LOCAL
+        return [max(LOCAL, local[0]), 1, 1], local, COUNT - LOCAL
     return [max(COUNT // local[0], 2) * local[0], *local[1:]], local, 0
 
 
