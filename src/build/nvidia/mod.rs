@@ -133,7 +133,10 @@ impl Toolchain {
             let optimise = [&cpu, passes, &public, "linked.bc", "-o", "optimised.bc"];
             let (_, said) = run(&self.tools.opt, &[&optimise, modes.for_both()].concat())?;
             if let Some(call) = other_convention(&said) {
-                return Err(Stopped(refused("the module calls a function with other types than the library has", call)));
+                return Err(Stopped(refused(
+                    "the module calls a function with other types than the library has",
+                    call,
+                )));
             }
             self.check_undefined(folder)?;
             let generate = ["-O3", &cpu, "optimised.bc", "-o", "code.ptx"];
@@ -262,6 +265,9 @@ mod tests {
         let other = "Unusual: Allocating a zero-sized object\n  %1 = alloca {}, align 8\n";
         let call = "Undefined behavior: Caller and callee calling convention differ\n  %2 = call spir_func i64 @_Z1fm(i64 %0) #7\n";
         assert_eq!(other_convention(other), None);
-        assert_eq!(other_convention(&[other, call].concat()).as_deref(), Some("%2 = call spir_func i64 @_Z1fm(i64 %0) #7"));
+        assert_eq!(
+            other_convention(&[other, call].concat()).as_deref(),
+            Some("%2 = call spir_func i64 @_Z1fm(i64 %0) #7")
+        );
     }
 }
