@@ -165,6 +165,32 @@ fn many_kernels_of_the_same_code() {
     bounded(&folder, &["kernels", "m.spv", "--format", "json"]);
 }
 
+/// Each has its own reason why a target does not run it.
+#[test]
+fn many_kernels_that_use_an_aspect_themselves() {
+    let folder = Folder::new();
+    let mut module = Module::default();
+    for nth in 0..100_000 {
+        let id = module.function(None, true);
+        put(&mut module.entries, 15, &[6, id], Some(&format!("k{nth}")), &[]);
+    }
+    folder.put("m.spv", module.bytes());
+    bounded(&folder, &["check", "m.spv", "-t", "dg1", "--format", "json"]);
+}
+
+#[test]
+fn many_kernels_beside_one_that_uses_the_recorded_aspect() {
+    let folder = Folder::new();
+    let mut module = Module::kernels(100_000);
+    module.function(None, true);
+    folder.put("m.spv", module.bytes());
+    let names: String = (0..100_000).map(|nth| format!("kernel{nth}\n")).collect();
+    folder.put("m.sym", names);
+    folder.put("m.prop", format!("[SYCL/device requirements]\naspects=2|{}\n", array(std::iter::once(6))));
+    folder.put("m.table", "[Code|Properties|Symbols]\nm.spv|m.prop|m.sym\n");
+    bounded(&folder, &["explain", "-m", "Required aspect fp64 is not supported on the device", "m.table"]);
+}
+
 #[test]
 fn many_kernels_that_reach_a_use_by_a_long_way() {
     let folder = Folder::new();

@@ -17,6 +17,7 @@ use crate::limits;
 use crate::native::Native;
 use crate::spirv::Words;
 use crate::spirv::grammar::capability_name;
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -170,13 +171,16 @@ impl<'f> Looked<'f> {
     fn aspect(&self, at: usize, image: &Examined<'_, '_>, name: &str, wanted: &dyn Fn(&str) -> bool) -> Vec<Concern> {
         let recorded = image.requirements.aspects.iter().any(|own| own == name);
         let aspect = Aspect::of_name(name);
+        let others = OnceCell::new();
+        let others_use =
+            || *others.get_or_init(|| aspect.is_some_and(|one| self.graph.used_by_module(at).contains(&one)));
         let judge = |kernel: &String| {
             let node = self.nodes.get(&(at, kernel.as_str())).copied();
             let evidence = node.zip(aspect).and_then(|(node, aspect)| self.graph.evidence(at, node, aspect));
             let message = match (&evidence, recorded) {
                 (Some(_), true) => "uses it",
                 (Some(_), false) => "uses it, though its image does not record that; the device's compiler refuses it",
-                (None, true) if self.others_use(at, aspect) => {
+                (None, true) if others_use() => {
                     "does not use it itself; another kernel of its image does (-fsycl-device-code-split=per_kernel parts them)"
                 }
                 (None, true) => "its image records it: declared with [[sycl::device_has()]], or optimised away since",
@@ -186,10 +190,6 @@ impl<'f> Looked<'f> {
             Some(Concern { image: Some(image.image.index), kernel: Some(kernel.clone()), message, evidence })
         };
         image.kernels.iter().filter(|kernel| wanted(kernel)).filter_map(judge).collect()
-    }
-
-    fn others_use(&self, at: usize, aspect: Option<Aspect>) -> bool {
-        aspect.is_some_and(|aspect| self.graph.used_by_module(at).contains(&aspect))
     }
 
     /// Symbols that an image's code calls and nothing in the file defines, nor any device by itself.

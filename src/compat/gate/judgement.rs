@@ -325,8 +325,13 @@ impl Proofs {
             let own = if shared { None } else { images.get(*place).and_then(code) };
             let alone = own.as_ref().map(|own| Graph::link(std::slice::from_ref(own)));
             let (graph, module) = alone.as_ref().map_or((graph, *place), |alone| (alone, 0));
+            let nodes = nodes_of(graph, module);
+            // Of kernels whose own code does not need it another function of the module tells.
+            let mut others: HashMap<Aspect, Option<Evidence>> = HashMap::new();
             let of_image = asked.iter().filter_map(|&(kernel, aspect)| {
-                let mut found = evidence(graph, module, name(kernel), aspect)?;
+                let own = nodes.get(name(kernel)).and_then(|node| graph.evidence(module, *node, aspect));
+                let mut other = || others.entry(aspect).or_insert_with(|| evidence(graph, module, aspect)).clone();
+                let mut found = own.or_else(&mut other)?;
                 if module != *place {
                     found.chain.iter_mut().for_each(|step| step.module = *place);
                 }
@@ -387,13 +392,15 @@ fn asked(judged: &[&Judgement], depth: Depth) -> Asked {
     asked
 }
 
-/// Finds why a kernel of a module needs an aspect: by its own code, else by that of the module's first function that
-/// does.
-fn evidence(graph: &Graph<'_>, module: usize, kernel: &str, aspect: Aspect) -> Option<Evidence> {
-    let code = graph.codes().get(module)?;
-    let own = code.kernels.iter().find(|one| *one.name == *kernel).and_then(|one| one.node);
-    let mut nodes = own.into_iter().chain(0..code.nodes.len());
-    nodes.find_map(|node| graph.evidence(module, node, aspect))
+/// The nodes that the kernels of a module begin with, by name; of one name the first counts.
+fn nodes_of<'g>(graph: &Graph<'g>, module: usize) -> HashMap<&'g str, usize> {
+    let kernels = graph.codes().get(module).map(|code| code.kernels.as_slice()).unwrap_or_default();
+    kernels.iter().rev().filter_map(|kernel| Some((&*kernel.name, kernel.node?))).collect()
+}
+
+/// Finds why a module needs an aspect: by its first function that does.
+fn evidence(graph: &Graph<'_>, module: usize, aspect: Aspect) -> Option<Evidence> {
+    (0..graph.codes().get(module)?.nodes.len()).find_map(|node| graph.evidence(module, node, aspect))
 }
 
 /// Version, capabilities and extensions of a module.
