@@ -55,9 +55,10 @@ impl<'a> Reader<'a> {
                 let target = if is_for_gpus(data) { "spir64_gen" } else { Format::sniff(data).usual_target() };
                 self.image(data, place, Image { target, ..outer.clone() });
             }
-            // Only SYCL uses bare SPIR-V kernels.
+            // Only SYCL uses bare SPIR-V kernels; shaders are for graphics, by LLVM's name for these.
             Ok(Kind::SpirV) if outer.target.is_empty() => {
-                self.image(data, place, Image { target: "spir64", ..outer.clone() });
+                let target = if is_shader(data) { "spirv-unknown-vulkan" } else { "spir64" };
+                self.image(data, place, Image { target, ..outer.clone() });
             }
             _ => self.image(data, place, outer.clone()),
         }
@@ -122,6 +123,18 @@ impl<'a> Reader<'a> {
 fn is_for_gpus(data: &[u8]) -> bool {
     let holds = |elf: DeviceElf<'_>| elf.sections.iter().any(|section| section.kind == SHT_OPENCL_SPIRV);
     data.starts_with(b"\x7fELF") && DeviceElf::parse(data).is_ok_and(holds)
+}
+
+/// Whether a SPIR-V module has shaders: its capabilities, with which modules begin, are `Shader` and not `Kernel`.
+fn is_shader(module: &[u8]) -> bool {
+    const CAPABILITY: u32 = 2 << 16 | 17;
+    const SHADER: u32 = 1;
+    const KERNEL: u32 = 6;
+    let words = module.get(20..).unwrap_or_default().as_chunks::<4>().0.as_chunks::<2>().0;
+    let words = words.iter().map(|pair| pair.map(u32::from_le_bytes));
+    let capabilities = words.take_while(|[word, _]| *word == CAPABILITY).map(|[_, capability]| capability);
+    capabilities.fold((false, false), |(shader, kernel), one| (shader | (one == SHADER), kernel | (one == KERNEL)))
+        == (true, false)
 }
 
 /// Returns the target of a full triple in the form of image structures: `spir64` of `spir64-unknown-unknown`. Triples

@@ -135,6 +135,9 @@ impl Args {
             let message = format!("no kernel needs {}", aspects.join(" or "));
             return Err(Error::new(ErrorKind::NoMatch, message));
         }
+        if exit == Exit::Done && !any {
+            global.note("the files hold no kernel; `sycl-bundle inspect` tells what is in them");
+        }
         Ok(if exit == Exit::Done && !whole { Exit::Build } else { exit })
     }
 }

@@ -145,7 +145,7 @@ impl Totals {
         let mut out = Shown::gap();
         out.append(&view.heading(&format!("{}: {}", counted(self.files, "file"), self.sums.sentence())));
         for (path, first) in &self.same {
-            writeln!(out, "  not counted: {path} is the same as {first}");
+            lines(&mut out, "  not counted: ", "    ", &format!("{path} is the same as {first}"), view);
         }
         out
     }
