@@ -149,8 +149,12 @@ pub(crate) const MAX_GLOB_DEPTH: usize = 16;
 /// Bytes of a glob; mangled names reach tens of thousands.
 pub(crate) const MAX_GLOB: usize = 64 << 10;
 
+/// Findings against one kernel on one target: of what stands against it beyond, only the first that is certain is told.
+pub(crate) const MAX_KERNEL_FINDINGS: usize = 256;
+
 /// Instructions that are read to find what the kernels of one module reach. The largest modules of compilers need a hundredth
-/// of them; those of a library of oneMKL, linked into one, more than a quarter.
+/// of them; those of a library of oneMKL, linked into one, more than a quarter. Also the imports that are followed for all kernels
+/// of a file.
 pub(crate) const MAX_REACHED: usize = 1 << 24;
 
 /// Factor by which the parts of a module together may exceed its size. Many entry points of a hostile module may each

@@ -16,6 +16,7 @@ use super::fit::{Fit, Subject, buildable};
 use super::offers::Provider;
 use crate::bundle::image::State;
 use crate::device::target::{Has, current};
+use crate::limits;
 use crate::native::Coverage;
 use judgement::Kind;
 pub use judgement::codes;
@@ -50,8 +51,14 @@ pub struct Gate<'g> {
     exporters: HashMap<&'g str, Vec<usize>>,
 }
 
-/// The fits that have been worked out for a target, by kind.
-type Fits = HashMap<usize, Arc<Fit>>;
+/// Answers that have been worked out for a target.
+#[derive(Default)]
+struct Known {
+    /// The fits, by kind.
+    fits: HashMap<usize, Arc<Fit>>,
+    /// Number of images that were walked over for what other images import.
+    walked: usize,
+}
 
 impl<'g> Gate<'g> {
     /// Looks at the images of a file; `codes` are what [`codes`] gives of them, or more. `wanted` selects kernels by
@@ -96,11 +103,11 @@ impl<'g> Gate<'g> {
 
     /// Judges the kernels for a target.
     pub fn judge(&self, subject: &Subject<'_>, demand: &Demand) -> Judgement {
-        let mut fits = Fits::new();
+        let mut known = Known::default();
         let groups = (0..self.grouping.len()).map(|group| -> (Vec<Item>, Option<Coverage>) {
             let first = self.grouping.members(group).first().copied().unwrap_or_default();
             let name = self.kernels.name(first).map_or("", |name| name);
-            self.kernel(name, self.kernels.images(first), subject, demand, &mut fits)
+            self.kernel(name, self.kernels.images(first), subject, demand, &mut known)
         });
         let (items, code) = groups.unzip();
         Judgement { kernels: self.kernels.clone(), grouping: self.grouping.clone(), items, code }
@@ -122,7 +129,7 @@ impl<'g> Gate<'g> {
         images: &[usize],
         subject: &Subject<'_>,
         demand: &Demand,
-        fits: &mut Fits,
+        known: &mut Known,
     ) -> (Vec<Item>, Option<Coverage>) {
         let target = subject.target;
         let own = |rule, certain, message: String| {
@@ -142,14 +149,17 @@ impl<'g> Gate<'g> {
         };
         let mut judgement: Vec<Item> = Vec::new();
         let place = images.iter().position(|at| *at == chosen).map(Whose::Own);
-        let (others, resolved) = self.providers(chosen, subject, fits);
+        let (others, open) = self.providers(chosen, subject, known);
         let members = std::iter::once((chosen, place)).chain(others.into_iter().map(|at| (at, Some(Whose::Other(at)))));
         let mut seen = HashSet::new();
         for (at, whose) in members {
-            let Some(fit) = self.fit(at, subject, fits) else { continue };
+            let Some(fit) = self.fit(at, subject, known) else { continue };
             for finding in fit.reasons.iter().chain(&fit.gaps) {
-                let open = finding.rule == RuleId::Imports && !finding.certain;
-                if (!open || !resolved) && seen.insert((finding.rule, finding.message.clone())) {
+                let is_import = finding.rule == RuleId::Imports && !finding.certain;
+                // Thousands of images may stand behind each of thousands of kernels.
+                let counts = judgement.len() < limits::MAX_KERNEL_FINDINGS
+                    || finding.certain && !judgement.iter().any(|item| item.finding.certain);
+                if counts && (!is_import || open.contains(&at)) && seen.insert((finding.rule, finding.message.clone())) {
                     judgement.push(Item::new(finding.clone(), whose));
                 }
             }
@@ -217,13 +227,18 @@ impl<'g> Gate<'g> {
         Some(Item::new(Finding::new(RuleId::KernelBundle, true, message, remedy), None))
     }
 
-    /// The images that an image imports from on a target, and those that they import from; and whether nothing is left
+    /// The images that an image imports from on a target, and those that they import from; and which of all leave something
     /// open. As the runtime does, of the images that export a symbol one is taken that the device can run; of several
     /// forms the one that needs least, which is what a device without their aspects is given.
-    fn providers(&self, chosen: usize, subject: &Subject<'_>, fits: &mut Fits) -> (Vec<usize>, bool) {
-        let (mut all, mut open, mut next) = (vec![chosen], false, 0usize);
-        while let Some(image) = all.get(next).and_then(|at| self.images().get(*at)) {
+    fn providers(&self, chosen: usize, subject: &Subject<'_>, known: &mut Known) -> (Vec<usize>, HashSet<usize>) {
+        let (mut all, mut met, mut open, mut next) = (vec![chosen], HashSet::from([chosen]), HashSet::new(), 0usize);
+        while let Some((at, image)) = all.get(next).and_then(|at| Some((*at, self.images().get(*at)?))) {
             next = next.saturating_add(1);
+            known.walked = known.walked.saturating_add(image.imports.len());
+            if known.walked > limits::MAX_REACHED {
+                open.insert(chosen);
+                break;
+            }
             for symbol in &image.imports {
                 let exporters = self.exporters.get(symbol.as_str()).map(Vec::as_slice).unwrap_or_default();
                 let mut best = None;
@@ -234,7 +249,7 @@ impl<'g> Gate<'g> {
                     };
                     let refused = exporters.len() > 1
                         && self
-                            .fit(*place, subject, fits)
+                            .fit(*place, subject, known)
                             .is_some_and(|fit| fit.reasons.iter().any(|finding| finding.rule != RuleId::Imports));
                     let cost = (refused, other.requirements.aspects.len());
                     if best.is_none_or(|(least, _)| cost < least) {
@@ -242,24 +257,24 @@ impl<'g> Gate<'g> {
                     }
                 }
                 match best {
-                    Some((_, place)) if all.contains(&place) => {}
+                    Some((_, place)) if !met.insert(place) => {}
                     Some((_, place)) => all.push(place),
                     None if of_the_device(symbol) => {}
-                    None => open = true,
+                    None => _ = open.insert(at),
                 }
             }
         }
-        (all.split_off(1), !open)
+        (all.split_off(1), open)
     }
 
     /// The fit of an image, worked out once for all of its kind.
-    fn fit(&self, at: usize, subject: &Subject<'_>, fits: &mut Fits) -> Option<Arc<Fit>> {
+    fn fit(&self, at: usize, subject: &Subject<'_>, known: &mut Known) -> Option<Arc<Fit>> {
         let kind = *self.kinds.get(at)?;
-        if let Some(known) = fits.get(&kind) {
-            return Some(known.clone());
+        if let Some(fit) = known.fits.get(&kind) {
+            return Some(fit.clone());
         }
         let fit = Arc::new(self.engine.fit(at, subject));
-        fits.insert(kind, fit.clone());
+        known.fits.insert(kind, fit.clone());
         Some(fit)
     }
 }

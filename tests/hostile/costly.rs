@@ -296,3 +296,40 @@ fn many_images_with_one_kernel() {
     folder.put("m.table", format!("[Code]\n{}", "m.spv\n".repeat(20_000)));
     bounded(&folder, &["kernels", "m.table", "--format", "json"]);
 }
+
+/// Kernels that each use double precision, and such as only stand beside one that does.
+#[test]
+fn many_kernels_that_need_an_aspect() {
+    let folder = Folder::new();
+    let mut beside = Module::kernels(30_000);
+    let last = beside.function(None, true);
+    beside.kernel("last", Some(last));
+    let mut each = Module::default();
+    for nth in 0..30_000 {
+        let function = each.function(None, true);
+        each.kernel(&format!("kernel{nth}"), Some(function));
+    }
+    for module in [beside, each] {
+        folder.put("m.spv", module.bytes());
+        bounded(&folder, &["check", "m.spv", "-t", "dg1", "--format", "json"]);
+    }
+}
+
+/// Images of which each calls into the next, and the last into none that is there.
+#[test]
+fn many_images_that_import_from_each_other() {
+    const IMAGES: u32 = 2_000;
+    let folder = Folder::new();
+    for nth in 0..IMAGES {
+        let mut module = Module::kernels(0);
+        let function = module.function(None, false);
+        put(&mut module.decorations, 71, &[function, 41], Some(&format!("function{nth}")), &[0]);
+        module.import(&format!("function{}", nth + 1));
+        module.kernel(&format!("kernel{nth}"), Some(function + 8));
+        folder.put(&format!("m{nth}.spv"), module.bytes());
+    }
+    folder.put("m.table", format!("[Code]\n{}", (0..IMAGES).map(|nth| format!("m{nth}.spv\n")).collect::<String>()));
+    bounded(&folder, &["check", "m.table", "-t", "pvc", "--format", "json"]);
+    bounded(&folder, &["explain", "m.table", "-t", "pvc"]);
+    bounded(&folder, &["has", "m.table", "-t", "pvc"]);
+}
