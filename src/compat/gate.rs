@@ -159,7 +159,8 @@ impl<'g> Gate<'g> {
                 // Thousands of images may stand behind each of thousands of kernels.
                 let counts = judgement.len() < limits::MAX_KERNEL_FINDINGS
                     || finding.certain && !judgement.iter().any(|item| item.finding.certain);
-                if counts && (!is_import || open.contains(&at)) && seen.insert((finding.rule, finding.message.clone())) {
+                if counts && (!is_import || open.contains(&at)) && seen.insert((finding.rule, finding.message.clone()))
+                {
                     judgement.push(Item::new(finding.clone(), whose));
                 }
             }
