@@ -156,6 +156,7 @@ fn many_kernels_are_not_held_at_once() {
     for form in ["table", "json"] {
         bounded(&folder, &["kernels", "m.spv", "--format", form, "--max-memory", "192MiB"]);
     }
+    bounded(&folder, &["diff", "m.spv", "m.spv", "--max-memory", "256MiB"]);
 }
 
 #[test]

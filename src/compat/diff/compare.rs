@@ -1,6 +1,6 @@
 //! What differs between two snapshots?
 
-use super::snapshot::{Shot, Shots, Snapshot, Total};
+use super::snapshot::{Shot, Shots, Snapshot, Total, shot_for};
 use crate::compat::diff::snapshot::{Shared, Values};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -194,7 +194,7 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
             (None, None) => (None, Fate::Added),
         };
         shared.add(before, targets);
-        let none = BTreeMap::new();
+        let none = Shots::new();
         let mut changes = before.map(|before| kernel(before, targets)).unwrap_or_default();
         changes.retain(|change| !ignored.contains(&change.what));
         if fate == Fate::Changed && changes.is_empty() {
@@ -205,7 +205,7 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
     }
     for (name, targets) in &old.kernels {
         if !new.kernels.contains_key(name) && !gone.contains(&**name) {
-            diff.diffs.push(kernel_diff(name, Fate::Removed, targets, &BTreeMap::new(), Vec::new()));
+            diff.diffs.push(kernel_diff(name, Fate::Removed, targets, &Shots::new(), Vec::new()));
         }
     }
     diff.diffs.sort_by(|one, other| one.name.cmp(&other.name));
@@ -217,11 +217,11 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
 }
 
 fn kernel_diff(name: &str, fate: Fate, old: &Shots, new: &Shots, changes: Vec<Change>) -> KernelDiff {
-    let bytes = |shots: &Shots| shots.values().fold(0u64, |sum, shot| sum.saturating_add(shot.bytes));
+    let bytes = |shots: &Shots| shots.iter().fold(0u64, |sum, (_, shot)| sum.saturating_add(shot.bytes));
     KernelDiff {
         name: name.to_owned(),
         fate,
-        targets: old.keys().chain(new.keys()).map(|target| target.to_string()).collect(),
+        targets: old.iter().chain(new).map(|(target, _)| target.to_string()).collect(),
         bytes: [bytes(old), bytes(new)],
         changes,
     }
@@ -247,12 +247,12 @@ fn renamed<'s>(old: &'s Snapshot, new: &'s Snapshot) -> BTreeMap<&'s str, &'s st
 /// Lists the changes of a kernel.
 fn kernel(old: &Shots, new: &Shots) -> Vec<Change> {
     let mut changes = Vec::new();
-    let targets: BTreeSet<&Arc<str>> = old.keys().chain(new.keys()).collect();
+    let targets: BTreeSet<&Arc<str>> = old.iter().chain(new).map(|(target, _)| target).collect();
     for target in targets {
-        match (old.get(target), new.get(target)) {
+        match (shot_for(old, target), shot_for(new, target)) {
             (Some(old), Some(new)) => shot(target, old, new, &mut changes),
             (old, new) => {
-                let there = |shot: Option<&Box<Shot>>| shot.map(|_| target.to_string());
+                let there = |shot: Option<&Shot>| shot.map(|_| target.to_string());
                 changes.push(change(What::Targets, target, "", there(old), there(new)));
             }
         }
@@ -333,7 +333,7 @@ impl<'s> SharedBy<'s> {
     /// Adds the images of a kernel, where it is in both builds.
     fn add(&mut self, old: Option<&'s Shots>, new: &'s Shots) {
         for (target, after) in new {
-            let Some(before) = old.and_then(|old| old.get(target)) else { continue };
+            let Some(before) = old.and_then(|old| shot_for(old, target)) else { continue };
             let sides = [&before.shared, &after.shared];
             let key = sides.map(|side| Arc::as_ptr(side) as usize);
             let (.., kernels) = self.pairs.entry(key).or_insert((target, sides, 0));

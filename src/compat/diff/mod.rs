@@ -96,7 +96,8 @@ mod tests {
                 let total = snapshot.targets.entry((*target).to_owned()).or_default();
                 *total = total.plus(Total { images: 1, bytes: shot.bytes, stored: shot.bytes });
                 let own = snapshot.kernels.entry((*name).into()).or_default();
-                own.insert((*target).into(), shot.clone().into());
+                own.push(((*target).into(), shot.clone().into()));
+                own.sort_by(|one, other| one.0.cmp(&other.0));
             }
         }
         snapshot

@@ -76,8 +76,14 @@ pub(crate) struct Total {
     pub(crate) stored: u64,
 }
 
-/// Facts about a kernel by target.
-pub(crate) type Shots = BTreeMap<Arc<str>, Box<Shot>>;
+/// Facts about a kernel by target, in the order of targets. Nearly every kernel has one, where a map has room for eleven.
+pub(crate) type Shots = Vec<(Arc<str>, Box<Shot>)>;
+
+/// Facts about a kernel for a target.
+pub(crate) fn shot_for<'s>(shots: &'s Shots, target: &str) -> Option<&'s Shot> {
+    let at = shots.binary_search_by(|(own, _)| (**own).cmp(target)).ok()?;
+    shots.get(at).map(|(_, shot)| &**shot)
+}
 
 /// A kernel for a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -179,14 +185,19 @@ impl Snapshot {
                 let Some((image, target, properties)) = by_number.get(&facts.image) else { continue };
                 let shot = shot(&facts, image, properties, interner);
                 let targets = self.kernels.entry(held(&mut interner.texts, facts.name.as_str())).or_default();
-                match targets.get_mut(target) {
-                    Some(known) => {
+                let place = targets.binary_search_by(|(own, _)| own.cmp(target));
+                match place.map(|at| targets.get_mut(at)) {
+                    Ok(Some((_, known))) => {
                         known.bytes = known.bytes.saturating_add(shot.bytes);
                         known.images = known.images.saturating_add(1);
                         known.sharing = known.sharing.max(shot.sharing);
                     }
-                    None => {
-                        targets.insert(target.clone(), Box::new(shot));
+                    Ok(None) => {}
+                    Err(at) => {
+                        if targets.is_empty() {
+                            targets.reserve_exact(1);
+                        }
+                        targets.insert(at, (target.clone(), Box::new(shot)));
                     }
                 }
             }
