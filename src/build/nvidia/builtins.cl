@@ -290,10 +290,19 @@ local ulong *__sycl_bundle_scratch(void);
   COLLECTIVES(T, mul, MUL, 1)                                                                         \
   COLLECTIVES(T, min, MIN, MOST)                                                                      \
   COLLECTIVES(T, max, MAX, LEAST)
+// As llvm-spirv calls those of `SPV_KHR_uniform_group_instructions`.
+#define UNIFORM(T, NAME)                                                                              \
+  OVERLOAD T work_group_reduce_bitwise_##NAME(T value) { return work_group_reduce_##NAME(value); }    \
+  OVERLOAD T work_group_scan_inclusive_bitwise_##NAME(T value) { return work_group_scan_inclusive_##NAME(value); } \
+  OVERLOAD T work_group_scan_exclusive_bitwise_##NAME(T value) { return work_group_scan_exclusive_##NAME(value); } \
+  OVERLOAD T sub_group_reduce_bitwise_##NAME(T value) { return sub_group_reduce_##NAME(value); }      \
+  OVERLOAD T sub_group_scan_inclusive_bitwise_##NAME(T value) { return sub_group_scan_inclusive_##NAME(value); } \
+  OVERLOAD T sub_group_scan_exclusive_bitwise_##NAME(T value) { return sub_group_scan_exclusive_##NAME(value); }
 #define BITWISE(T)                                                                                    \
   COLLECTIVES(T, and, AND, ~(T)0)                                                                     \
   COLLECTIVES(T, or, OR, 0)                                                                           \
-  COLLECTIVES(T, xor, XOR, 0)
+  COLLECTIVES(T, xor, XOR, 0)                                                                         \
+  UNIFORM(T, and) UNIFORM(T, or) UNIFORM(T, xor)
 ARITHMETIC(char, CHAR_MIN, CHAR_MAX)
 ARITHMETIC(uchar, 0, UCHAR_MAX)
 ARITHMETIC(short, SHRT_MIN, SHRT_MAX)

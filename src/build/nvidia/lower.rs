@@ -142,7 +142,9 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             op::ENTRY_POINT => continue,
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID if entries.contains_key(&instruction.word(0)) => continue,
             // The kernel around it has the copy.
-            op::DECORATE if is_by_value(&words) && parameters.contains(&instruction.word(0)) => continue,
+            op::DECORATE if is_attribute(&words, FunctionParameterAttribute::ByVal) && parameters.contains(&instruction.word(0)) => continue,
+            // A hint that llvm-spirv 15 ends at.
+            op::DECORATE if is_attribute(&words, FunctionParameterAttribute::NoReadWrite) => continue,
             op::DECORATE if instruction.word(1) == FAST_MATH && contracted.contains(&instruction.word(0)) => {
                 if let Some(mask) = words.get_mut(2) {
                     *mask |= CONTRACT;
@@ -229,9 +231,10 @@ pub(super) fn begins_annotations(opcode: u16) -> bool {
         || opcode == op::TYPE_UNTYPED_POINTER
 }
 
-fn is_by_value(decoration: &[u32]) -> bool {
+/// Whether a decoration is this attribute of a parameter.
+fn is_attribute(decoration: &[u32], of: FunctionParameterAttribute) -> bool {
     const ATTRIBUTE: u32 = Decoration::FuncParamAttr as u32;
-    matches!(decoration, [_, ATTRIBUTE, kind] if *kind == FunctionParameterAttribute::ByVal as u32)
+    matches!(decoration, [_, ATTRIBUTE, kind] if *kind == of as u32)
 }
 
 /// Whether an instruction casts between address spaces. Explicit casts, which test the space, are functions of the library.
@@ -368,6 +371,7 @@ mod tests {
         }
         put(op::DECORATE, &[23, Decoration::FuncParamAttr as u32, FunctionParameterAttribute::ByVal as u32]);
         put(op::DECORATE, &[23, Decoration::Alignment as u32, 8]);
+        put(op::DECORATE, &[22, Decoration::FuncParamAttr as u32, FunctionParameterAttribute::NoReadWrite as u32]);
         put(op::TYPE_VOID, &[1]);
         put(op::TYPE_FLOAT, &[2, 32]);
         put(op::TYPE_POINTER, &[3, CROSS_WORKGROUP, 2]);
@@ -411,6 +415,7 @@ mod tests {
         // The kernel around the code has the structure's copy.
         let left: Vec<u32> = index.decorations(23).map(|it| it.decoration).collect();
         assert_eq!(left, [Decoration::Alignment as u32]);
+        assert_eq!(index.decorations(22).count(), 0);
     }
 
     #[test]
