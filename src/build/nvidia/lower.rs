@@ -142,7 +142,12 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             op::ENTRY_POINT => continue,
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID if entries.contains_key(&instruction.word(0)) => continue,
             // The kernel around it has the copy.
-            op::DECORATE if is_attribute(&words, FunctionParameterAttribute::ByVal) && parameters.contains(&instruction.word(0)) => continue,
+            op::DECORATE
+                if is_attribute(&words, FunctionParameterAttribute::ByVal)
+                    && parameters.contains(&instruction.word(0)) =>
+            {
+                continue;
+            }
             // A hint that llvm-spirv 15 ends at.
             op::DECORATE if is_attribute(&words, FunctionParameterAttribute::NoReadWrite) => continue,
             op::DECORATE if instruction.word(1) == FAST_MATH && contracted.contains(&instruction.word(0)) => {
