@@ -72,6 +72,13 @@ pub(crate) const MAX_XZ_MEMORY: u32 = 96 << 10;
 /// Bytes of the path of one member; the rest is cut off.
 pub(crate) const MAX_MEMBER_PATH: usize = 4096;
 
+/// Times the size of a package that the paths of its members together may have: thousands may share a name, and each has those of
+/// the packages around it.
+pub(crate) const MAX_PATHS_RATIO: usize = 2;
+
+/// Bytes of the paths of members of a package of any size.
+pub(crate) const MAX_PATHS_FLOOR: usize = 16 << 20;
+
 /// Decorations of one id that are read. Compilers write under ten; with decoration groups the number could be a
 /// product.
 pub(crate) const MAX_DECORATIONS: usize = 256;

@@ -414,6 +414,26 @@ fn kernel_package(path: &str, architectures: u32, ordinal: u8) -> Vec<u8> {
     file
 }
 
+/// Members that share one long name, and members of an archive with a long name in an archive.
+#[test]
+fn members_with_long_paths_cost_what_they_weigh() {
+    let folder = Folder::new();
+    let member = |name: &str, bytes: &[u8]| {
+        let head = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, bytes.len());
+        [head.as_bytes(), bytes, &b"\n"[..bytes.len() % 2]].concat()
+    };
+    let names = member("//", format!("{}/\n", "x".repeat(9_998)).as_bytes());
+    let shared = [b"!<arch>\n".to_vec(), names.clone(), member("/0", &module()).repeat(60_000)].concat();
+    let inner = [b"!<arch>\n".to_vec(), member("m/", &module()).repeat(60_000)].concat();
+    let within = [b"!<arch>\n".to_vec(), names, member("/0", &inner)].concat();
+    for archive in [shared, within] {
+        folder.put("m.a", archive);
+        let done = limited(&folder, 640 << 10, ["inspect", "m.a"]);
+        let said = said(&done);
+        assert!(done.status.code() == Some(3) && said.contains("many times its size"), "{}", said.len());
+    }
+}
+
 #[test]
 fn kernel_packages_with_one_long_path_cost_what_they_weigh() {
     let folder = Folder::new();

@@ -89,6 +89,8 @@ struct Walk<'w> {
     /// Bytes that may still be inflated.
     budget: &'w Cell<u64>,
     damaged: usize,
+    /// Bytes that the paths of members may still have; none once that they have more was told.
+    paths: Option<usize>,
 }
 
 /// Location of a package in the walk.
@@ -118,7 +120,8 @@ impl PackageLocation<'_> {
 fn walk(path: &str, bytes: &[u8], kind: Kind, visit: &mut dyn FnMut(Member<'_>) -> Result<()>) -> Result<()> {
     let budget =
         Cell::new((bytes.len() as u64).saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_PACKAGE_FLOOR));
-    let mut walk = Walk { visit, budget: &budget, damaged: 0 };
+    let paths = Some(bytes.len().saturating_mul(limits::MAX_PATHS_RATIO).max(limits::MAX_PATHS_FLOOR));
+    let mut walk = Walk { visit, budget: &budget, damaged: 0, paths };
     walk.package(PackageLocation { path, offset: Some(0), depth: 0 }, bytes, kind)
 }
 
@@ -165,7 +168,7 @@ impl Walk<'_> {
         match member_use(head, bytes.len() as u64) {
             MemberUse::None => Ok(()),
             MemberUse::Images => {
-                let path = place.join(name);
+                let Some(path) = self.path(place, name)? else { return Ok(()) };
                 let depth = place.depth.saturating_add(1);
                 (self.visit)(Member { path: &path, depth, content: Content::Bytes { bytes, offset } })
             }
@@ -206,7 +209,7 @@ impl Walk<'_> {
 
     /// Visits a member of a thin archive.
     fn beside(&mut self, place: PackageLocation<'_>, name: &[u8]) -> Result<()> {
-        let path = place.join(name);
+        let Some(path) = self.path(place, name)? else { return Ok(()) };
         let content = match std::str::from_utf8(name) {
             _ if place.depth > 0 => {
                 let error = Error::input("the members of a thin archive are files beside it, and it is in a package");
@@ -216,6 +219,18 @@ impl Walk<'_> {
             Err(_) => Content::Damaged(Error::input("the name of this member is not UTF-8")),
         };
         (self.visit)(Member { path: &path, depth: 1, content })
+    }
+
+    /// The path of a member to visit; none for the members of a package that small files give long paths.
+    fn path(&mut self, place: PackageLocation<'_>, name: &[u8]) -> Result<Option<String>> {
+        let Some(left) = self.paths else { return Ok(None) };
+        let path = place.join(name);
+        self.paths = left.checked_sub(path.len());
+        if self.paths.is_none() {
+            let error = Error::input("the paths of its members together have many times its size; the rest is not read");
+            self.damaged(place.path, error)?;
+        }
+        Ok(self.paths.map(|_| path))
     }
 
     /// Reports a damaged member, up to the limit on problems.
