@@ -227,7 +227,8 @@ impl Walk<'_> {
         let path = place.join(name);
         self.paths = left.checked_sub(path.len());
         if self.paths.is_none() {
-            let error = Error::input("the paths of its members together have many times its size; the rest is not read");
+            let error =
+                Error::input("the paths of its members together have many times its size; the rest is not read");
             self.damaged(place.path, error)?;
         }
         Ok(self.paths.map(|_| path))
