@@ -105,6 +105,9 @@ pub(crate) fn shown_name(name: &str, demangle: impl Fn(&str) -> String) -> Strin
     }
 }
 
+/// Place of a row: what its cells say.
+type Place<'p> = (Rc<str>, Rc<str>, &'p str, Option<usize>);
+
 impl<'a> FileProps<'a> {
     /// Whether no property is shown.
     pub(crate) fn is_empty(&self) -> bool {
@@ -155,7 +158,7 @@ impl<'a> FileProps<'a> {
 
     fn rows(&self, set: &str, section: &Section<'_, 'a>, view: &View, shape: Shape, targets: bool) -> Shown {
         let mut rows: Vec<Row<'a>> = Vec::new();
-        let mut places: HashMap<(Rc<str>, Rc<str>, &str, Option<usize>), usize> = HashMap::new();
+        let mut places: HashMap<Place<'_>, usize> = HashMap::new();
         // Of symbols the names are what matters; kernels are many instances of few templates.
         let fold = !shape.all && matches!(KnownSet::find(set).about, About::Kernel | About::KernelOrFunction);
         let mut of_image: HashMap<usize, &'a str> = HashMap::new();
