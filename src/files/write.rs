@@ -336,8 +336,18 @@ fn remove_left(path: &Path) {
         let names: Vec<&str> = names.lines().filter(|name| !name.contains('/')).collect();
         // The last to appear is the table, which lists the others.
         let whole = names.last().is_some_and(|table| !path.join(table).exists());
-        let is_plain = |name: &&&str| folder.join(name).symlink_metadata().is_ok_and(|there| there.is_file());
-        let moved = names.iter().filter(|name| !path.join(name).exists()).filter(is_plain);
+        // A list may come from anywhere. Parts were written before it, and moved after it; that sets the second of these times,
+        // which nobody can forge. What the user has there is older, or was written since.
+        let listed = path.join(LISTING).symlink_metadata().map(|list| (list.ctime(), list.ctime_nsec()));
+        let is_part = |there: &std::fs::Metadata, listed| {
+            let (written, moved) = ((there.mtime(), there.mtime_nsec()), (there.ctime(), there.ctime_nsec()));
+            there.is_file() && written <= listed && listed <= moved
+        };
+        let is_moved = |name: &&&str| {
+            let there = folder.join(name).symlink_metadata();
+            there.is_ok_and(|there| listed.as_ref().is_ok_and(|listed| is_part(&there, *listed)))
+        };
+        let moved = names.iter().filter(|name| !path.join(name).exists()).filter(is_moved);
         moved.filter(|_| !whole).for_each(|name| _ = std::fs::remove_file(folder.join(name)));
     }
     let _ = std::fs::remove_dir_all(path);
@@ -545,18 +555,25 @@ mod tests {
         let (left, set) = (at(".sycl-bundle-4194305-abc"), at(".sycl-bundle-4194305-set"));
         let (old, young) = (at(".sycl-bundle-OLDEST"), at(".sycl-bundle-YOUNGE"));
         let ours = at(&format!("{}xyz", prefix()));
-        for path in [&left, &old, &young, &ours, &at("t_0.spv"), &at("mine")] {
+        for path in [&left, &old, &young, &ours, &at("mine"), &at("older")] {
             std::fs::write(path, b"x").unwrap();
         }
         std::fs::create_dir(&set).unwrap();
-        std::fs::write(set.join("t_1.spv"), b"x").unwrap();
-        std::fs::write(set.join("t.table"), b"x").unwrap();
-        std::fs::write(set.join(LISTING), "t_0.spv\nt_1.spv\nt.table").unwrap();
+        for name in ["t_0.spv", "t_1.spv", "t.table"] {
+            std::fs::write(set.join(name), b"x").unwrap();
+        }
+        // The clock of a file system ticks a few hundred times a second.
+        std::thread::sleep(LOOK);
+        std::fs::write(set.join(LISTING), "t_0.spv\nolder\nnewer\nt_1.spv\nt.table").unwrap();
+        std::thread::sleep(LOOK);
+        std::fs::rename(set.join("t_0.spv"), at("t_0.spv")).unwrap();
+        std::fs::write(at("newer"), b"x").unwrap();
         let hour = std::time::SystemTime::now() - Duration::from_secs(3600);
         File::options().write(true).open(&old).unwrap().set_modified(hour).unwrap();
         sweep(folder.path());
         assert!(young.exists() && ours.exists() && at("mine").exists());
         assert!(!left.exists() && !old.exists() && !set.exists(), "what nobody writes goes");
+        assert!(at("older").exists() && at("newer").exists(), "a list names files of the user");
         assert!(!at("t_0.spv").exists(), "a set of which the table has not appeared goes as a whole");
     }
 

@@ -350,11 +350,15 @@ fn what_a_killed_split_left_stops_nothing_and_goes() {
     folder.put("m.spv", module());
     let split = ["split", "m.spv", "--mode", "off", "-o", "t.table"];
     // As a split leaves it that is killed between the first part and the last: no process has this number.
-    folder.put("t_0.spv", b"old");
     let left = folder.path().join(".sycl-bundle-4194305-abcdef");
     std::fs::create_dir(&left).unwrap();
+    folder.put("Makefile", b"mine");
+    std::fs::write(left.join("t_0.spv"), "old").unwrap();
     std::fs::write(left.join("t.table"), "").unwrap();
-    std::fs::write(left.join(".files"), "t_0.spv\nt_0.sym\nt.table").unwrap();
+    // The clock of a file system ticks a few hundred times a second.
+    std::thread::sleep(Duration::from_millis(50));
+    std::fs::write(left.join(".files"), "t_0.spv\nMakefile\nt_0.sym\nt.table").unwrap();
+    std::fs::rename(left.join("t_0.spv"), folder.path().join("t_0.spv")).unwrap();
     let done = tool(&folder, split);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     let mut names: Vec<String> = std::fs::read_dir(folder.path())
@@ -363,7 +367,7 @@ fn what_a_killed_split_left_stops_nothing_and_goes() {
         .collect();
     names.sort();
     assert!(names.iter().all(|name| !name.starts_with(".sycl-bundle")), "{names:?}");
-    assert!(folder.path().join("t.table").exists());
+    assert!(folder.path().join("t.table").exists() && folder.path().join("Makefile").exists());
 }
 
 #[test]
