@@ -129,7 +129,8 @@ impl Toolchain {
         for architecture in architectures.split(',').filter(|architecture| *architecture != PTX) {
             let cpu = format!("-mcpu={}", self.tools.generated(architecture));
             // Inlining comes first: see `library`. What is not inlined then is a call that LLVM would delete with all after it.
-            let passes = "-passes=internalize,always-inline,globaldce,function(lint),default<O3>";
+            // Functions without a name have parameters of another in the PTX of LLVM 15 and 16.
+            let passes = "-passes=internalize,always-inline,globaldce,function(lint),default<O3>,name-anon-globals";
             let optimise = [&cpu, passes, &public, "linked.bc", "-o", "optimised.bc"];
             let (_, said) = run(&self.tools.opt, &[&optimise, modes.for_both()].concat())?;
             if let Some(call) = other_convention(&said) {
