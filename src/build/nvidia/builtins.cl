@@ -217,7 +217,10 @@ local ulong *__sycl_bundle_scratch(void);
   }                                                                                                   \
   /* Of each `size` work-items in a row, a power of two. */                                           \
   OVERLOAD T sub_group_clustered_reduce_##NAME(T value, uint size) {                                  \
-    for (uint step = 1; step < size; step <<= 1) value = OP(value, shuffle_##T(ALL, value, lane() ^ step)); \
+    for (uint step = 1; step < size; step <<= 1) {                                                    \
+      T other = shuffle_##T(ALL, value, lane() ^ step); /* Once, by all: OP may name it twice. */     \
+      value = OP(value, other);                                                                       \
+    }                                                                                                 \
     return value;                                                                                     \
   }                                                                                                   \
   OVERLOAD T work_group_reduce_##NAME(T value) {                                                      \
@@ -268,7 +271,10 @@ local ulong *__sycl_bundle_scratch(void);
   OVERLOAD T sub_group_non_uniform_reduce_##NAME(T value) {                                           \
     uint left = active_mask(), active = left;                                                   \
     T result = (T)(IDENTITY);                                                                         \
-    for (; left; left &= left - 1) result = OP(result, shuffle_##T(active, value, ctz(left)));        \
+    for (; left; left &= left - 1) {                                                                  \
+      T other = shuffle_##T(active, value, ctz(left));                                                \
+      result = OP(result, other);                                                                     \
+    }                                                                                                 \
     return result;                                                                                    \
   }                                                                                                   \
   OVERLOAD T sub_group_non_uniform_scan_exclusive_##NAME(T value) {                                   \
