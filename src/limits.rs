@@ -156,7 +156,7 @@ pub(crate) const MAX_GLOB_DEPTH: usize = 16;
 /// Bytes of a glob; mangled names reach tens of thousands.
 pub(crate) const MAX_GLOB: usize = 64 << 10;
 
-/// Findings against one kernel on one target: of what stands against it beyond, only the first that is certain is told.
+/// Findings against one kernel on one target: of what stands against it beyond, only the first of each rule and aspect is told.
 pub(crate) const MAX_KERNEL_FINDINGS: usize = 256;
 
 /// Instructions that are read to find what the kernels of one module reach. The largest modules of compilers need a hundredth

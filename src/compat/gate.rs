@@ -151,16 +151,18 @@ impl<'g> Gate<'g> {
         let place = images.iter().position(|at| *at == chosen).map(Whose::Own);
         let (others, open) = self.providers(chosen, subject, known);
         let members = std::iter::once((chosen, place)).chain(others.into_iter().map(|at| (at, Some(Whose::Other(at)))));
-        let mut seen = HashSet::new();
+        let (mut seen, mut kinds) = (HashSet::new(), HashSet::new());
         for (at, whose) in members {
             let Some(fit) = self.fit(at, subject, known) else { continue };
             for finding in fit.reasons.iter().chain(&fit.gaps) {
-                let is_import = finding.rule == RuleId::Imports && !finding.certain;
-                // Thousands of images may stand behind each of thousands of kernels.
-                let counts = judgement.len() < limits::MAX_KERNEL_FINDINGS
-                    || finding.certain && !judgement.iter().any(|item| item.finding.certain);
-                if counts && (!is_import || open.contains(&at)) && seen.insert((finding.rule, finding.message.clone()))
-                {
+                if finding.rule == RuleId::Imports && !finding.certain && !open.contains(&at) {
+                    continue;
+                }
+                // Thousands of images may stand behind each of thousands of kernels. A policy excuses by rule and aspect:
+                // one finding of each kind is kept, so that what is excused hides nothing else.
+                let is_first = kinds.insert((finding.rule, finding.aspect.clone(), finding.certain));
+                let counts = is_first || judgement.len() < limits::MAX_KERNEL_FINDINGS;
+                if counts && seen.insert((finding.rule, finding.message.clone())) {
                     judgement.push(Item::new(finding.clone(), whose));
                 }
             }

@@ -241,10 +241,13 @@ fn open(path: &Path) -> Result<Data> {
 /// Opens what the user names, which may be anything, and returns what was read of it already. A pipe into which nobody
 /// writes is waited for, but not for ever.
 fn open_named(path: &Path) -> std::io::Result<(Cursor<Vec<u8>>, File)> {
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    // Of pipes alone: terminals and files that others have leased answer at once then, with an error.
+    let is_pipe = std::fs::metadata(path)?.file_type().is_fifo();
+    let flags = if is_pipe { OFlags::NONBLOCK } else { OFlags::empty() };
+    let flags = i32::try_from(flags.bits()).unwrap_or(0);
     let mut file = File::options().read(true).custom_flags(flags).open(path)?;
     let mut begun = Vec::new();
-    if file.metadata()?.file_type().is_fifo() {
+    if is_pipe {
         let begin = Instant::now();
         let mut byte = [0];
         loop {

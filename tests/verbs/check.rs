@@ -2,6 +2,7 @@
 //!
 //! Modules are the texts of `fixtures/aspects`, assembled here.
 
+use crate::support::page::{self, Desk};
 use crate::support::spirv;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -333,4 +334,24 @@ fn baselines_outlast_another_order_and_another_build() {
     assert_ne!(less.trim(), known.trim());
     std::fs::write(folder.path().join("known.json"), less).unwrap();
     assert_eq!(run(folder.path(), &compare).0, Some(1));
+}
+
+/// Hundreds of excused findings stand before one that is not.
+#[test]
+fn what_is_excused_hides_no_other_rule() {
+    let desk = Desk::new();
+    let mut module = page::module(&["k"]);
+    // The entry point of function 10 follows the header, two capabilities and the memory model.
+    let entry = 20 + 2 * 8 + 12;
+    let end = entry + 4 * usize::from(u16::from_le_bytes([module[entry + 2], module[entry + 3]]));
+    // LocalSize, SubgroupSize
+    let mut modes: Vec<u32> = (0..300).flat_map(|number| [0x0006_0010, 10, 17, number + 2000, 1, 1]).collect();
+    modes.extend([0x0004_0010, 10, 35, 7]);
+    module.splice(end..end, modes.iter().flat_map(|word| word.to_le_bytes()));
+    desk.put("k.spv", &module);
+    let exception = "[[check.exception]]\nrule = \"work-group-size\"\nkernel = \"*\"\nreason = \"x\"\nuntil = 2026-03-31\n";
+    desk.put("sycl-bundle.toml", format!("[check]\ntargets = [\"dg1\"]\n{exception}").as_bytes());
+    let done = desk.run(&["check", "k.spv"]);
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.code() == Some(1) && said.contains("sub-group-size"), "{said}");
 }
