@@ -349,7 +349,8 @@ fn what_is_excused_hides_no_other_rule() {
     modes.extend([0x0004_0010, 10, 35, 7]);
     module.splice(end..end, modes.iter().flat_map(|word| word.to_le_bytes()));
     desk.put("k.spv", &module);
-    let exception = "[[check.exception]]\nrule = \"work-group-size\"\nkernel = \"*\"\nreason = \"x\"\nuntil = 2026-03-31\n";
+    let exception =
+        "[[check.exception]]\nrule = \"work-group-size\"\nkernel = \"*\"\nreason = \"x\"\nuntil = 2026-03-31\n";
     desk.put("sycl-bundle.toml", format!("[check]\ntargets = [\"dg1\"]\n{exception}").as_bytes());
     let done = desk.run(&["check", "k.spv"]);
     let said = String::from_utf8_lossy(&done.stdout);
