@@ -195,9 +195,10 @@ pub(crate) fn rule(target: &str, prerequisites: &[String]) -> String {
     text
 }
 
-/// Whether a name begins no rule of `make`: it would be a pattern, or a variable's definition.
+/// Whether a name begins no rule of `make`: it would be a pattern, a variable's definition, or a special target as `.IGNORE`.
 pub(crate) fn is_no_target(name: &str) -> bool {
-    name.contains(['%', '='])
+    let is_special = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    name.contains(['%', '=']) || name.strip_prefix('.').is_some_and(is_special)
 }
 
 /// Whether no escape makes a file's name one in a rule, for `make` and for ninja: a control character ends it, what follows
@@ -254,6 +255,10 @@ mod tests {
         }
         let latin: OsString = std::os::unix::ffi::OsStringExt::from_vec(vec![b'a', 0xe9]);
         assert!(is_unnameable(Path::new(&latin)));
+        for name in [".IGNORE", ".ONESHELL", ".EXPORT_ALL_VARIABLES", "a%b", "a=b"] {
+            assert!(is_no_target(name), "{name:?}");
+        }
+        assert!([".so", ".", "IGNORE", ".IGNORE.so"].iter().all(|name| !is_no_target(name)));
         let draft = |engine| Draft { engine, program: "p".into(), arguments: Vec::new() };
         for name in ["a%b", "a=b", "a|b", "a[1].so"] {
             assert!(draft(CommandEngine::Make).text(Vec::new(), &[name.into()], Path::new("o")).is_err(), "{name:?}");

@@ -18,7 +18,7 @@ use crate::device::table::TargetTable;
 use crate::device::yaml::Place;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::build::Only;
-use crate::files::write::write_atomically;
+use crate::files::write::{make_folder, write_atomically};
 use crate::policy::rules::{Rule, RuleSettings, Rules};
 use crate::report::batch::Batch;
 use crate::report::costs::{self, Temps, Trace, Watch};
@@ -398,7 +398,7 @@ impl RecordArgs {
     /// `Environment` where the folder cannot be made.
     pub(crate) fn watch<'w>(&self, batch: &'w Batch<'_, '_>) -> Result<Watch<'w>> {
         let temps = self.save_temps.as_ref().map(|folder| {
-            let made = std::fs::create_dir_all(folder);
+            let made = make_folder(folder);
             made.map_err(|error| {
                 Error::new(ErrorKind::Environment, format!("cannot make `{}`: {error}", folder.display()))
             })?;

@@ -6,7 +6,7 @@
 use super::gather::Origin;
 use super::sources;
 use super::sources::spare_inputs;
-use super::write::{Folder, cannot_write, folder_of, write_atomically};
+use super::write::{Folder, cannot_write, folder_of, make_folder, write_atomically};
 use crate::bundle::format::Format;
 use crate::bundle::image::{EntryLayout, Image, State};
 use crate::bundle::offload_binary::Version;
@@ -312,7 +312,7 @@ fn add_part(set: &mut Option<Folder>, folder: &Path, name: &str, bytes: &[u8]) -
     match set {
         Some(set) => set.add(name, bytes),
         None => {
-            std::fs::create_dir_all(own).map_err(|error| cannot_write(&there, &error))?;
+            make_folder(own).map_err(|error| cannot_write(&there, &error))?;
             set.insert(Folder::begin(own)?).add(name, bytes)
         }
     }

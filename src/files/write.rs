@@ -202,7 +202,7 @@ fn temporary(folder: &Path) -> std::io::Result<(Begun, NamedTempFile)> {
     let prefix = prefix();
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).permissions(Permissions::from_mode(FILE_MODE));
-    let (begun, file) = begin(|| builder.tempfile_in(folder), NamedTempFile::path)?;
+    let (begun, file) = begin(|| in_folder(folder, || builder.tempfile_in(folder)), NamedTempFile::path)?;
     // Where a file system has no locks, the process's number must do.
     let _ = flock(file.as_file(), FlockOperation::NonBlockingLockExclusive);
     Ok((begun, file))
@@ -240,10 +240,21 @@ pub(crate) fn make_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     AT_FIRST.get().into_iter().for_each(|prepare| prepare());
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let missing = folder.ancestors().filter(|folder| !folder.as_os_str().is_empty());
-    let mut missing: Vec<PathBuf> = missing.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
-    missing.reverse();
-    made.extend_from_slice(&missing);
-    std::fs::create_dir_all(folder).map(|()| missing)
+    let missing: Vec<&Path> = missing.take_while(|folder| !folder.exists()).collect();
+    let mut own = Vec::new();
+    for folder in missing.into_iter().rev() {
+        match std::fs::create_dir(folder) {
+            Ok(()) => own.push(folder.to_owned()),
+            // Another process was faster: the folder is that one's.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && folder.is_dir() => {}
+            Err(error) => {
+                made.append(&mut own);
+                return Err(error);
+            }
+        }
+    }
+    made.extend_from_slice(&own);
+    Ok(own)
 }
 
 /// Temporary files and folders of this process.
@@ -252,6 +263,18 @@ static BEGUN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Temporary file or folder that is removed where a signal ends the process.
 #[derive(Debug)]
 struct Begun(PathBuf);
+
+/// Makes something in a folder; once more where another process, which had made the folder, took it away again when a signal
+/// ended it.
+fn in_folder<T>(folder: &Path, make: impl Fn() -> std::io::Result<T>) -> std::io::Result<T> {
+    match make() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            make_folder(folder)?;
+            make()
+        }
+        made => made,
+    }
+}
 
 /// Makes a temporary file or folder, and says so before a signal can come between.
 fn begin<T>(make: impl FnOnce() -> std::io::Result<T>, path: fn(&T) -> &Path) -> std::io::Result<(Begun, T)> {
@@ -419,7 +442,8 @@ impl Folder {
         let prefix = prefix();
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix).permissions(Permissions::from_mode(FOLDER_MODE));
-        let (begun, temporary) = begin(|| builder.tempdir_in(beside), TempDir::path).map_err(|error| failed(&error))?;
+        let make = || in_folder(beside, || builder.tempdir_in(beside));
+        let (begun, temporary) = begin(make, TempDir::path).map_err(|error| failed(&error))?;
         let lock = File::open(temporary.path()).ok();
         let lock = lock.filter(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive).is_ok());
         Ok(Folder { target: target.to_path_buf(), temporary, names: Vec::new(), whole, _lock: lock, _begun: begun })
@@ -517,6 +541,27 @@ mod tests {
         set.finish().unwrap();
         assert_eq!(std::fs::read_dir(&target).unwrap().count(), 2);
         assert_eq!(std::fs::read_dir(target.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn of_those_who_make_a_folder_one_owns_it() {
+        let parent = tempfile::tempdir().unwrap();
+        for round in 0..50 {
+            let folder = parent.path().join(round.to_string()).join("a/b");
+            let make = || make_folder(&folder).unwrap();
+            let made: Vec<Vec<PathBuf>> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(make)).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            assert!(folder.is_dir() && made.concat().len() == 3, "{made:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_another_process_took_away_is_made_again() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("gone/too");
+        assert!(temporary(&folder).is_ok() && folder.is_dir());
     }
 
     #[test]
