@@ -197,7 +197,8 @@ pub(crate) fn rule(target: &str, prerequisites: &[String]) -> String {
 
 /// Whether a name begins no rule of `make`: it would be a pattern, a variable's definition, or a special target as `.IGNORE`.
 pub(crate) fn is_no_target(name: &str) -> bool {
-    let is_special = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let is_special =
+        |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     name.contains(['%', '=']) || name.strip_prefix('.').is_some_and(is_special)
 }
 
