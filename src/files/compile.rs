@@ -66,7 +66,7 @@ impl Compiling<'_> {
     /// or written.
     pub(crate) fn run(&self, reporter: &dyn Reporter) -> Result<Exit> {
         let arena = Arena::with_limit(u64::MAX);
-        let mut gathered = gather_code(reporter, self.files, self.selector, &arena)?;
+        let mut gathered = gather_code(reporter, self.files, (self.selector, false), &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.
             return Ok(gathered.exit);

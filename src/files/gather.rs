@@ -42,8 +42,10 @@ impl Origin {
 
 /// The selected images of all inputs, numbered through.
 pub(crate) struct Gathered<'k> {
-    /// The images, in the order of the inputs.
+    /// The images, in the order of the inputs; behind those that are selected the others, where they are asked for.
     pub(crate) images: Vec<Image<'k>>,
+    /// The number of selected images.
+    pub(crate) selected: usize,
     /// Names by which the user knows each image: its file, and its number there where the file has several.
     pub(crate) labels: Vec<String>,
     /// The inputs that have images, and how many of them are here.
@@ -57,11 +59,19 @@ pub(crate) struct Gathered<'k> {
 }
 
 impl Gathered<'_> {
-    /// Leaves out the images that do not satisfy a condition on them and their labels.
-    pub(crate) fn retain(&mut self, condition: impl Fn(&Image<'_>, &str) -> bool) {
+    /// Leaves out the images without a mark in `stay`.
+    fn keep_marked(&mut self, stay: &[bool]) {
         let (images, labels) = (std::mem::take(&mut self.images), std::mem::take(&mut self.labels));
-        let left = images.into_iter().zip(labels).filter(|(image, label)| condition(image, label));
-        (self.images, self.labels) = left.unzip();
+        let left = images.into_iter().zip(labels).zip(stay).filter(|(_, stay)| **stay);
+        (self.images, self.labels) = left.map(|(image, _)| image).unzip();
+        self.selected = stay.iter().take(self.selected).filter(|stay| **stay).count();
+    }
+
+    /// Leaves out the images that are not selected and do not satisfy a condition.
+    pub(crate) fn retain_others(&mut self, condition: impl Fn(&Image<'_>) -> bool) {
+        let images = self.images.iter().enumerate();
+        let stay: Vec<bool> = images.map(|(place, image)| place < self.selected || condition(image)).collect();
+        self.keep_marked(&stay);
     }
 
     /// Leaves out copies of images, as `sycl::link` does, and says so.
@@ -69,16 +79,15 @@ impl Gathered<'_> {
     /// # Errors
     /// `Input` where a payload is damaged.
     pub(crate) fn leave_out_copies(&mut self, reporter: &dyn Reporter) -> Result<()> {
-        let copies = join::copies(&self.images)?;
-        let count = copies.iter().filter(|copy| **copy).count();
+        let stay: Vec<bool> = join::copies(&self.images)?.into_iter().map(|copy| !copy).collect();
+        let selected = self.selected;
+        self.keep_marked(&stay);
+        for (number, image) in self.images.iter_mut().enumerate() {
+            image.index = number;
+        }
+        let count = selected.saturating_sub(self.selected);
         if count == 0 {
             return Ok(());
-        }
-        let (images, labels) = (std::mem::take(&mut self.images), std::mem::take(&mut self.labels));
-        let left = images.into_iter().zip(labels).zip(copies).filter(|(_, copy)| !copy);
-        for (number, ((image, label), _)) in left.enumerate() {
-            self.images.push(Image { index: number, ..image });
-            self.labels.push(label);
         }
         let what = if count == 1 { "1 copy" } else { &format!("{count} copies") };
         reporter.note(&format!("{what} of images left out"));
@@ -98,28 +107,22 @@ pub(crate) fn gather<'k>(
     beside: Option<&Beside>,
     arena: &'k Arena,
 ) -> Result<Gathered<'k>> {
-    gather_as(reporter, files, (selector, beside), (arena, true), (false, &mut OtherModels::default()))
+    gather_as(reporter, files, (selector, beside), (arena, true), (ReadOptions::default(), &mut OtherModels::default()))
 }
 
-/// Gathers images like [`gather`], for verbs that go by the code itself.
+/// Gathers images like [`gather`], for verbs that go by the code itself; with those that are not selected where
+/// `unselected`.
 ///
 /// # Errors
 /// Errors of [`gather`].
 pub(crate) fn gather_code<'k>(
     reporter: &dyn Reporter,
     files: &[PathBuf],
-    selector: &Selector,
+    (selector, unselected): (&Selector, bool),
     arena: &'k Arena,
 ) -> Result<Gathered<'k>> {
-    gather_as(reporter, files, (selector, None), (arena, false), (false, &mut OtherModels::default()))
-}
-
-/// Gathers all images like [`gather_code`], of files that were read before: nothing is said of them again.
-///
-/// # Errors
-/// Errors of [`gather`].
-pub(crate) fn gather_all<'k>(reporter: &dyn Reporter, files: &[PathBuf], arena: &'k Arena) -> Result<Gathered<'k>> {
-    gather_as(reporter, files, (&Selector::default(), None), (arena, false), (true, &mut OtherModels::default()))
+    let options = ReadOptions { unselected, ..ReadOptions::default() };
+    gather_as(reporter, files, (selector, None), (arena, false), (options, &mut OtherModels::default()))
 }
 
 /// Gathers images like [`gather`], without those of other programming models, unless there is nothing else.
@@ -133,12 +136,15 @@ pub(crate) fn gather_for<'k>(
     others: &mut OtherModels,
     arena: &'k Arena,
 ) -> Result<Gathered<'k>> {
-    let gathered = gather_as(reporter, files, (selector, None), (arena, true), (false, others))?;
+    let gathered = gather_as(reporter, files, (selector, None), (arena, true), (ReadOptions::default(), others))?;
     if !gathered.images.is_empty() || !others.any() || files.iter().any(|file| file == Path::new("-")) {
         return Ok(gathered);
     }
+    // What is wrong with the files has been said.
+    let options = ReadOptions { silent: true, ..ReadOptions::default() };
+    let all = gather_as(reporter, files, (selector, None), (arena, true), (options, &mut OtherModels::default()))?;
     *others = OtherModels::default();
-    gather(reporter, files, selector, None, arena)
+    Ok(Gathered { exit: gathered.exit, ..all })
 }
 
 fn gather_as<'k>(
@@ -146,13 +152,15 @@ fn gather_as<'k>(
     files: &[PathBuf],
     (selector, beside): (&Selector, Option<&Beside>),
     (arena, listed): (&'k Arena, bool),
-    (silent, others): (bool, &mut OtherModels),
+    (options, others): (ReadOptions<'_>, &mut OtherModels),
 ) -> Result<Gathered<'k>> {
     let mut gathering = Gathering {
         arena,
         listed,
+        selector,
         images: Vec::new(),
         labels: Vec::new(),
+        unselected: Vec::new(),
         files: Vec::new(),
         comments: Vec::new(),
         numbering: None,
@@ -163,7 +171,7 @@ fn gather_as<'k>(
         reporter,
         files,
         selector,
-        ReadOptions { sidecars: beside, eager_free: true, silent, ..ReadOptions::default() },
+        ReadOptions { sidecars: beside, eager_free: true, ..options },
         |facts| {
             // Without what the user named for it a module would be another image. What is wrong with the module itself is
             // told as it is without.
@@ -172,26 +180,38 @@ fn gather_as<'k>(
             {
                 return Err(problem.error.clone().context(beside.names()));
             }
-            if !silent {
+            if !options.silent {
                 report_problems(reporter, facts);
             }
             others.count(facts.bundle.map(|bundle| bundle.kind), &mut facts.images);
             gathering.add(facts)
         },
     )?;
-    let Gathering { images, labels, files, comments, numbering, abi, .. } = gathering;
+    let Gathering { mut images, mut labels, unselected, files, comments, numbering, abi, .. } = gathering;
     let epoch = numbering.as_ref().map_or(Epoch::From2026, |(epoch, _)| *epoch);
+    let selected = images.len();
+    for (image, label, own) in unselected {
+        // One that numbers aspects in another way could not be in one output with those that are selected.
+        if numbering.is_none() || own == epoch || !has_renumbered(&image) {
+            images.push(image);
+            labels.push(label);
+        }
+    }
     // Aspects beyond the common ones tell for which runtimes images are, whatever their files were linked to.
     let abi = numbering.map(|(epoch, _)| if epoch == Epoch::From2026 { 9 } else { 8 }).or(abi);
-    Ok(Gathered { images, labels, files, origin: Origin { comments, abi, ..Origin::default() }, exit, epoch })
+    let origin = Origin { comments, abi, ..Origin::default() };
+    Ok(Gathered { images, selected, labels, files, origin, exit, epoch })
 }
 
-struct Gathering<'k> {
+struct Gathering<'g, 'k> {
     arena: &'k Arena,
     /// Whether what bare modules export and import is listed.
     listed: bool,
+    selector: &'g Selector,
     images: Vec<Image<'k>>,
     labels: Vec<String>,
+    /// Images that are not selected, with their labels and how their files number aspects.
+    unselected: Vec<(Image<'k>, String, Epoch)>,
     files: Vec<(String, usize)>,
     comments: Vec<String>,
     /// The numbering of the aspects whose numbers changed, and the file it was first met in.
@@ -201,7 +221,7 @@ struct Gathering<'k> {
     next: usize,
 }
 
-impl Gathering<'_> {
+impl Gathering<'_, '_> {
     /// Adds the selected images of a file; what does not inflate is left out, and said among the file's problems.
     fn add(&mut self, facts: &FileFacts<'_>) -> Result<()> {
         let Some(bundle) = facts.bundle else { return Ok(()) };
@@ -215,17 +235,23 @@ impl Gathering<'_> {
             let own = if self.listed { prepare::copy_with_symbols } else { prepare::copy };
             let mut image = own(self.arena, examined, untold).context(|| format!("image {}", examined.image.index))?;
             image.index = image.index.saturating_add(self.next);
-            self.number(&image, bundle.epoch, facts.path)?;
-            self.images.push(image);
-            self.labels.push(match bundle.images.len() {
+            let label = match bundle.images.len() {
                 1 => facts.path.to_owned(),
                 _ => format!("{} image {}", facts.path, examined.image.index),
-            });
+            };
+            if !self.selector.selects(examined) {
+                self.unselected.push((image, label, bundle.epoch));
+                continue;
+            }
+            self.number(&image, bundle.epoch, facts.path)?;
+            self.images.push(image);
+            self.labels.push(label);
         }
         self.files.push((facts.path.to_owned(), self.images.len().saturating_sub(before)));
         self.next =
             bundle.images.last().map_or(self.next, |image| self.next.saturating_add(image.index).saturating_add(1));
-        let Some(host) = facts.host.filter(|_| !facts.images.is_empty()) else { return Ok(()) };
+        let selected = facts.images.iter().any(|examined| self.selector.selects(examined));
+        let Some(host) = facts.host.filter(|_| selected) else { return Ok(()) };
         if let Some(producer) = host.producer.as_ref().filter(|producer| !self.comments.contains(&producer.name)) {
             self.comments.push(producer.name.clone());
         }
@@ -239,10 +265,7 @@ impl Gathering<'_> {
 
     /// Notes how an image numbers aspects; images that do it in different ways cannot be in one output.
     fn number(&mut self, image: &Image<'_>, epoch: Epoch, path: &str) -> Result<()> {
-        /// The last aspect that every generation of the runtime gives the same number.
-        const LAST_COMMON: u32 = 24;
-        let aspects = image.properties.aspect_numbers();
-        if aspects.unwrap_or_default().iter().all(|aspect| *aspect <= LAST_COMMON) {
+        if !has_renumbered(image) {
             return Ok(());
         }
         match &self.numbering {
@@ -257,6 +280,14 @@ impl Gathering<'_> {
             }
         }
     }
+}
+
+/// Whether an image has aspects whose numbers changed.
+fn has_renumbered(image: &Image<'_>) -> bool {
+    /// The last aspect that every generation of the runtime gives the same number.
+    const LAST_COMMON: u32 = 24;
+    let aspects = image.properties.aspect_numbers();
+    aspects.unwrap_or_default().iter().any(|aspect| *aspect > LAST_COMMON)
 }
 
 /// Inputs whose images are written in another form: what `wrap` does.

@@ -2,7 +2,7 @@
 
 use super::compile::{DeviceCompiler, tell_refused};
 use super::emit::{self, OutputForm};
-use super::gather::{Gathered, gather_all, gather_code};
+use super::gather::{Gathered, gather_code};
 use super::linked::{self, Linked};
 use super::package::{LinkedFile, Package};
 use crate::build::plan::options_for;
@@ -110,14 +110,16 @@ impl<'k> Copies<'k> {
         Ok(copies)
     }
 
-    /// Distance of an exporter from an importer; none where their files number aspects differently.
-    fn distance(&self, files: &[LinkedFile], at: usize, from: usize) -> Option<usize> {
+    /// Distance of an exporter from an importer, the farthest being images that are not selected; none where their files
+    /// number aspects differently.
+    fn distance(&self, files: &[LinkedFile], at: usize, from: usize) -> Option<(bool, usize)> {
+        let unselected = !*self.selected.get(from)?;
         let (at, from) = (*self.of_file.get(at)?, *self.of_file.get(from)?);
         let input = |number: usize| files.get(number).map(|file| file.of_input);
         (self.epochs.get(at) == self.epochs.get(from)).then_some(match (at == from, input(at) == input(from)) {
-            (true, _) => 0,
-            (_, true) => 1,
-            _ => 2,
+            (true, _) => (unselected, 0),
+            (_, true) => (unselected, 1),
+            _ => (unselected, 2),
         })
     }
 
@@ -155,21 +157,15 @@ impl Linking<'_> {
     /// `Usage` where the images cannot be one; what cannot be read, compiled or written.
     pub(crate) fn run(&self, reporter: &dyn Reporter, wanted: Vec<Wanted>) -> Result<Exit> {
         let arena = Arena::with_limit(u64::MAX);
-        let mut gathered = gather_code(reporter, self.files, self.selector, &arena)?;
-        if gathered.images.is_empty() && gathered.exit != Exit::Done {
+        // Selected images become something; what they import another may define.
+        let unselected = self.each && !self.selector.is_all();
+        let mut gathered = gather_code(reporter, self.files, (self.selector, unselected), &arena)?;
+        if gathered.selected == 0 && gathered.exit != Exit::Done {
             // Why has been said.
             return Ok(gathered.exit);
         }
-        // Selected images become something; what they import another may define.
-        let chosen: HashSet<String> = gathered.labels.iter().cloned().collect();
-        if self.each && !self.selector.is_all() && !self.files.iter().any(|file| file == Path::new("-")) {
-            let exit = gathered.exit;
-            gathered = gather_all(reporter, self.files, &arena)?;
-            gathered.exit = exit;
-            // Only objects are linked by a driver.
-            let is_any = wanted.is_empty();
-            gathered.retain(|image, label| is_any || chosen.contains(label) || image.state() == State::Object);
-        }
+        // Only objects are linked by a driver.
+        gathered.retain_others(|image| wanted.is_empty() || image.state() == State::Object);
         if self.each {
             gathered.images.iter_mut().try_for_each(|image| list_symbols(&arena, image))?;
         }
@@ -177,14 +173,14 @@ impl Linking<'_> {
         let mut exit = gathered.exit;
         let made = if !wanted.is_empty() {
             gathered.leave_out_copies(reporter)?;
-            let (images, failed) = self.on_device(reporter, &arena, (&gathered, &chosen), wanted)?;
+            let (images, failed) = self.on_device(reporter, &arena, &gathered, wanted)?;
             exit = if failed { Exit::Build } else { exit };
             if images.is_empty() {
                 return Ok(exit);
             }
             images
         } else if self.each {
-            let (images, failed) = each(reporter, &arena, (&gathered, &chosen), &options);
+            let (images, failed) = each(reporter, &arena, &gathered, &options);
             exit = if failed { Exit::Build } else { exit };
             images
         } else {
@@ -196,7 +192,7 @@ impl Linking<'_> {
         let images = counted(made.len(), "image");
         let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
         let total = emit::write_with_parts(reporter, self.form, made, &gathered.origin, self.output, &paths)?;
-        let from = counted(if self.each { chosen.len() } else { gathered.images.len() }, "image");
+        let from = counted(gathered.selected, "image");
         reporter.note(&format!(
             "{images} of {from}, {}, written to {} ({})",
             bytes(total),
@@ -303,7 +299,7 @@ impl Linking<'_> {
         &self,
         reporter: &dyn Reporter,
         arena: &'k Arena,
-        gathered: (&Gathered<'k>, &HashSet<String>),
+        gathered: &Gathered<'k>,
         wanted: Vec<Wanted>,
     ) -> Result<(Vec<Image<'k>>, bool)> {
         let (groups, mut failed) = self.groups(reporter, gathered, &wanted)?;
@@ -381,26 +377,27 @@ impl Linking<'_> {
     fn groups<'g, 'k>(
         &self,
         reporter: &dyn Reporter,
-        (gathered, chosen): (&'g Gathered<'k>, &HashSet<String>),
+        gathered: &'g Gathered<'k>,
         wanted: &[Wanted],
     ) -> Result<(Vec<Group<'g, 'k>>, bool)> {
         let labelled = gathered.images.iter().zip(&gathered.labels);
         let all: Vec<Input<'g, 'k>> = labelled.map(|(image, label)| Input { image, label, internal: true }).collect();
-        for input in all.iter().filter(|input| input.image.state() != State::Object) {
+        let selected = || all.iter().take(gathered.selected);
+        for input in selected().filter(|input| input.image.state() != State::Object) {
             if let Err(errors) = agree(std::slice::from_ref(input), State::Object) {
                 return Err(errors.into_iter().next().unwrap_or_else(|| Error::input("nothing to link")));
             }
         }
         let is_for = |image: &Image<'_>, target: &Target| target.is_of(spec(image), image.compile_target());
-        for input in all.iter().filter(|input| !wanted.iter().any(|one| is_for(input.image, &one.target))) {
+        for input in selected().filter(|input| !wanted.iter().any(|one| is_for(input.image, &one.target))) {
             let target = input.image.compile_target().unwrap_or(spec(input.image));
             reporter.note(&format!("{} is for {target}, and left out", input.label));
         }
         let providers = Providers::from_property_sets(&gathered.images);
         let (mut groups, mut failed) = (Vec::new(), false);
         for (target, wanted) in wanted.iter().enumerate() {
-            let mut own =
-                (0..all.len()).filter(|at| gathered.images.get(*at).is_some_and(|image| is_for(image, &wanted.target)));
+            let mut own = (0..gathered.selected)
+                .filter(|at| gathered.images.get(*at).is_some_and(|image| is_for(image, &wanted.target)));
             let members = |places: &mut dyn Iterator<Item = usize>| -> Vec<Input<'g, 'k>> {
                 places.filter_map(|place| all.get(place).copied()).collect()
             };
@@ -415,9 +412,9 @@ impl Linking<'_> {
                 continue;
             }
             for at in own {
-                let is_one = |input: &&Input<'_, '_>| chosen.contains(input.label) && !input.image.kernels().is_empty();
+                let is_one = |input: &&Input<'_, '_>| !input.image.kernels().is_empty();
                 let Some(input) = all.get(at).filter(is_one) else { continue };
-                let needs = providers.needs(at);
+                let needs = needs_of(&providers, gathered, at);
                 for missing in &needs.missing {
                     let error = Error::new(ErrorKind::Build, format!("nothing defines `{missing}`"));
                     reporter.error(&error.context(input.label));
@@ -510,19 +507,19 @@ fn tell(reporter: &dyn Reporter, gathered: &Gathered<'_>, outcome: &Outcome<'_>)
     ));
 }
 
-/// Every chosen image with imports linked with what defines them; the others as they are. Whether some could not be.
+/// Every selected image with imports linked with what defines them; the others as they are. Whether some could not be.
 fn each<'k>(
     reporter: &dyn Reporter,
     arena: &'k Arena,
-    (gathered, chosen): (&Gathered<'k>, &HashSet<String>),
+    gathered: &Gathered<'k>,
     options: &Options,
 ) -> (Vec<Image<'k>>, bool) {
     let providers = Providers::from_property_sets(&gathered.images);
     let mut made = Vec::with_capacity(gathered.images.len());
     let mut failed = false;
-    let own = |at: &usize| gathered.labels.get(*at).is_some_and(|label| chosen.contains(label));
-    for (at, image) in gathered.images.iter().enumerate().filter(|(at, _)| own(at)) {
-        match complete(arena, (&gathered.images, &gathered.labels), &providers.needs(at), at, options) {
+    for (at, image) in gathered.images.iter().take(gathered.selected).enumerate() {
+        let needs = needs_of(&providers, gathered, at);
+        match complete(arena, (&gathered.images, &gathered.labels), &needs, at, options) {
             Some(Ok(linked)) => made.push(linked),
             None => made.push(image.clone()),
             Some(Err(errors)) => {
@@ -533,6 +530,11 @@ fn each<'k>(
         }
     }
     (made, failed)
+}
+
+/// The needs of an image. Images that are not selected define what no selected one does.
+fn needs_of(providers: &Providers<'_>, gathered: &Gathered<'_>, at: usize) -> Needs {
+    providers.needs_of(at, &|_, from| Some((from >= gathered.selected, 0)))
 }
 
 /// One of the images, linked with those that define what it imports. None where it imports nothing, and where it has no

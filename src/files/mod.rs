@@ -110,6 +110,8 @@ pub(crate) struct ReadOptions<'h> {
     pub(crate) hash_apart: bool,
     /// Property sets and symbols of a bare module, where the user names them; else the files beside it.
     pub(crate) sidecars: Option<&'h Beside>,
+    /// Images that are not selected are handed on, too, with those that are.
+    pub(crate) unselected: bool,
     /// Nothing is said of what fails: the same files have been read before.
     pub(crate) silent: bool,
     /// A file without device code is an answer: it is noted, and no error.
@@ -137,6 +139,7 @@ pub(crate) fn each_file_with(
         skip_code: options.skip_code && selector.is_all(),
         hash_apart: options.hash_apart && paths.len() == 1 && !selector.needs_digests(),
         sidecars: options.sidecars,
+        unselected: options.unselected && !selector.is_all(),
         silent: options.silent,
         empty_counts: options.empty_counts,
         eager_free: options.eager_free,
@@ -169,6 +172,7 @@ struct Files<'f, F> {
     skip_code: bool,
     hash_apart: bool,
     sidecars: Option<&'f Beside>,
+    unselected: bool,
     silent: bool,
     empty_counts: bool,
     eager_free: bool,
@@ -289,6 +293,15 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
         let extent = Extent { hashes: hash, code: !self.skip_code };
         let images = examine_some(&bundle.images, bundle.epoch, extent);
         facts.problems.extend(images.iter().flat_map(Examined::problems));
+        if self.unselected {
+            if images.iter().any(|image| self.selector.selects(image)) {
+                self.matched = true;
+            } else {
+                self.unmatched = Some(self.selector.no_match(&images).context(facts.path));
+            }
+            facts.images = images;
+            return;
+        }
         match self.selector.keep(images) {
             Ok(images) => {
                 self.matched = true;

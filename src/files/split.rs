@@ -56,7 +56,7 @@ impl Splitting<'_> {
     /// `NoMatch` where a group has no kernel; what cannot be read, split or written.
     pub(crate) fn run(&self, reporter: &dyn Reporter) -> Result<(Option<Edited>, Exit)> {
         let arena = Arena::with_limit(u64::MAX);
-        let mut gathered = gather_code(reporter, self.files, self.selector, &arena)?;
+        let mut gathered = gather_code(reporter, self.files, (self.selector, false), &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.
             return Ok((None, gathered.exit));

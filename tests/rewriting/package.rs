@@ -307,6 +307,84 @@ fn images_without_kernels_come_into_files_with_those_beside_them() {
     assert!(text.contains("nothing tells which file 1 image without a kernel goes into"), "{text}");
 }
 
+/// Opcodes of the last module that `extract` writes for `calls_import`.
+fn opcodes(folder: &Folder, path: &str) -> std::collections::BTreeSet<u16> {
+    let parts = tempfile::tempdir_in(folder.path()).unwrap();
+    said(folder, &["extract", path, "--kernel", "calls_import", "-o", parts.path().to_str().unwrap()], 0);
+    let paths = std::fs::read_dir(parts.path()).unwrap().map(|entry| entry.unwrap().path());
+    let modules: Vec<Vec<u8>> = paths
+        .filter(|path| path.extension().is_some_and(|end| end == "spv"))
+        .map(|path| std::fs::read(path).unwrap())
+        .collect();
+    let [module] = modules.as_slice() else { panic!("{} modules", modules.len()) };
+    opcodes_of(module)
+}
+
+fn opcodes_of(module: &[u8]) -> std::collections::BTreeSet<u16> {
+    let words: Vec<u32> = module.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+    let (mut at, mut found) = (5, std::collections::BTreeSet::new());
+    while let Some(word) = words.get(at) {
+        found.insert(*word as u16);
+        at += (*word >> 16).max(1) as usize;
+    }
+    found
+}
+
+/// Images that are not selected define what no selected one does, and nothing else: in tables, linked files and folders, and
+/// for devices.
+#[test]
+fn selected_definitions_come_before_others() {
+    const ADD: u16 = 128;
+    const MULTIPLY: u16 = 132;
+    let folder = two_libraries();
+    let rival = crate::support::spirv::assemble(&EXPORTS.replace("OpIAdd", "OpIMul")).unwrap();
+    folder.file("rival.spv", &rival);
+    let modules = ["calls_import.spv", "rival.spv", "exports.spv"];
+    said(&folder, &[&["wrap"], &modules[..], &["-o", "t.table"]].concat(), 0);
+    said(&folder, &[&["wrap"], &modules[..], &["-o", "t.so"]].concat(), 0);
+    for input in ["t.table", "t.so"] {
+        for (other, opcode, not) in [("1", MULTIPLY, ADD), ("2", ADD, MULTIPLY)] {
+            let some = ["link", input, "--each", "--image", "0", "--image", other, "-o", "some.table"];
+            assert!(said(&folder, &some, 0).contains("2 images of 2 images"));
+            let found = opcodes(&folder, "some.table");
+            assert!(found.contains(&opcode) && !found.contains(&not), "{input} {other}: {found:?}");
+        }
+    }
+    // What was selected away is no rival in copies, neither in the own file nor before it in another.
+    for (other, opcode) in [("1", MULTIPLY), ("2", ADD)] {
+        let some = ["link", "t.so", "--each", "--image", "0", "--image", other, "--emit", "embed", "-o", "copy.so"];
+        said(&folder, &some, 0);
+        assert!(opcodes(&folder, "copy.so").contains(&opcode), "{other}");
+    }
+    said(&folder, &["link", "t.so", "--each", "--emit", "embed", "-o", "none.so"], 4);
+    // Without any that is selected, others define it; those of standard input, too.
+    said(&folder, &["link", "t.so", "--each", "--kernel", "calls_import", "-o", "alone.table"], 0);
+    assert!(opcodes(&folder, "alone.table").contains(&MULTIPLY));
+    let line = "cat t.so | \"$TOOL\" link - --each --kernel calls_import -o alone.table";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", line]).current_dir(folder.path()).env("TOOL", env!("CARGO_BIN_EXE_sycl-bundle"));
+    let output = shell.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // Objects are linked as the driver or, for GPUs, this linker links them: the compiler gets the module.
+    said(&folder, &[&["compile"], &modules[..], &["-t", "intel_gpu_pvc", "-o", "objects.table"]].concat(), 0);
+    // It writes nowhere but says which instructions there are: words of OpIAdd and OpIMul with five words each.
+    let script = "#!/bin/sh\ncase \"$1 $2\" in\n'query OCL_DRIVER_VERSION') printf 99.1 > OCL_DRIVER_VERSION ;;\n\
+                  'compile --help') ;;\ncompile*)\n  while [ $# -gt 0 ]; do [ \"$1\" = -file ] && MODULE=$2; shift; done\n  \
+                  od -An -v -tx4 -w4 \"$MODULE\" | sed -n 's/ 00050080/it adds/p; s/ 00050084/it multiplies/p' >&2; exit 1 ;;\nesac\n";
+    folder.file("ocloc", script.as_bytes());
+    let path = folder.path().join("ocloc");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, mode).unwrap();
+    for (other, word, not) in [("1", "it multiplies", "it adds"), ("2", "it adds", "it multiplies")] {
+        let mut link = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        link.args(["link", "objects.table", "--each", "--image", "0", "--image", other, "--for", "intel_gpu_pvc"]);
+        link.args(["-o", "device.table", "--ocloc"]).arg(&path).current_dir(folder.path());
+        let output = link.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(4) && text.contains(word) && !text.contains(not), "{other}: {text}");
+    }
+}
+
 #[test]
 fn images_of_a_wheel_are_linked_with_those_of_its_other_files() {
     let folder = two_libraries();

@@ -263,12 +263,12 @@ impl<'p> Providers<'p> {
     /// Returns the needs of one of the images. Of several exporters of a symbol the first is taken; of device libraries
     /// the one that every device can run (`SYCL/devicelib metadata`: `bfloat16` 0).
     pub fn needs(&self, at: usize) -> Needs {
-        self.needs_of(at, &|_, _| Some(0))
+        self.needs_of(at, &|_, _| Some((false, 0)))
     }
 
     /// Returns the needs of one of the images, where some exporters are nearer to an importer than others: `distance` of the
-    /// two images, none where one is no exporter for it.
-    pub(crate) fn needs_of(&self, at: usize, distance: &dyn Fn(usize, usize) -> Option<usize>) -> Needs {
+    /// two images, the least where the first part is false, none where one is no exporter for it.
+    pub(crate) fn needs_of(&self, at: usize, distance: &dyn Fn(usize, usize) -> Option<(bool, usize)>) -> Needs {
         let mut needs = Needs::default();
         let mut met = HashSet::from([at]);
         let mut queue = vec![at];
@@ -283,7 +283,7 @@ impl<'p> Providers<'p> {
                 let native = |at: usize| self.images.get(at).is_some_and(|image| image.is_native_library);
                 let ranked = exporters.iter().filter_map(|from| Some((distance(at, *from)?, native(*from), *from)));
                 let nearest = ranked.clone().min_by_key(|(distance, native, _)| (*distance, *native));
-                let equal = |one: &(usize, bool, usize)| {
+                let equal = |one: &((bool, usize), bool, usize)| {
                     nearest.is_some_and(|(far, native, _)| (far, native) == (one.0, one.1))
                 };
                 let rivals: Vec<usize> = ranked.filter(equal).map(|(_, _, from)| from).collect();
