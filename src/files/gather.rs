@@ -140,7 +140,7 @@ pub(crate) fn gather_for<'k>(
     if !gathered.images.is_empty() || !others.any() || files.iter().any(|file| file == Path::new("-")) {
         return Ok(gathered);
     }
-    // What is wrong with the files has been said.
+    // Faults of the files have been told.
     let options = ReadOptions { silent: true, ..ReadOptions::default() };
     let all = gather_as(reporter, files, (selector, None), (arena, true), (options, &mut OtherModels::default()))?;
     *others = OtherModels::default();

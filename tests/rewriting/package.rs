@@ -350,7 +350,7 @@ fn selected_definitions_come_before_others() {
             assert!(found.contains(&opcode) && !found.contains(&not), "{input} {other}: {found:?}");
         }
     }
-    // What was selected away is no rival in copies, neither in the own file nor before it in another.
+    // Images that were selected away are no rivals in copies, neither in the own file nor before it in another.
     for (other, opcode) in [("1", MULTIPLY), ("2", ADD)] {
         let some = ["link", "t.so", "--each", "--image", "0", "--image", other, "--emit", "embed", "-o", "copy.so"];
         said(&folder, &some, 0);
@@ -367,7 +367,7 @@ fn selected_definitions_come_before_others() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     // Objects are linked as the driver or, for GPUs, this linker links them: the compiler gets the module.
     said(&folder, &[&["compile"], &modules[..], &["-t", "intel_gpu_pvc", "-o", "objects.table"]].concat(), 0);
-    // It writes nowhere but says which instructions there are: words of OpIAdd and OpIMul with five words each.
+    // The compiler writes nowhere but says which instructions there are: words of OpIAdd and OpIMul with five words each.
     let script = "#!/bin/sh\ncase \"$1 $2\" in\n'query OCL_DRIVER_VERSION') printf 99.1 > OCL_DRIVER_VERSION ;;\n\
                   'compile --help') ;;\ncompile*)\n  while [ $# -gt 0 ]; do [ \"$1\" = -file ] && MODULE=$2; shift; done\n  \
                   od -An -v -tx4 -w4 \"$MODULE\" | sed -n 's/ 00050080/it adds/p; s/ 00050084/it multiplies/p' >&2; exit 1 ;;\nesac\n";
