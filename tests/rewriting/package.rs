@@ -289,7 +289,7 @@ fn images_come_into_the_files_of_a_wheel_that_have_their_kernels() {
 #[test]
 fn images_without_kernels_come_into_files_with_those_beside_them() {
     let folder = two_libraries();
-    let more = Fixture::new("more").images(crate::support::host::samples::every_property()).build();
+    let more = Fixture::new("packaged").images(crate::support::host::samples::every_property()).build();
     folder.file("more.so", &read(&more));
     let both = ["embed", "foo.whl", "more.so", "--image", "1", "--image", "5", "-o", "out/"];
     let text = said(&folder, &both, 0);
