@@ -480,14 +480,13 @@ impl DependArgs {
         if !self.asked() {
             return Ok(());
         }
-        let has = |path: &Path, sign: char| path.to_string_lossy().contains(sign);
         let targets = || stamp.into_iter().chain([output]).filter(|_| self.rule.is_none());
         let mut files = inputs.iter().map(PathBuf::as_path).chain(targets());
         let (path, what) = if let Some(path) = files.find(|path| commands::is_unnameable(path)) {
             (path, "for a command, a pattern, or another file")
-        } else if let Some(path) = targets().find(|path| has(path, '%') || has(path, '=')) {
-            (path, "for a variable or a pattern at the beginning of a rule, which `--MT` can name")
-        } else if let Some(path) = inputs.first().filter(|_| inputs.iter().all(|path| has(path, '='))) {
+        } else if let Some(path) = targets().find(|path| commands::is_no_target(&path.to_string_lossy())) {
+            (path, "for a variable, a pattern or a directive at the beginning of a rule, which `--MT` can name")
+        } else if let Some(path) = inputs.first().filter(|_| inputs.iter().all(|path| path.to_string_lossy().contains('='))) {
             (path.as_path(), "for a variable that is defined")
         } else {
             return Ok(());

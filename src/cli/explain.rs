@@ -12,6 +12,7 @@ use crate::compat::offers::Lent;
 use crate::device::resolve::named_targets;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::explain::explain;
+use crate::files::input::has_stdin;
 use crate::report::document::Form;
 use crate::report::explain::KernelBuild;
 use crate::report::explain::request::Request;
@@ -21,7 +22,7 @@ use crate::report::{FileFacts, explain as report};
 use crate::select::Pattern;
 use std::collections::HashMap;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 With a message: what it means and what mends it; with files too, which of their kernels and images
@@ -120,7 +121,7 @@ impl Args {
         let text = match self.message.as_deref() {
             None => return Ok(None),
             Some("-") => {
-                if self.files.iter().any(|file| file == Path::new("-")) {
+                if has_stdin(&self.files) {
                     return Err(Error::new(ErrorKind::Usage, "standard input is either the message or a file"));
                 }
                 let mut bytes = Vec::new();

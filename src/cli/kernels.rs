@@ -9,13 +9,14 @@ use crate::compat::offers::Offers;
 use crate::container::Arena;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::collect_offers;
+use crate::files::input::has_stdin;
 use crate::files::{ReadOptions, each_file_with, report_problems};
 use crate::report::FileFacts;
 use crate::report::document::Form;
 use crate::report::kernels::{FileKernels, Listing, json};
 use crate::select::{Selector, keep_needing};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 Of more than 40 kernels those that differ in their names only share a row; `--all` gives each its
@@ -91,7 +92,7 @@ impl Args {
         // be read twice.
         let arena = Arena::with_limit(u64::MAX);
         let linked =
-            !askers.is_empty() && self.files.len() > 1 && !self.files.iter().any(|file| file == Path::new("-"));
+            !askers.is_empty() && self.files.len() > 1 && !has_stdin(&self.files);
         let offers = if linked { collect_offers(global, &self.files, &arena)? } else { Offers::default() };
         let named = !selector.kernels.is_empty();
         let full = !self.names && (named || self.format != Form::Table);

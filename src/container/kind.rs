@@ -171,8 +171,7 @@ fn is_of_ocloc(bytes: &[u8]) -> bool {
     let is_device = device.is_some_and(|device| !device.is_empty() && !["o", "obj"].contains(&device));
     // Objects for a host may have such names, too: `64.cpp.o`. The first member stands behind its header of 60 bytes.
     let member = bytes.get(68..).unwrap_or_default();
-    let machine = member.get(18..20).and_then(|word| Some(u16::from_le_bytes(word.try_into().ok()?)));
-    if member.starts_with(b"\x7fELF") && machine.is_some_and(|machine| !GPUS.contains(&machine)) {
+    if member.starts_with(b"\x7fELF") && bytes::u16_at(member, 18).is_some_and(|machine| !GPUS.contains(&machine)) {
         return false;
     }
     is_device || name == "generic_ir" || name.strip_prefix("pad_").is_some_and(|rest| rest.parse::<u32>().is_ok())

@@ -1,6 +1,6 @@
 //! `check` and `has`: do kernels run on targets, keep to what is demanded, and link?
 
-use super::input::Input;
+use super::input::{Input, has_stdin};
 use super::sources::spare_others;
 use super::write::write_atomically;
 use super::{ReadOptions, collect_offers, each_file, each_file_with, each_linked, report_problems};
@@ -104,7 +104,7 @@ impl Gate<'_> {
             Ok(())
         })?;
         let mut providers = Vec::new();
-        if !findings.any && others.any() && !files.iter().any(|file| file == Path::new("-")) {
+        if !findings.any && others.any() && !has_stdin(files) {
             // Where there is nothing else, the user means these.
             others = OtherModels::default();
             findings = findings.cleared();
@@ -157,7 +157,7 @@ pub(crate) fn linked_elsewhere<'f>(
     others: &OtherModels,
 ) -> Result<(Findings<'f>, Vec<Provider>)> {
     let mut providers = Vec::new();
-    if files.iter().any(|file| file == Path::new("-")) {
+    if has_stdin(files) {
         return Ok((findings, providers));
     }
     let arena = Arena::with_limit(u64::MAX);
@@ -366,7 +366,7 @@ pub(crate) fn has(
         count = count.saturating_add(1);
         Ok(())
     })?;
-    if bundles.is_empty() && models.any() && !files.iter().any(|file| file == Path::new("-")) {
+    if bundles.is_empty() && models.any() && !has_stdin(files) {
         // Where there is nothing else, the user means these.
         models = OtherModels::default();
         let options = ReadOptions { skip_hash: true, silent: true, ..ReadOptions::default() };

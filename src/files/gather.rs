@@ -3,7 +3,7 @@
 //! Inputs are read one by one and closed again, packages are not even on the disk; so what is selected is copied.
 
 use super::emit::{self, Emit, OutputForm};
-use super::input::Spooled;
+use super::input::{Spooled, has_stdin};
 use super::table::Beside;
 use super::{ReadOptions, each_file_with, report_problems};
 use crate::bundle::aspect::Epoch;
@@ -137,7 +137,7 @@ pub(crate) fn gather_for<'k>(
     arena: &'k Arena,
 ) -> Result<Gathered<'k>> {
     let gathered = gather_as(reporter, files, (selector, None), (arena, true), (ReadOptions::default(), others))?;
-    if !gathered.images.is_empty() || !others.any() || files.iter().any(|file| file == Path::new("-")) {
+    if !gathered.images.is_empty() || !others.any() || has_stdin(files) {
         return Ok(gathered);
     }
     // Faults of the files have been told.
@@ -158,6 +158,7 @@ fn gather_as<'k>(
         arena,
         listed,
         selector,
+        with_unselected: options.unselected,
         images: Vec::new(),
         labels: Vec::new(),
         unselected: Vec::new(),
@@ -208,6 +209,8 @@ struct Gathering<'g, 'k> {
     /// Whether what bare modules export and import is listed.
     listed: bool,
     selector: &'g Selector,
+    /// Whether files give their images that are not selected, too.
+    with_unselected: bool,
     images: Vec<Image<'k>>,
     labels: Vec<String>,
     /// Images that are not selected, with their labels and how their files number aspects.
@@ -228,7 +231,10 @@ impl Gathering<'_, '_> {
         // Tables and modules say nothing of targets.
         let untold = matches!(bundle.kind, Kind::Table | Kind::SpirV | Kind::LlvmBitcode);
         let before = self.images.len();
+        let mut any = false;
         for examined in &facts.images {
+            let selected = !self.with_unselected || self.selector.selects(examined);
+            any |= selected;
             if examined.image.compression().is_some() && examined.image.contents().is_err() {
                 continue;
             }
@@ -239,7 +245,7 @@ impl Gathering<'_, '_> {
                 1 => facts.path.to_owned(),
                 _ => format!("{} image {}", facts.path, examined.image.index),
             };
-            if !self.selector.selects(examined) {
+            if !selected {
                 self.unselected.push((image, label, bundle.epoch));
                 continue;
             }
@@ -250,8 +256,7 @@ impl Gathering<'_, '_> {
         self.files.push((facts.path.to_owned(), self.images.len().saturating_sub(before)));
         self.next =
             bundle.images.last().map_or(self.next, |image| self.next.saturating_add(image.index).saturating_add(1));
-        let selected = facts.images.iter().any(|examined| self.selector.selects(examined));
-        let Some(host) = facts.host.filter(|_| selected) else { return Ok(()) };
+        let Some(host) = facts.host.filter(|_| any) else { return Ok(()) };
         if let Some(producer) = host.producer.as_ref().filter(|producer| !self.comments.contains(&producer.name)) {
             self.comments.push(producer.name.clone());
         }

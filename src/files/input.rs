@@ -216,6 +216,11 @@ impl Input {
     }
 }
 
+/// Whether standard input is among the files, which can be read only once.
+pub(crate) fn has_stdin(files: &[PathBuf]) -> bool {
+    files.iter().any(|file| file == Path::new("-"))
+}
+
 fn open(path: &Path) -> Result<Data> {
     let failed = |error: std::io::Error| Error::io("cannot read", &error);
     if path == Path::new("-") {

@@ -116,11 +116,12 @@ impl<'k> Copies<'k> {
         let unselected = !*self.selected.get(from)?;
         let (at, from) = (*self.of_file.get(at)?, *self.of_file.get(from)?);
         let input = |number: usize| files.get(number).map(|file| file.of_input);
-        (self.epochs.get(at) == self.epochs.get(from)).then_some(match (at == from, input(at) == input(from)) {
-            (true, _) => (unselected, 0),
-            (_, true) => (unselected, 1),
-            _ => (unselected, 2),
-        })
+        let far = match (at == from, input(at) == input(from)) {
+            (true, _) => 0,
+            (_, true) => 1,
+            _ => 2,
+        };
+        (self.epochs.get(at) == self.epochs.get(from)).then_some((unselected, far))
     }
 
     /// Refuses several definitions of a symbol that differ.
@@ -412,8 +413,7 @@ impl Linking<'_> {
                 continue;
             }
             for at in own {
-                let is_one = |input: &&Input<'_, '_>| !input.image.kernels().is_empty();
-                let Some(input) = all.get(at).filter(is_one) else { continue };
+                let Some(input) = all.get(at).filter(|input| !input.image.kernels().is_empty()) else { continue };
                 let needs = needs_of(&providers, gathered, at);
                 for missing in &needs.missing {
                     let error = Error::new(ErrorKind::Build, format!("nothing defines `{missing}`"));

@@ -29,6 +29,7 @@ pub(crate) mod write;
 
 pub(crate) use self::expand::mapped_code;
 use self::expand::{ArgumentKind, Leaf, expand};
+use self::input::has_stdin;
 use self::table::{Beside, Files as Parts};
 use crate::bundle::Bundle;
 use crate::compat::examine::{Examined, Extent, examine_image, examine_some};
@@ -410,7 +411,7 @@ pub(crate) fn each_linked(
     models: &OtherModels,
     mut each: impl FnMut(&str, &[Examined<'_, '_>]) -> Result<()>,
 ) -> Result<bool> {
-    if files.iter().any(|file| file == Path::new("-")) {
+    if has_stdin(files) {
         return Ok(false);
     }
     let arena = Arena::with_limit(u64::MAX);

@@ -1,6 +1,7 @@
 //! `inspect --html`: what stands on the page of files, and by what is its matrix judged?
 
 use super::check::linked_elsewhere;
+use super::input::has_stdin;
 use super::{ReadOptions, each_file_with};
 use crate::bundle::Bundle;
 use crate::compat::gate::judgement::Depth;
@@ -129,7 +130,7 @@ impl<'d> Draft<'d> {
         }
         let (reporter, selector, rules) = (self.reporter, self.selector, self.rules);
         let mut findings = self.begun();
-        if !findings.any && self.others.any() && !paths.iter().any(|path| path == Path::new("-")) {
+        if !findings.any && self.others.any() && !has_stdin(paths) {
             findings = findings.cleared();
             let options = ReadOptions { skip_hash: true, silent: true, ..ReadOptions::default() };
             each_file_with(reporter, paths, selector, options, |facts| {

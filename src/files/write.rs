@@ -244,16 +244,15 @@ pub(crate) fn make_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut own = Vec::new();
     for folder in missing.into_iter().rev() {
         match std::fs::create_dir(folder) {
-            Ok(()) => own.push(folder.to_owned()),
+            Ok(()) => {
+                made.push(folder.to_owned());
+                own.push(folder.to_owned());
+            }
             // Another process was faster: the folder is that one's.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && folder.is_dir() => {}
-            Err(error) => {
-                made.append(&mut own);
-                return Err(error);
-            }
+            Err(error) => return Err(error),
         }
     }
-    made.extend_from_slice(&own);
     Ok(own)
 }
 

@@ -317,10 +317,6 @@ fn opcodes(folder: &Folder, path: &str) -> std::collections::BTreeSet<u16> {
         .map(|path| std::fs::read(path).unwrap())
         .collect();
     let [module] = modules.as_slice() else { panic!("{} modules", modules.len()) };
-    opcodes_of(module)
-}
-
-fn opcodes_of(module: &[u8]) -> std::collections::BTreeSet<u16> {
     let words: Vec<u32> = module.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
     let (mut at, mut found) = (5, std::collections::BTreeSet::new());
     while let Some(word) = words.get(at) {

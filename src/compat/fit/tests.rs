@@ -106,7 +106,7 @@ fn what_the_code_uses_counts_though_nothing_is_recorded() {
 }
 
 #[test]
-fn sizes_and_extensions_by_the_thousand_are_judged_at_once_and_told_in_part() {
+fn sizes_and_extensions_by_the_thousand_are_told_in_part() {
     let mut words: Vec<u32> = Vec::new();
     for number in 0..100_000u32 {
         // OpExecutionMode %1 LocalSize, OpExtension
