@@ -486,7 +486,9 @@ impl DependArgs {
             (path, "for a command, a pattern, or another file")
         } else if let Some(path) = targets().find(|path| commands::is_no_target(&path.to_string_lossy())) {
             (path, "for a variable, a pattern or a directive at the beginning of a rule, which `--MT` can name")
-        } else if let Some(path) = inputs.first().filter(|_| inputs.iter().all(|path| path.to_string_lossy().contains('='))) {
+        } else if let Some(path) =
+            inputs.first().filter(|_| inputs.iter().all(|path| path.to_string_lossy().contains('=')))
+        {
             (path.as_path(), "for a variable that is defined")
         } else {
             return Ok(());

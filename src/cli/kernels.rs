@@ -91,8 +91,7 @@ impl Args {
         // Programs are built with what other files define, as the runtime links all that are loaded. Standard input cannot
         // be read twice.
         let arena = Arena::with_limit(u64::MAX);
-        let linked =
-            !askers.is_empty() && self.files.len() > 1 && !has_stdin(&self.files);
+        let linked = !askers.is_empty() && self.files.len() > 1 && !has_stdin(&self.files);
         let offers = if linked { collect_offers(global, &self.files, &arena)? } else { Offers::default() };
         let named = !selector.kernels.is_empty();
         let full = !self.names && (named || self.format != Form::Table);
