@@ -120,6 +120,12 @@ pub(crate) const MAX_CONFIG_DEPTH: usize = 16;
 /// extensions by the hundred thousand.
 pub(crate) const MAX_FINDINGS_OF_A_RULE: usize = 256;
 
+/// Names of instructions that are kept of a module's inline assembly, and the longest of them in bytes. Intel's GPUs have some two
+/// hundred instructions, with types behind them.
+pub(crate) const MAX_MNEMONICS: usize = 1024;
+/// See [`MAX_MNEMONICS`].
+pub(crate) const MAX_MNEMONIC: usize = 64;
+
 /// Clones that are listed with each kernel. Complete lists would grow as the square of their number.
 pub(crate) const MAX_CLONES_TOLD: usize = 1000;
 

@@ -3,10 +3,10 @@
 //! The runtime or the device's compiler brings them: built-in functions of SPIR-V, DPC++'s device library, intrinsics of
 //! LLVM, and functions of OpenCL C, which LLVM leaves as imports where it has no instruction for one.
 
-/// Whether an import is what the device's compiler or the runtime brings: built-in functions of SPIR-V, and DPC++'s device
-/// library, of which the runtime links the part that the device can do with.
+/// Whether an import is what the device's compiler or the runtime brings: built-in functions of SPIR-V, those of the compiler for
+/// Intel's GPUs, and DPC++'s device library, of which the runtime links the part that the device can do with.
 pub(crate) fn of_the_device(symbol: &str) -> bool {
-    symbol.contains("__spirv_") || is_of_library(symbol)
+    symbol.contains("__spirv_") || of_intel_gpus(symbol) || is_of_library(symbol)
 }
 
 /// Whether a symbol is one of DPC++'s device library.

@@ -17,7 +17,7 @@ use crate::bundle::image::{Image, State};
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::fit::Subject;
-use crate::container::Place;
+use crate::container::{Arena, Place};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, Problem};
 use crate::native::{Coverage, Driver, gpu_of};
@@ -46,6 +46,8 @@ pub struct Examined<'b, 'a> {
     pub native: Option<Native>,
     /// The facts of a SPIR-V payload.
     pub module: Option<Module>,
+    /// The facts of the SPIR-V inside compiled code.
+    pub source: Option<Module>,
     /// The code of an LLVM bitcode payload.
     pub bitcode: Option<bitcode::Module>,
     /// Mangled kernel names: listed entries that are not exported functions, or a bare module's entry points.
@@ -86,7 +88,7 @@ impl Examined<'_, '_> {
             return Vec::new();
         }
         let recorded = &self.requirements.reqd_sub_group_sizes;
-        let shown = self.module.iter().flat_map(|module| &module.sub_group_sizes);
+        let shown = self.module.iter().chain(&self.source).flat_map(|module| &module.sub_group_sizes);
         recorded.iter().chain(shown.filter(|size| !recorded.contains(size))).copied().collect()
     }
 
@@ -98,7 +100,7 @@ impl Examined<'_, '_> {
         let bare = |size: &[u64]| size.iter().copied().skip_while(|side| *side == 1).collect::<Vec<_>>();
         let known: HashSet<Vec<u64>> = recorded.iter().map(|size| bare(size)).collect();
         // A module has each size once.
-        let shown = self.module.iter().flat_map(|module| &module.work_group_sizes);
+        let shown = self.module.iter().chain(&self.source).flat_map(|module| &module.work_group_sizes);
         let shown = shown.map(|[x, y, z]| [z, y, x].map(|side| u64::from(*side)).to_vec());
         recorded.iter().cloned().chain(shown.filter(|size| !known.contains(&bare(size)))).collect()
     }
@@ -110,7 +112,7 @@ impl Examined<'_, '_> {
         /// `OpenCL_CPP`, which DPC++ writes, `CPP_for_OpenCL` and `SYCL`.
         const CPP: [u32; 3] = [4, 6, 7];
         let sycl = |name: &String| name.starts_with("_ZTS") || name.starts_with("__sycl_kernel_");
-        match self.module.as_ref().and_then(|module| module.source_language) {
+        match self.module.as_ref().or(self.source.as_ref()).and_then(|module| module.source_language) {
             Some(OPENCL_C) => false,
             Some(language) if CPP.contains(&language) => true,
             _ => {
@@ -126,6 +128,12 @@ impl Examined<'_, '_> {
     /// of which nothing is known takes patch tokens.
     pub(crate) fn coverage(&self, subject: &Subject<'_>) -> Option<Coverage> {
         self.native.as_ref()?.coverage(&gpu_of(subject.target), Driver::of_target(subject.target, subject.backend).0)
+    }
+
+    /// Returns the module that a target's compiler gets: the payload, or the SPIR-V inside compiled code that is for other
+    /// devices; none where code runs as it is.
+    pub(crate) fn compiled(&self, subject: &Subject<'_>) -> Option<&Module> {
+        self.module.as_ref().or_else(|| self.source.as_ref().filter(|_| self.coverage(subject) == Some(Coverage::Jit)))
     }
 
     /// Returns the drivers that refuse the form of the code, where a GPU runs it natively with others and not at all with these; before
@@ -262,8 +270,8 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, code: bool) -> (Examined<'b,
     }
     let place = Place::file(image.offset);
     let inflated = image.inflated || image.compression().is_some();
-    let read = if code { Native::read } else { Native::without_kernels };
-    let native = read(&contents, format, if inflated { place.inflated() } else { place });
+    let place = if inflated { place.inflated() } else { place };
+    let (native, source) = native(&contents, format, place, code);
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
     let (kernels, exports, imports) = match &module {
         Some(module) if unlisted => {
@@ -288,6 +296,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, code: bool) -> (Examined<'b,
         march: CpuArch::of_binary(&contents),
         native,
         module,
+        source,
         requirements: match &bitcode {
             // Requirements that are recorded beside the module count alone.
             Some(module) if image.properties.set(set::REQUIREMENTS).is_empty() => requirements(module, epoch),
@@ -302,6 +311,20 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, code: bool) -> (Examined<'b,
         problem,
     };
     (examined, contents)
+}
+
+/// Reads compiled code and, where code counts, the SPIR-V in it.
+fn native(contents: &[u8], format: Format, place: Place, code: bool) -> (Option<Native>, Option<Module>) {
+    if !code {
+        return (Native::without_kernels(contents, format, place), None);
+    }
+    let arena = Arena::default();
+    let Some((mut native, source)) = Native::with_source(contents, format, place, &arena) else { return (None, None) };
+    let module = source.map(Module::parse).transpose().unwrap_or_else(|error| {
+        native.problems.push(error.without_offset().context("the SPIR-V inside"));
+        None
+    });
+    (Some(native), module)
 }
 
 /// The error of a module, placed in the file where the module is stored as it is.

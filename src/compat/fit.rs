@@ -106,13 +106,18 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
     let mut fit = Fit::default();
     device::check(image, subject.target, &mut fit);
     // The runtime goes by what is recorded; the device's compiler by what the code does.
-    if image.module.is_some() || image.bitcode.is_some() {
+    let module = image.compiled(subject);
+    if module.is_some() || image.bitcode.is_some() {
         let recorded = &image.requirements.aspects;
-        device::aspects(used.filter(|used| !recorded.iter().any(|own| own == used)), subject.target, &mut fit);
+        // A compiler refuses the SPIR-V inside compiled code as a whole.
+        let inside = module.filter(|_| image.module.is_none()).into_iter().flat_map(|source| &source.used_aspects);
+        let unrecorded = used.chain(inside.copied()).filter(|used| !recorded.iter().any(|own| own == used));
+        device::aspects(unrecorded, subject.target, &mut fit);
         device::shown_sizes(image, subject.target, &mut fit);
     }
-    if let Some(module) = &image.module {
+    if let Some(module) = module {
         format::spirv(module, subject, &mut fit);
+        format::intel_gpu_functions(module, subject.target, &mut fit);
     }
     format::check(image, subject, &mut fit);
     if image.image.is_unlinked() {

@@ -191,7 +191,25 @@ impl Native {
             return None;
         }
         let arena = Arena::default();
-        Some(Reader { kernels: false, ..Reader::new(&arena, payload.len()) }.whole(payload, format, place).0)
+        let mut reader = Reader { kernels: false, ..Reader::new(&arena, payload.len()) };
+        reader.whole(payload, format, place);
+        Some(reader.native)
+    }
+
+    /// Reads a payload as `read` does, and gives the SPIR-V beside that its drivers compile where none of its code is for the
+    /// device.
+    pub(crate) fn with_source<'a>(
+        payload: &'a [u8],
+        format: Format,
+        place: Place,
+        arena: &'a Arena,
+    ) -> Option<(Native, Option<&'a [u8]>)> {
+        if matches!(format, Format::SpirV | Format::NativeCpu | Format::Unknown) {
+            return None;
+        }
+        let mut reader = Reader::new(arena, payload.len());
+        reader.whole(payload, format, place);
+        Some((reader.native, reader.source))
     }
 
     /// Reads a payload as `read` does, and gives the bytes of each part beside.
@@ -201,7 +219,9 @@ impl Native {
         place: Place,
         arena: &'a Arena,
     ) -> (Native, Vec<&'a [u8]>) {
-        Reader::new(arena, payload.len()).whole(payload, format, place)
+        let mut reader = Reader::new(arena, payload.len());
+        reader.whole(payload, format, place);
+        (reader.native, reader.code)
     }
 
     /// The devices of all parts, each once.
@@ -231,6 +251,8 @@ struct Reader<'a> {
     data: &'a [u8],
     /// Bytes of the parts that were read, in their order.
     code: Vec<&'a [u8]>,
+    /// The first SPIR-V inside.
+    source: Option<&'a [u8]>,
     /// Bytes that parts may yet come to.
     budget: u64,
     /// Kernels and arguments that there may yet be.
@@ -246,22 +268,21 @@ impl<'a> Reader<'a> {
         let items = limits::MAX_NATIVE_ITEMS;
         let (data, code) = (&[][..], Vec::new());
         let (native, arguments) = (Native::default(), HashSet::new());
-        let mut reader = Reader { arena, native, data, code, budget: 1 << 20, items, arguments, kernels: true };
+        let mut reader =
+            Reader { arena, native, data, code, source: None, budget: 1 << 20, items, arguments, kernels: true };
         reader.grant(size);
         reader
     }
 
-    /// Reads a payload, and gives what it holds and the bytes of each part.
-    fn whole(mut self, payload: &'a [u8], format: Format, place: Place) -> (Native, Vec<&'a [u8]>) {
+    /// Reads a payload.
+    fn whole(&mut self, payload: &'a [u8], format: Format, place: Place) {
         self.part("", payload, format, place, 0);
-        let mut native = self.native;
         // Code in a container of its own is a list even where that has one entry; else there is just the code.
-        if native.container.is_none()
-            && let [only] = native.parts.as_mut_slice()
+        if self.native.container.is_none()
+            && let [only] = self.native.parts.as_mut_slice()
         {
             only.name.clear();
         }
-        (native, self.code)
     }
 
     /// Adds what was inflated to the account.
@@ -296,6 +317,7 @@ impl<'a> Reader<'a> {
             Format::Ptx => ptx::read(data).map(|read| self.push(name, read, place)),
             Format::LlvmBitcode => bitcode::read(data).map(|read| self.push(name, read, place)),
             Format::SpirV => {
+                self.source.get_or_insert(data);
                 let part = Part::new(Format::SpirV, data.len());
                 self.push(name, Read::from(part), place);
                 Ok(())
@@ -313,6 +335,9 @@ impl<'a> Reader<'a> {
 
     /// Adds what a reader of one format found.
     fn push(&mut self, name: &str, mut read: Read, place: Place) {
+        if read.part.spirv && self.source.is_none() {
+            self.source = opencl_elf::spirv_of_object(self.data);
+        }
         let kernels = read.part.kernels.iter();
         let items = kernels.map(|kernel| kernel.arguments.len().saturating_add(1)).sum::<usize>().saturating_add(1);
         match self.items.checked_sub(items) {

@@ -137,11 +137,11 @@ fn shifted(error: Error, by: u64) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A zebin of named sections: type, contents.
-    fn zebin(sections: &[(&str, u32, &[u8])]) -> Vec<u8> {
+    pub(crate) fn zebin(sections: &[(&str, u32, &[u8])]) -> Vec<u8> {
         let mut names = vec![0];
         let mut contents: Vec<u8> = Vec::new();
         let mut headers: Vec<u8> = vec![0; 64];
@@ -172,7 +172,7 @@ mod tests {
         elf
     }
 
-    fn note(kind: u32, number: u32) -> Vec<u8> {
+    pub(crate) fn note(kind: u32, number: u32) -> Vec<u8> {
         let words = [8, 4, kind].into_iter().flat_map(u32::to_le_bytes);
         words.chain(*b"IntelGT\0").chain(number.to_le_bytes()).collect()
     }

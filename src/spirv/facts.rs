@@ -3,6 +3,7 @@
 use super::op::*;
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
+use crate::limits;
 use rspirv::spirv::{Decoration, ExecutionMode, LinkageType};
 use std::collections::{BTreeSet, HashMap};
 
@@ -42,6 +43,8 @@ pub struct Module {
     pub(crate) work_group_sizes: Vec<[u32; 3]>,
     /// The sub-group sizes that its kernels require, each once; named sizes are not among them.
     pub(crate) sub_group_sizes: Vec<u32>,
+    /// The instructions of its inline assembly, each once, as `dpas.bf.bf.8.8` and `lsc_load.slm`.
+    pub(crate) assembly: BTreeSet<String>,
     /// The source language (`OpSource`), where the module names one.
     pub(crate) source_language: Option<u32>,
     /// Whether the module has types or instructions that may be uses of further aspects, which only a look at its code
@@ -186,6 +189,7 @@ impl<'m> Walk<'m> {
             VARIABLE if self.function.is_none() => {
                 self.variables.push(instruction.word(1));
             }
+            ASM => self.assembly(&instruction.text(4).0),
             FUNCTION => {
                 self.function = Some(instruction.word(1));
                 self.has_body = false;
@@ -258,6 +262,24 @@ impl<'m> Walk<'m> {
         }
     }
 
+    /// Notes the instructions of inline assembly: one on a line, behind braces, a label and a predicate in parentheses (vISA of
+    /// Intel's graphics compiler).
+    fn assembly(&mut self, text: &str) {
+        let known = &mut self.module.assembly;
+        for line in text.lines() {
+            let line = line.trim_matches(|c: char| c.is_whitespace() || "{}".contains(c));
+            let line = if line.starts_with('(') { line.split_once(')').map_or("", |(_, rest)| rest) } else { line };
+            let mut words = line.split_whitespace().skip_while(|word| word.ends_with(':'));
+            // Operands of the call, `$3`, may be parts of a name.
+            let Some(name) = words.next().and_then(|word| word.split(['(', '$']).next()) else { continue };
+            let name = name.trim_end_matches('.');
+            let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.len() <= limits::MAX_MNEMONIC;
+            if is_name && known.len() < limits::MAX_MNEMONICS && !known.contains(name) {
+                known.insert(name.to_owned());
+            }
+        }
+    }
+
     fn finish(mut self) -> Module {
         for ids in [&mut self.built_in, &mut self.declared, &mut self.variables, &mut self.wide, &mut self.narrow] {
             ids.sort_unstable();
@@ -298,6 +320,17 @@ impl<'m> Walk<'m> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn instructions_of_assembly_are_told_by_their_names() {
+        let mut walk = Walk::default();
+        walk.assembly("{\n.decl DST v_type=G type=f num_elts=8 alias=<$0,0>\nlsc_load_block2d.ugm.ca (M1, 1) %null:d8\n\
+                       (P1) mov (M1_NM,16) a(0,0)<1> b(1,0)<16;8,1>\nL1:\nL2: dpas.hf8.hf8.8.$3 (M1, 16) d\nbarrier\n}\n");
+        let long = "x".repeat(limits::MAX_MNEMONIC + 1);
+        walk.assembly(&format!("{long}\nmov(1)\n\n()\n(P\n"));
+        let names: Vec<&str> = walk.module.assembly.iter().map(String::as_str).collect();
+        assert_eq!(names, ["barrier", "dpas.hf8.hf8.8", "lsc_load_block2d.ugm.ca", "mov"]);
+    }
 
     #[test]
     fn a_module_cut_between_instructions_of_a_function_is_told() {

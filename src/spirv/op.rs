@@ -100,6 +100,7 @@ opcodes! {
     CONVERT_HANDLE_TO_IMAGE = ConvertHandleToImageINTEL,
     CONVERT_HANDLE_TO_SAMPLER = ConvertHandleToSamplerINTEL,
     CONVERT_HANDLE_TO_SAMPLED_IMAGE = ConvertHandleToSampledImageINTEL,
+    ASM = AsmINTEL,
     VARIABLE_LENGTH_ARRAY = VariableLengthArrayINTEL,
     UNTYPED_VARIABLE_LENGTH_ARRAY = UntypedVariableLengthArrayINTEL,
 }

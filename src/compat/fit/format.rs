@@ -11,7 +11,7 @@ use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
 use crate::compat::native;
 use crate::device::cpu::{CpuArch, DEFAULT};
-use crate::device::target::{Backend, DeviceType, Target};
+use crate::device::target::{Backend, DeviceType, IpVersion, Target};
 use crate::native::{Coverage, gpu_of};
 use crate::spirv::Module;
 use crate::spirv::grammar::capability_name;
@@ -160,7 +160,6 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
             None => fit.gap(RuleId::UnlistedImports, format!("{message}whether {name} is one is not known.")),
         }
     }
-    intel_gpu_functions(image, subject.target, fit);
     if let Some(names) = named(&missing) {
         let message = format!(
             "The module imports {names}, which the image does not list, so that the runtime links nothing to it."
@@ -187,21 +186,14 @@ const ASSEMBLY: u32 = 5606;
 
 /// Checks assembly, and calls of functions that Intel's compiler for GPUs makes instructions of. GPUs that load blocks of two dimensions are
 /// those for which ocloc 26.27 builds such code.
-fn intel_gpu_functions(image: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
-    let Some(module) = &image.module else { return };
-    // Assembly for GPUs uses the newer loads and stores (LSC), too, or may.
-    if is_dg2_or_newer(target) == Some(false) {
-        let name = &target.name;
-        if let Some(function) = module.imports.iter().find(|symbol| of_newer_loads(symbol)) {
-            let message = format!("The module calls `{function}`, for GPUs newer than {name}.");
-            fit.reason(RuleId::Capability, message);
-        }
-        if module.capabilities.contains(&ASSEMBLY) {
-            let message =
-                format!("The module has assembly of Intel's GPUs; whether {name} has its instructions is not known.");
-            fit.gap(RuleId::Capability, message);
-        }
+pub(crate) fn intel_gpu_functions(module: &Module, target: &Target, fit: &mut Fit) {
+    if is_dg2_or_newer(target) == Some(false)
+        && let Some(function) = module.imports.iter().find(|symbol| of_newer_loads(symbol))
+    {
+        let message = format!("The module calls `{function}`, for GPUs newer than {}.", target.name);
+        fit.reason(RuleId::Capability, message);
     }
+    assembly(module, target, fit);
     let imports = module.imports.iter().filter(|symbol| of_intel_gpus(symbol));
     let (loads, others): (Vec<String>, Vec<String>) = imports.cloned().partition(|symbol| of_block_loads(symbol));
     let name = &target.name;
@@ -212,8 +204,7 @@ fn intel_gpu_functions(image: &Examined<'_, '_>, target: &Target, fit: &mut Fit)
         }
         return;
     }
-    let has_loads =
-        target.ip_versions.iter().any(|ip| ip.architecture >= 20 || (ip.architecture, ip.release) == (12, 60));
+    let has_loads = target.ip_versions.iter().any(|ip| loads_blocks(ip));
     if let Some(names) = named(&loads).filter(|_| !has_loads) {
         let message = format!("The module calls {names}, for GPUs that load blocks of two dimensions; {name} is none.");
         fit.reason(RuleId::Capability, message);
@@ -223,6 +214,43 @@ fn intel_gpu_functions(image: &Examined<'_, '_>, target: &Target, fit: &mut Fit)
             "The module calls {names}, which Intel's compiler has for GPUs with such an instruction; whether {name} is one \
              is not known."
         );
+        fit.gap(RuleId::Capability, message);
+    }
+}
+
+/// Whether a GPU loads blocks of two dimensions.
+fn loads_blocks(ip: &IpVersion) -> bool {
+    ip.architecture >= 20 || (ip.architecture, ip.release) == (12, 60)
+}
+
+/// Whether a GPU since DG2 is known to have an instruction of inline assembly, by its name with types: ocloc 26.27 builds it there.
+fn has_instruction(ip: &IpVersion, name: &str) -> bool {
+    let of_bytes = || name.split('.').any(|part| ["hf8", "bf8"].contains(&part));
+    match name.split('.').next().unwrap_or_default() {
+        // Floats of a byte came with Xe3P, conversions to and from them with Xe3.
+        "dpas" | "dpasw" if of_bytes() => ip.architecture >= 35,
+        "fcvt" => ip.architecture >= 30,
+        // Neither Meteor Lake nor Arrow Lake-U nor the smaller Ponte Vecchio multiplies matrices.
+        "dpas" | "dpasw" => ip.architecture >= 20 || ip.release <= 60 || ip.release == 74,
+        loads if loads.starts_with("lsc_") && loads.contains("block2d") => loads_blocks(ip),
+        _ => true,
+    }
+}
+
+/// Checks the inline assembly of a module.
+fn assembly(module: &Module, target: &Target, fit: &mut Fit) {
+    let Some(ip) = target.ip_versions.first().filter(|_| module.capabilities.contains(&ASSEMBLY)) else { return };
+    let gpu = &target.name;
+    // Assembly for GPUs uses the newer loads and stores (LSC), or may.
+    if is_dg2_or_newer(target) == Some(false) {
+        let message =
+            format!("The module has assembly of Intel's GPUs; whether {gpu} has its instructions is not known.");
+        return fit.gap(RuleId::Capability, message);
+    }
+    let unknown: Vec<String> = module.assembly.iter().filter(|one| !has_instruction(ip, one)).cloned().collect();
+    if let Some(names) = named(&unknown) {
+        let message =
+            format!("The module has assembly with {names}; whether {gpu} has such instructions is not known.");
         fit.gap(RuleId::Capability, message);
     }
 }

@@ -8,6 +8,8 @@ use crate::bundle::property_sets::set;
 use crate::compat::choice::{self, Choice, Trap};
 use crate::compat::examine::examine_image;
 use crate::device;
+use crate::native::opencl_elf::spirv_object;
+use crate::native::zebin::tests::{note, zebin};
 
 /// A module with one kernel `k` and further capabilities.
 pub(crate) fn module(version: u32, capabilities: &[u32]) -> Vec<u8> {
@@ -189,6 +191,68 @@ fn what_a_compiler_takes_is_known_in_part() {
     // VectorComputeINTEL (5617) is refused by the CPU driver, Shader (1) is in no list.
     assert_eq!(judge(&with(0x0001_0000, &[5617]), "spir64_x86_64").reasons[0].rule, RuleId::Capability);
     assert_eq!(judge(&with(0x0001_0000, &[1]), "spir64_x86_64").verdict(), Verdict::Unknown);
+}
+
+/// An archive as ocloc writes it: code for `intel_gpu_pvc`, and SPIR-V for other GPUs.
+fn archive(spirv: &[u8]) -> Image<'static> {
+    let version = 12 << 22 | 60 << 14 | 7;
+    let code =
+        zebin(&[(".ze_info", 0xff00_0011, b"kernels:\n  - name: k\n"), (".note.intelgt.compat", 7, &note(6, version))]);
+    let mut bytes = b"!<arch>\n".to_vec();
+    for (name, member) in [("64.12.60.7", code), ("generic_ir", spirv_object(spirv, ""))] {
+        let size = member.len().next_multiple_of(2);
+        bytes.extend(format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644).bytes());
+        bytes.extend(member);
+        bytes.resize(bytes.len().next_multiple_of(2), 0);
+    }
+    image(&bytes, "spir64_gen", &[])
+}
+
+#[test]
+fn spirv_inside_compiled_code_is_judged_where_it_is_compiled() {
+    let instruction = |opcode: u32, operands: &[u32], text: &str| {
+        let mut text = text.as_bytes().to_vec();
+        text.resize(text.len() / 4 * 4 + 4, 0);
+        let text = text.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap()));
+        let words: Vec<u32> = operands.iter().copied().chain(text).collect();
+        let first = (words.len() as u32 + 1) << 16 | opcode;
+        std::iter::once(first).chain(words).flat_map(u32::to_le_bytes).collect::<Vec<u8>>()
+    };
+    // OpTypeFloat %2 64: a compiler for GPUs without such numbers refuses the module.
+    let wide =
+        [module(0x0001_0400, &[10]), [0x0003_0016u32, 2, 64].iter().flat_map(|word| word.to_le_bytes()).collect()]
+            .concat();
+    let wide = archive(&wide);
+    for (target, verdict) in [
+        ("intel_gpu_pvc", Verdict::Compatible),
+        ("intel_gpu_bmg_g21", Verdict::Compatible),
+        ("intel_gpu_acm_g10", Verdict::Incompatible),
+    ] {
+        assert_eq!(judge(&wide, target).verdict(), verdict, "{target}");
+    }
+    assert_eq!(judge(&wide, "intel_gpu_acm_g10").reasons[0].aspect.as_deref(), Some("fp64"));
+    // OpAsmINTEL: matrices of floats of a byte, and conversions of these.
+    for (text, runs, unknown) in [
+        ("dpas.hf8.hf8.8.8 (M1, 16) a b c d", "intel_gpu_cri", "intel_gpu_ptl_h"),
+        ("fcvt (M1_NM, 16) a b", "intel_gpu_ptl_h", "intel_gpu_bmg_g21"),
+        ("dpas.bf.bf.8.8 (M1, 16) a b c d", "intel_gpu_acm_g10", "intel_gpu_mtl_u"),
+        ("lsc_load_block2d.ugm (M1, 1) a", "intel_gpu_lnl_m", "intel_gpu_acm_g10"),
+        ("mov (M1, 16) a b", "intel_gpu_mtl_h", "intel_gpu_dg1"),
+    ] {
+        let payload = [module(0x0001_0400, &[5606]), instruction(5610, &[3, 4, 5, 6], text)].concat();
+        let bare = image(&payload, "spir64", &[]);
+        let inside = archive(&payload);
+        for image in [&inside, &bare] {
+            assert_eq!(judge(image, runs).verdict(), Verdict::Compatible, "{text} {:?}", judge(image, runs));
+            assert_eq!(judge(image, unknown).verdict(), Verdict::Unknown, "{text}");
+        }
+        // Code that runs as it is has been compiled.
+        assert_eq!(judge(&inside, "intel_gpu_pvc").verdict(), Verdict::Compatible, "{text}");
+    }
+    let cut = archive(&[3, 2, 0x23, 7, 0]);
+    assert!(
+        examine_image(&cut, Epoch::From2026).problems().any(|one| format!("{one:?}").contains("the SPIR-V inside"))
+    );
 }
 
 #[test]

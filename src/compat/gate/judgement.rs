@@ -418,6 +418,10 @@ pub(super) struct Kind<'i> {
     used: Vec<(&'static str, bool)>,
     /// The sizes that the module's kernels require.
     sizes: (&'i [[u32; 3]], &'i [u32]),
+    /// Instructions of the module's assembly.
+    assembly: Option<&'i BTreeSet<String>>,
+    /// Aspects that the SPIR-V inside compiled code uses.
+    inside: Option<&'i BTreeSet<&'static str>>,
     /// The devices of each part of native code, and whether SPIR-V is in it.
     code: Vec<(&'i [String], bool)>,
     /// The place of an image that is of no kind but its own: what it imports, what is wrong with it and, for HIP, its
@@ -431,9 +435,10 @@ impl<'i> Kind<'i> {
         let property = |set, name| image.image.properties.get(set, name);
         let text = |name| property(set::REQUIREMENTS, name).and_then(|value| value.text().map(str::to_owned));
         let esimd = property(set::MISC, key::ESIMD).and_then(|value| value.number());
+        let module = image.module.as_ref().or(image.source.as_ref());
         let alone = !image.imports.is_empty()
             || !image.unlisted_imports.is_empty()
-            || image.module.as_ref().is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_newer_loads(symbol)))
+            || module.is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_newer_loads(symbol)))
             || image.problem.is_some()
             || image.native.as_ref().is_some_and(|native| !native.problems.is_empty())
             // Whether anything is recorded counts of code that is not read.
@@ -445,15 +450,12 @@ impl<'i> Kind<'i> {
             requirements: &image.requirements,
             properties: [text("joint_matrix"), text("joint_matrix_mad"), esimd.map(|number| number.to_string())],
             march: image.march,
-            module: image
-                .module
-                .as_ref()
-                .map(|module| (module.version, module.capabilities.as_slice(), module.extensions.as_slice())),
-            sizes: image
-                .module
-                .as_ref()
+            module: module.map(|module| (module.version, module.capabilities.as_slice(), module.extensions.as_slice())),
+            sizes: module
                 .map_or((&[], &[]), |module| (module.work_group_sizes.as_slice(), module.sub_group_sizes.as_slice())),
             used: engine.used(at),
+            assembly: module.map(|module| &module.assembly),
+            inside: image.source.as_ref().map(|source| &source.used_aspects),
             code: image.native.iter().flat_map(|native| &native.parts).map(code_for).collect(),
             own: alone.then_some(at),
         }
