@@ -1,7 +1,7 @@
 //! How do changed files get back into a wheel?
 //!
 //! All other members are copied as they are stored, with their comments and extra fields, and so is the comment of the
-//! archive. A changed member keeps its compression, time and permissions. `RECORD` gets the new sizes and hashes, by the rules of
+//! archive. A changed member keeps its compression, time, permissions and comment. `RECORD` gets the new sizes and hashes, by the rules of
 //! the binary distribution format (PEP 427, PEP 376): SHA-256, base64 with the URL's alphabet and no padding; its other rows, and
 //! the ends of all, stay. Signatures of `RECORD` would be wrong and are left out.
 
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::io::{Cursor, Read, Seek, Write};
 use zip::read::ZipFile;
-use zip::write::SimpleFileOptions;
+use zip::write::FullFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 /// Opens the new contents of a member, which is known by its name as [`shown_name`] shows it; none where it stays as it is.
@@ -140,7 +140,7 @@ fn dist_info_file(name: &str) -> Option<&str> {
     (folder.ends_with(".dist-info") && !file.contains('/')).then_some(file)
 }
 
-/// Writes a member with the compression, time and permissions of `like`.
+/// Writes a member with the compression, time, permissions and comment of `like`.
 fn write_member<R: Read>(
     writer: &mut ZipWriter<impl Write + Seek>,
     like: &ZipFile<'_, R>,
@@ -153,12 +153,15 @@ fn write_member<R: Read>(
         CompressionMethod::Deflated
     };
     let may_be_large = like.size() > u64::from(u32::MAX) / 2;
-    let mut options = SimpleFileOptions::default().compression_method(method).large_file(may_be_large);
+    let mut options = FullFileOptions::default().compression_method(method).large_file(may_be_large);
     if let Some(time) = like.last_modified() {
         options = options.last_modified_time(time);
     }
     if let Some(mode) = like.unix_mode() {
         options = options.unix_permissions(mode);
+    }
+    if !like.comment().is_empty() {
+        options = options.with_file_comment(like.comment());
     }
     let name = like.name().map_err(|error| malformed(&error))?;
     writer.start_file(name, options).map_err(|error| unwritable(&error))?;
@@ -261,6 +264,7 @@ fn unwritable(error: &dyn std::fmt::Display) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zip::write::SimpleFileOptions;
 
     /// As `csv.reader` of Python reads them.
     #[test]
@@ -323,6 +327,25 @@ mod tests {
         let expected =
             "a.so,sha256=gE9R9xJUxAgeN-fIhwc1YPSm-mza0gLprGfgMsQ-0eE,5\nb.py,sha256=kept,1\nx-1.dist-info/RECORD,,\n";
         assert_eq!(text("x-1.dist-info/RECORD"), expected);
+    }
+
+    #[test]
+    fn members_keep_their_comments() {
+        let comments =
+            [("a.so", "of the library, naïve"), ("b.py", "of the script"), ("x-1.dist-info/RECORD", "of all")];
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, comment) in comments {
+            writer.start_file(name, FullFileOptions::default().with_file_comment(comment)).unwrap();
+        }
+        let wheel = writer.finish().unwrap().into_inner();
+        let contents =
+            |name: &str| (name == "a.so").then(|| Ok(Box::new(Cursor::new(b"newer".to_vec())) as Box<dyn Read>));
+        let mut out = Cursor::new(Vec::new());
+        assert_eq!(repack(&wheel, &contents, &mut out).unwrap().changed, 1);
+        let mut archive = ZipArchive::new(out).unwrap();
+        for (name, comment) in comments {
+            assert_eq!(archive.by_name(name).unwrap().comment(), comment, "{name}");
+        }
     }
 
     #[test]
