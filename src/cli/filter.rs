@@ -8,12 +8,11 @@ use super::selection::Selection;
 use crate::compat::fit::Subject;
 use crate::device::table::TargetTable;
 use crate::error::{Error, ErrorKind, Exit, Result};
-use crate::files::emit::Emit;
+use crate::files::emit::{Emit, table_place};
 use crate::files::filter::{Filtering, Wanted};
-use crate::files::package::{is_folder, is_linked};
+use crate::files::package::is_linked;
 use crate::report::document;
 use crate::report::filtered;
-use crate::rewrite::extract;
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
@@ -101,7 +100,7 @@ impl Args {
                 }
                 continue;
             };
-            let path = in_folder(Path::new(path));
+            let path = table_place(Emit::Table, Path::new(path)).into_owned();
             let form = EmitArgs::default().form(Emit::Table, &path)?;
             wanted.push(Wanted { subjects: subjects(global, table, spelling)?, path, form });
         }
@@ -115,7 +114,7 @@ impl Args {
                     all.extend(subjects(global, table, spelling)?);
                 }
                 let emit = self.emit(path);
-                let path = if emit == Emit::Table { in_folder(path) } else { path.to_owned() };
+                let path = table_place(emit, path).into_owned();
                 wanted.push(Wanted { form: self.form.form(emit, &path)?, path, subjects: all });
             }
             (None, false) => {
@@ -147,11 +146,6 @@ impl Args {
             (None, None) => Emit::Table,
         }
     }
-}
-
-/// A folder gets a table of the usual name.
-fn in_folder(path: &Path) -> PathBuf {
-    if is_folder(path) { path.join(extract::TABLE) } else { path.to_owned() }
 }
 
 /// The targets that a spelling means.

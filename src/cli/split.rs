@@ -7,7 +7,7 @@ use super::selection::{DeviceConfigs, TargetSelection};
 use crate::bundle::aspect::Epoch;
 use crate::demangle::demangle;
 use crate::error::{Exit, Result};
-use crate::files::emit::{self, Emit};
+use crate::files::emit::{self, Emit, table_place};
 use crate::files::split::Splitting;
 use crate::report::document::Form;
 use crate::rewrite::split::Mode;
@@ -106,8 +106,9 @@ impl Args {
     /// Runs the verb.
     pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         let emit = self.form.emit.or(Emit::by_extension(&self.output)).unwrap_or(Emit::Table);
-        let form = self.form.form(emit, &self.output)?;
-        emit::check_output(&form, &self.files, &self.output)?;
+        let output = table_place(emit, &self.output);
+        let form = self.form.form(emit, &output)?;
+        emit::check_output(&form, &self.files, &output)?;
         let table = self.configs.table(global)?;
         let group = |text: &String| text.split(',').map(Pattern::new).collect::<Result<Vec<_>>>();
         let splitting = Splitting {
@@ -116,7 +117,7 @@ impl Args {
             groups: &self.entry.iter().map(group).collect::<Result<Vec<_>>>()?,
             selector: &self.selection.selector()?,
             form: &form,
-            output: &self.output,
+            output: &output,
             scratch: &std::env::temp_dir(),
             mode: match self.mode {
                 ModeName::PerKernel => Mode::PerKernel,

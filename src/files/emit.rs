@@ -4,9 +4,10 @@
 //! alone adds images to a linked file ([`super::compiled`]).
 
 use super::gather::Origin;
+use super::package::is_folder;
 use super::sources;
 use super::sources::spare_inputs;
-use super::write::{Folder, cannot_write, folder_of, make_folder, write_atomically};
+use super::write::{Folder, cannot_write, make_folder, write_atomically};
 use crate::bundle::format::Format;
 use crate::bundle::image::{EntryLayout, Image, State};
 use crate::bundle::offload_binary::Version;
@@ -22,6 +23,7 @@ use crate::rewrite::image_data::{EntryForm, ImageVersion, OutImage, out_image};
 use crate::rewrite::object_file::{ObjectFormat, ObjectOptions, object_file, object_file_of_binary};
 use crate::rewrite::prepare::{Payload, store};
 use crate::rewrite::shared::{Machine, SharedOptions, shared_library};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// The forms of an output.
@@ -171,31 +173,33 @@ pub(crate) fn check_output(form: &OutputForm, inputs: &[PathBuf], output: &Path)
     spare_inputs(inputs, output)
 }
 
+/// The path of what is written to a path: of a table that is to be in a folder, which is made, the one with the usual name.
+pub(crate) fn table_place(emit: Emit, path: &Path) -> Cow<'_, Path> {
+    if emit == Emit::Table && is_folder(path) { path.join(extract::TABLE).into() } else { path.into() }
+}
+
 /// Whether the output can be written where it is to be, before anything is done for it. A folder is one for modules
 /// alone.
 ///
 /// # Errors
-/// `Environment` where its folder does not exist, `Usage` where it is a folder itself.
+/// `Usage` where it is a folder itself, or is to be in a file.
 pub(crate) fn check_place(emit: Option<Emit>, path: &Path) -> Result<()> {
     if path == Path::new("-") {
         return Ok(());
     }
-    if path.is_dir() {
-        if emit == Some(Emit::Spirv) {
-            return Ok(());
-        }
-        let error = Error::new(ErrorKind::Usage, format!("`{}` is a folder", path.display()));
-        return Err(error.with_remedy("name a file in it with `-o`"));
-    }
     // A missing folder is made when the output is written.
-    let there = folder_of(path).ancestors().find(|folder| folder.as_os_str().is_empty() || folder.exists());
-    match there.filter(|there| !there.as_os_str().is_empty() && !there.is_dir()) {
-        Some(file) => {
-            let message = format!("cannot write `{}`: `{}` is no folder", path.display(), file.display());
-            Err(Error::new(ErrorKind::Environment, message))
-        }
-        None => Ok(()),
+    let there = path.ancestors().skip(usize::from(!is_folder(path)));
+    let there = there.map(|folder| folder.components().as_path()).find(|folder| folder.exists());
+    if let Some(file) = there.filter(|there| !there.is_dir()) {
+        let message = format!("cannot write `{}`: `{}` is no folder", path.display(), file.display());
+        return Err(Error::new(ErrorKind::Usage, message));
     }
+    if !is_folder(path) || emit == Some(Emit::Spirv) {
+        return Ok(());
+    }
+    let what = if path.is_dir() { "a folder" } else { "the name of a folder, and a file is to be written" };
+    let error = Error::new(ErrorKind::Usage, format!("`{}` is {what}", path.display()));
+    Err(error.with_remedy("name a file in it with `-o`"))
 }
 
 /// The names that the runtime compares with (`__SYCL_DEVICE_BINARY_TARGET_*` in DPC++ `sycl/source/detail/compiler.hpp`),

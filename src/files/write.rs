@@ -395,7 +395,10 @@ pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
     // The name of a temporary file, which `tempfile` appends, means nothing to anyone.
     let text = error.to_string();
     let reason = text.split_once(" at path \"").map_or(text.as_str(), |(reason, _)| reason);
-    let failed = Error::new(ErrorKind::Environment, format!("cannot write `{}`: {reason}", path.display()));
+    // A file in the place of a folder was named so.
+    let kind =
+        if error.kind() == std::io::ErrorKind::NotADirectory { ErrorKind::Usage } else { ErrorKind::Environment };
+    let failed = Error::new(kind, format!("cannot write `{}`: {reason}", path.display()));
     match error.kind() {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
             failed.with_remedy("free some space; nothing of this output was left there")
