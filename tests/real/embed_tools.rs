@@ -110,6 +110,31 @@ fn rewritten_files_survive_other_tools() {
     });
 }
 
+/// A layer on another that no run takes off, whose payloads end at odd addresses.
+#[test]
+fn files_of_two_layers_survive_other_tools() {
+    let forms: Vec<Fixture> = matrix::loadable().into_iter().filter(Fixture::has_sections).step_by(2).collect();
+    matrix::each(&forms, |form| {
+        let original = read(&form.build());
+        let odd = |file: &[u8]| {
+            let mut natives = natives(file);
+            natives.iter_mut().for_each(|native| native.payload.extend([1, 2, 3]));
+            natives
+        };
+        let once = odd(&original);
+        let source = once.iter().map(|native| native.source).min().unwrap();
+        let fewer = pruned(&embedded(&original, &once), &|index, _| index == source).bytes;
+        let twice = embedded(&fewer, &odd(&fewer));
+        let folder = Folder::new();
+        let expected = load(&folder.file("twice", &twice));
+        for (program, arguments) in TOOLS {
+            let what = format!("{program} {arguments:?} on {}", form.build().display());
+            let seen = after(program, arguments, &folder.file("treated", &twice));
+            same(&seen.unwrap_or_else(|error| panic!("{what}: {error}")), &expected, &what);
+        }
+    });
+}
+
 #[test]
 fn what_other_tools_made_is_rewritten() {
     let forms: Vec<Fixture> = matrix::loadable().into_iter().filter(Fixture::has_sections).step_by(3).collect();

@@ -24,6 +24,10 @@ use std::collections::HashSet;
 /// Alignment of payloads; DPC++'s wrapper uses the same.
 pub(crate) const PAYLOAD_ALIGN: u64 = 16;
 
+/// Bytes that stay free behind the last payload. Where the data before it ends at no multiple of eight, GNU strip has the
+/// segment begin up to seven bytes earlier, right behind that, and as many are gone from its end.
+const REAR: u64 = 8;
+
 /// New array of one descriptor.
 pub(super) struct Array {
     /// Virtual address of the descriptor.
@@ -176,7 +180,9 @@ impl<'p> Plan<'p> {
             payloads.extend(standalone.payloads(&bases));
             tables = standalone.tables(&bases);
         }
-        let end = payload_base.saturating_add(payload_cursor.0);
+        let end = payload_base.saturating_add(payload_cursor.0).saturating_add(REAR);
+        let end = bytes::align_up(end, PAYLOAD_ALIGN)
+            .ok_or_else(|| Error::input("the rewritten file would pass the end of the address space"))?;
         Ok(Plan {
             table,
             record,

@@ -158,6 +158,9 @@ impl Plan<'_> {
                 _ => out.push(section(name, payload.address, len, PAYLOAD_ALIGN, false)),
             }
         }
+        if let Some(last) = out.last_mut().filter(|_| !self.payloads.is_empty()) {
+            last.size = self.end.saturating_sub(last.address);
+        }
         out
     }
 }
