@@ -25,7 +25,9 @@ memory; those that stay may move together for it. In executables and PE files, a
 
 Of a wheel or a folder all linked files are changed in which an image matches; a wheel is packed
 again. --restore takes away all that earlier runs added, and checks that the file is then what it
-was, byte for byte; but native images are the file's own once the SPIR-V of one of them was pruned.
+was, byte for byte. Where images of the file's own are gone for which added ones stand (native code
+whose SPIR-V was pruned, images that --replace put in), it cannot be, and --restore says so; with
+--lose-kernels it takes away what was added all the same.
 
 With --drop, --keep and selectors an image must fulfil all that is given to be removed. The last
 image cannot be removed, and the last of a kernel with --lose-kernels only: runtimes crash
@@ -42,7 +44,8 @@ Examples:
 Exit status:
   0  done
   1  no image matches, or none would be left
-  2  the file is none that has a list of images, or is signed, or a kernel would be lost
+  2  the file is none that has a list of images, or is signed, a kernel would be lost, or
+     what the file was cannot be restored
   3  the file cannot be read or rewritten, or images in it are damaged
   6  there is no device code";
 
@@ -108,7 +111,7 @@ impl Args {
         let target = self.target.copy_of(file);
         let linked = Linked::open(&file.input, file.name.clone(), &target)?;
         if self.restore {
-            return Ok((linked.restore(&target)?, Exit::Done));
+            return linked.restore(global, &target, self.lose_kernels);
         }
         let gone = self.chosen(&linked, selector)?;
         linked.edit(global, &target, &gone, &[], self.lose_kernels)

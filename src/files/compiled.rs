@@ -19,7 +19,7 @@ use crate::container::Arena;
 use crate::container::{Host, Kind, elf};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Reporter, Result};
-use crate::rewrite::embed::{Addition, embed, original_indexes};
+use crate::rewrite::embed::{Addition, original_indexes};
 use crate::rewrite::extract::Names;
 use crate::rewrite::image_data::{OutImage, out_image};
 use crate::rewrite::layers;
@@ -74,7 +74,7 @@ pub(crate) fn write(
             // Nothing can be native: the copy is the file as it is.
             return emit::to(reporter, path, compiled.host.bytes, mode);
         }
-        let bytes = embed(compiled.host, compiled.bundle, &additions, &notes(compiled))?;
+        let bytes = layers::build(compiled.host, compiled.bundle, &additions, &notes(compiled))?;
         let bytes = if compiled.drop_spirv.is_empty() { bytes } else { without(compiled, &bytes)? };
         one_march(&bytes)?;
         return emit::to(reporter, path, &bytes, mode);

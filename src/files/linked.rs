@@ -13,8 +13,10 @@ use crate::error::Exit;
 use crate::error::{Context as _, Error, ErrorKind, Problem, Reporter, Result};
 use crate::report::edited::Edited;
 use crate::report::json::SchemaVersion;
-use crate::rewrite::embed::record::{Layer, Record};
+use crate::report::name::{display, shorten};
+use crate::report::text::counted;
 use crate::rewrite::image_data::OutImage;
+use crate::rewrite::layers::Before;
 use crate::rewrite::{layers, pe};
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -81,22 +83,27 @@ impl Linked {
         self.name.clone()
     }
 
-    /// Takes away what earlier runs added, and writes the file as it was before them, byte for byte.
+    /// Takes away what earlier runs added, and writes the file as it was before them, byte for byte. Where that is not to be
+    /// had any more, it takes away all the same what was added if the kernels of it may be lost (`may_lose`).
     ///
     /// # Errors
-    /// `NoMatch` where nothing was added, `Input` where the file was changed since.
-    pub(crate) fn restore(&self, target: &Target) -> Result<Edited> {
+    /// `NoMatch` where nothing was added, `Input` where the file was changed since, `Usage` where it cannot be as it was.
+    pub(crate) fn restore(&self, reporter: &dyn Reporter, target: &Target, may_lose: bool) -> Result<(Edited, Exit)> {
         let named = || self.name();
         let images = |bytes: &[u8]| -> Result<usize> { Ok(Bundle::read(&Host::read(bytes)?)?.images.len()) };
-        let original = restored(self.bytes()).context(named)?;
-        let Some(original) = original else {
-            let error = Error::new(ErrorKind::NoMatch, "no earlier run has added images to it");
-            return Err(error.context(named()));
+        let original = match layers::before(self.bytes()).context(named)? {
+            Before::File(original) => original,
+            Before::Same => {
+                let error = Error::new(ErrorKind::NoMatch, "no earlier run has added images to it");
+                return Err(error.context(named()));
+            }
+            Before::Gone { added, .. } if may_lose => return self.edit(reporter, target, &added, &[], true),
+            Before::Gone { images, kernels, .. } => return Err(not_restored(images, &kernels).context(named())),
         };
         let (images_before, images_after) = (images(self.bytes()).context(named)?, images(&original).context(named)?);
         write_atomically(&target.output, &original, mode_of(&self.path))?;
         let removed = images_before.saturating_sub(images_after);
-        Ok(Edited {
+        let edited = Edited {
             schema_version: SchemaVersion,
             input: self.name(),
             output: target.output.display().to_string(),
@@ -109,7 +116,8 @@ impl Linked {
             bytes_before: self.input.bytes().len() as u64,
             bytes_after: original.len() as u64,
             ..Edited::default()
-        })
+        };
+        Ok((edited, Exit::Done))
     }
 
     /// Changes the list of images and writes the copy. The exit code is that for images which are damaged.
@@ -230,18 +238,18 @@ pub(crate) fn check_unsigned(bytes: &[u8]) -> Result<()> {
         .with_remedy("`--drop-signature` removes it; sign the result again where that is needed"))
 }
 
-/// The file from before all earlier runs that added images; none where no run did.
-fn restored(bytes: &[u8]) -> Result<Option<Draft>> {
-    let mut restored: Option<Draft> = None;
-    loop {
-        let before = {
-            let host = Host::read(restored.as_deref().unwrap_or(bytes))?;
-            let layer = |layer| Record::locate(&host, layer).map(|(record, _)| record);
-            let Some(record) = layer(Layer::Native).or_else(|| layer(Layer::Images)) else { return Ok(restored) };
-            record.restore(restored.as_deref().unwrap_or(bytes))?
-        };
-        restored = Some(before);
+/// The error for a file whose own images went when others stood for them.
+fn not_restored(images: usize, kernels: &BTreeSet<String>) -> Error {
+    let mut message =
+        format!("the file cannot be as it was: {images} of its own images went, and added ones stand for them");
+    if let Some(first) = kernels.first() {
+        let (count, name) = (counted(kernels.len(), "kernel"), display(first));
+        message += &format!("; without those {count} would be in no image, such as `{}`", shorten(&name, 80));
     }
+    Error::new(ErrorKind::Usage, message).with_remedy(
+        "take a copy of the file from before; `--lose-kernels` takes away what was added, and leaves what is left of the \
+         file's own images",
+    )
 }
 
 /// The kernels that are in no image any more.
@@ -258,11 +266,10 @@ fn lost<'i>(images: &'i [Examined<'_, '_>], drop: &HashSet<usize>, add: &[OutIma
 fn no_loss(images: &[Examined<'_, '_>], drop: &HashSet<usize>, add: &[OutImage<'_>]) -> Result<()> {
     let lost = lost(images, drop, add);
     let Some(first) = lost.first() else { return Ok(()) };
-    let name = crate::report::name::display(first);
     let message = format!(
         "{} would be in no image any more, such as `{}`; the runtime may crash where one is launched",
-        crate::report::text::counted(lost.len(), "kernel"),
-        crate::report::name::shorten(&name, 80)
+        counted(lost.len(), "kernel"),
+        shorten(&display(first), 80)
     );
     Err(Error::new(ErrorKind::Usage, message).with_remedy("`--lose-kernels` removes them all the same"))
 }

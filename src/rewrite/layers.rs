@@ -5,13 +5,15 @@
 //! takes both layers off, prunes the bottom, and puts back what stays. So an undone addition leaves no trace: a layer
 //! that becomes empty leaves the bytes of the file before it.
 //!
-//! Where a native image stays and its source at the bottom goes, or all images at the bottom go for others, the payloads
+//! Where images at the bottom go and others stand for them (what was compiled of them, or what replaces them), the payloads
 //! at the bottom alone go. A settled layer, which only an edit takes off, lists what the file has now: all native images,
-//! which go on using the tables at the bottom, and those from elsewhere. One layer has but one copy of the file's
-//! relocations, which may be larger than all that is removed; and as each edit writes it anew, no layer is left over.
+//! which go on using the tables at the bottom or bring their own, and those from elsewhere. One layer has but one copy of the
+//! file's relocations, which may be larger than all that is removed; and as each edit writes it anew, no layer is left over.
+//! Without this layer the file would lack kernels that it always had, so [`before`] does not take it off.
 
+use super::embed::arrays;
 use super::embed::record::{Layer, Record};
-use super::embed::{self, Addition};
+use super::embed::{self, Addition, original_indexes};
 use super::image_data::{OutImage, with_payload};
 use super::pe;
 use super::prune::{Layout, Pruned, Structures, prune};
@@ -21,10 +23,11 @@ use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::bundle::property_sets::{key, set};
 use crate::bytes::Draft;
+use crate::compat::fit::spec;
 use crate::container::{Host, Kind};
 use crate::error::{Error, ErrorKind, Result};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 /// Result of an edit.
 #[derive(Debug)]
@@ -100,9 +103,9 @@ pub fn edit_in(
     let lower_bytes = images_layer.as_ref().map_or(middle_bytes, |(bytes, _)| &**bytes);
     let lower_host = Host::read(lower_bytes)?;
     // A file that was changed after it keeps this layer for its own; nobody could tell it from a linker's.
-    let settled_layer =
-        Record::locate(&lower_host, Layer::Settled).and_then(|(record, _)| record.restore(lower_bytes).ok());
-    let base_bytes = settled_layer.as_ref().map_or(lower_bytes, |bytes| &**bytes);
+    let settled_layer = Record::locate(&lower_host, Layer::Settled)
+        .and_then(|(record, _)| Some((record.restore(lower_bytes).ok()?, record.notes)));
+    let base_bytes = settled_layer.as_ref().map_or(lower_bytes, |(bytes, _)| &**bytes);
     let base_host = Host::read(base_bytes)?;
     let base = Bundle::read(&base_host)?;
 
@@ -114,26 +117,164 @@ pub fn edit_in(
         base: &base,
     };
     let plan = Plan::new(&layers, drop, add, shrinking);
-    let earlier = images_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
-    let of_natives = natives_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
+    let of = |layer: &'_ Option<(Draft, Notes)>| layer.as_ref().map_or_else(Vec::new, |(_, notes)| notes.clone());
+    let of_natives = of(&natives_layer);
     let emptied = |index: &usize| !layers.in_base.values().any(|stays| stays == index);
-    let untouched = plan.base_drop.iter().all(emptied) && add.is_empty() && !plan.has_orphans && plan.gone == 0;
+    let untouched = plan.base_drop.iter().all(emptied)
+        && add.is_empty()
+        && !plan.has_orphans
+        && !plan.natives_merged
+        && plan.gone == 0;
     let lower = if untouched {
         let own = below(&middle, &base);
         let standalone = from_elsewhere(&middle, &base, &own);
         Lower { bytes: Draft::copy_of(middle_bytes, 0)?, own, standalone, zeroed: 0, cut: 0, left: 0 }
     } else {
-        let mut all: Vec<(String, String)> = notes.to_vec();
-        for note in earlier.iter().chain(of_natives.iter().filter(|_| plan.has_orphans)) {
-            if all.iter().all(|(key, _)| *key != note.0) {
-                all.push(note.clone());
-            }
-        }
+        let mut all = notes.to_vec();
+        // Native images on top have a record of their own; here are those that become part of the layers below.
+        let moved = if plan.has_orphans || plan.natives_merged { &*of_natives } else { &[] };
+        [moved, &*of(&images_layer), &*of(&settled_layer)]
+            .into_iter()
+            .for_each(|earlier| join_notes(&mut all, earlier));
         plan.lower(&base_host, &base, &all)?
     };
-    let bytes = if plan.natives.is_empty() { lower.bytes } else { plan.upper(&lower, &layers, of_natives)? };
+    let bytes = if plan.has_natives() { plan.upper(&lower, &layers, &of_natives)? } else { lower.bytes };
     let lifted = plan.gone.saturating_add(plan.lifted);
     Ok(Edited { bytes, zeroed: lower.zeroed, cut: lower.cut, left: lower.left, lifted, changed })
+}
+
+/// Notes of a record: keys and values.
+type Notes = Vec<(String, String)>;
+
+/// Note whose value is a list: targets of native images.
+const TARGETS: &str = "targets";
+
+/// Adds the notes of an earlier layer: the newest of a key counts, but targets stand together.
+fn join_notes(all: &mut Notes, earlier: &[(String, String)]) {
+    for (key, value) in earlier {
+        let Some((_, known)) = all.iter_mut().find(|(known, _)| known == key) else {
+            all.push((key.clone(), value.clone()));
+            continue;
+        };
+        if key != TARGETS {
+            continue;
+        }
+        for target in value.split(", ") {
+            if known.split(", ").all(|other| other != target) {
+                known.push_str(", ");
+                known.push_str(target);
+            }
+        }
+    }
+}
+
+/// Adds native images as [`embed::embed`] does; of what they replace, images that earlier runs added leave the file.
+///
+/// # Errors
+/// Errors of [`embed::embed`].
+pub fn build(
+    host: &Host<'_>,
+    bundle: &Bundle<'_>,
+    additions: &[Addition<'_>],
+    notes: &[(String, String)],
+) -> Result<Draft> {
+    let drop = replaced_additions(host, bundle, additions)?;
+    if drop.is_empty() {
+        return embed::embed(host, bundle, additions, notes);
+    }
+    let edited = edit(host.bytes, &drop, &[], &[])?;
+    let host = Host::read(&edited.bytes)?;
+    let fewer = Bundle::read(&host)?;
+    // Images that stay keep their order.
+    let stay: Vec<&Image<'_>> = bundle.images.iter().filter(|image| !drop.contains(&image.index)).collect();
+    let same = |(old, new): (&&Image<'_>, &Image<'_>)| {
+        (old.stored, old.target, &old.entries) == (new.stored, new.target, &new.entries)
+    };
+    if stay.len() != fewer.images.len() || !stay.iter().zip(&fewer.images).all(same) {
+        return Err(Error::input("the images that stay are not what they were; nothing was written"));
+    }
+    let moved: HashMap<usize, usize> =
+        stay.iter().zip(&fewer.images).map(|(old, new)| (old.index, new.index)).collect();
+    let of = |addition: &Addition<'_>| moved.get(&addition.source).copied().unwrap_or(addition.source);
+    let additions: Vec<Addition<'_>> =
+        additions.iter().map(|addition| Addition { source: of(addition), ..*addition }).collect();
+    embed::embed(&host, &fewer, &additions, notes)
+}
+
+/// Returns the indexes of images that additions replace and an earlier run added.
+fn replaced_additions(host: &Host<'_>, bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Result<HashSet<usize>> {
+    if host.elf.is_none() || registered::is_registered(host, bundle) {
+        return Ok(HashSet::new());
+    }
+    let kept: HashSet<u64> = arrays::kept(bundle, additions).into_iter().flatten().collect();
+    let is_replaced = |image: &&Image<'_>| image.origin.is_some_and(|origin| !kept.contains(&origin.address));
+    let replaced: Vec<usize> = bundle.images.iter().filter(is_replaced).map(|image| image.index).collect();
+    if replaced.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let mut bottom: Option<Draft> = None;
+    for layer in [Layer::Images, Layer::Settled] {
+        let bytes = bottom.as_deref().unwrap_or(host.bytes);
+        let record = Record::locate(&Host::read(bytes)?, layer).map(|(record, _)| record);
+        bottom = record.and_then(|record| record.restore(bytes).ok()).or(bottom);
+    }
+    let Some(bottom) = bottom else { return Ok(HashSet::new()) };
+    let base = Host::read(&bottom)?;
+    let in_base = below(bundle, &Bundle::read(&base)?);
+    Ok(replaced.into_iter().filter(|index| !in_base.contains_key(index)).collect())
+}
+
+/// State of a file before images were added to it.
+pub enum Before {
+    /// No run has added any.
+    Same,
+    /// The file, byte for byte.
+    File(Draft),
+    /// A file that cannot be had back: what was added stands for images of it that are gone.
+    Gone {
+        /// The number of these images.
+        images: usize,
+        /// Kernels that would be in no image, mangled.
+        kernels: BTreeSet<String>,
+        /// Indexes of the images that were added.
+        added: HashSet<usize>,
+    },
+}
+
+/// Takes off what earlier runs added.
+///
+/// # Errors
+/// `Input` where the file was changed since.
+pub fn before(file: &[u8]) -> Result<Before> {
+    let mut restored: Option<Draft> = None;
+    loop {
+        let bytes = restored.as_deref().unwrap_or(file);
+        let host = Host::read(bytes)?;
+        let record = |layer| Record::locate(&host, layer).map(|(record, _)| record);
+        if let Some(record) = record(Layer::Native).or_else(|| record(Layer::Images)) {
+            restored = Some(record.restore(bytes)?);
+            continue;
+        }
+        let Some(record) = record(Layer::Settled) else {
+            return Ok(restored.map_or(Before::Same, Before::File));
+        };
+        let base = record.restore(bytes)?;
+        let (host, base_host) = (Host::read(file)?, Host::read(&base)?);
+        let (top, base) = (Bundle::read(&host)?, Bundle::read(&base_host)?);
+        let own = below(&top, &base);
+        let (own_images, added): (Vec<&Image<'_>>, Vec<&Image<'_>>) =
+            top.images.iter().partition(|image| own.contains_key(&image.index));
+        let (added, stay) = (kernels(&added), kernels(&own_images));
+        return Ok(Before::Gone {
+            images: base.images.len().saturating_sub(own.len()),
+            kernels: added.difference(&stay).map(|kernel| (*kernel).to_owned()).collect(),
+            added: others(&top, &own).into_iter().collect(),
+        });
+    }
+}
+
+fn kernels<'i>(images: &[&Image<'i>]) -> BTreeSet<&'i str> {
+    images.iter().flat_map(|image| image.kernels()).collect()
 }
 
 /// A file with both layers, with that of images from elsewhere alone, and without any.
@@ -154,6 +295,10 @@ struct Plan<'p, 'a> {
     standalone_at: HashMap<usize, usize>,
     /// Native images with the index of their source in the middle layer.
     natives: Vec<(usize, &'p Image<'a>)>,
+    /// Native images with tables of their own, likewise.
+    own_natives: Vec<(usize, &'p Image<'a>)>,
+    /// Images at the bottom that native images on top have replaced, by their indexes in the middle layer.
+    covered: Vec<usize>,
     /// Native images of the settled layer, with the index of their source at the bottom.
     settled: Vec<(usize, &'p Image<'a>)>,
     /// Images at the bottom that go, or went when the settled layer was written.
@@ -165,6 +310,10 @@ struct Plan<'p, 'a> {
     lifted: usize,
     /// Whether the source of some native image goes.
     has_orphans: bool,
+    /// Whether all native images with a source at the bottom become part of the settled layer.
+    natives_merged: bool,
+    /// Whether some image stands for one at the bottom that goes.
+    settles: bool,
 }
 
 struct Lower {
@@ -183,61 +332,137 @@ impl<'p, 'a> Plan<'p, 'a> {
         let Layers { top, middle, base, in_middle, in_base } = layers;
         let staying = top.images.iter().filter(|image| !drop.contains(&image.index));
         let stays: HashSet<usize> = staying.filter_map(|image| in_middle.get(&image.index).copied()).collect();
-        // Images that native images on top have replaced stay replaced.
-        let base_stays: HashSet<usize> = stays.iter().filter_map(|index| in_base.get(index).copied()).collect();
+        let listed: HashSet<usize> = in_middle.values().copied().collect();
+        let (covered, listed): (Vec<&Image<'a>>, Vec<&Image<'a>>) =
+            middle.images.iter().partition(|image| !listed.contains(&image.index));
+        let at_bottom = stays.iter().copied().chain(covered.iter().map(|image| image.index));
+        let base_stays: HashSet<usize> = at_bottom.filter_map(|index| in_base.get(&index).copied()).collect();
         let below = base.images.iter().map(|image| image.index);
         let mut plan = Plan {
             standalone: Vec::new(),
             standalone_at: HashMap::new(),
             natives: Vec::new(),
+            own_natives: Vec::new(),
+            covered: Vec::new(),
             settled: Vec::new(),
             base_drop: below.filter(|index| !base_stays.contains(index)).collect(),
             layout: if shrinking { Layout::Shrink } else { Layout::Keep },
             gone: 0,
             lifted: 0,
             has_orphans: false,
+            natives_merged: false,
+            settles: false,
         };
-        for image in middle.images.iter().filter(|image| !in_base.contains_key(&image.index)) {
-            if let (true, Some(source)) = (stays.contains(&image.index), source(image, base)) {
-                plan.settled.push((source, image));
-            } else if stays.contains(&image.index) {
-                plan.standalone_at.insert(image.index, plan.standalone.len());
-                plan.standalone.push(standalone_copy(image));
-            } else {
-                plan.gone = plan.gone.saturating_add(1);
-            }
+        for image in listed.into_iter().filter(|image| !in_base.contains_key(&image.index)) {
+            if stays.contains(&image.index) { plan.stay(image, base) } else { plan.gone = plan.gone.saturating_add(1) }
         }
+        let own_sources = original_indexes(top, middle);
         for image in top.images.iter().filter(|image| !in_middle.contains_key(&image.index)) {
             if drop.contains(&image.index) {
                 plan.lifted = plan.lifted.saturating_add(1);
                 continue;
             }
-            let source = source(image, middle);
-            if let Some(source) = source.filter(|source| stays.contains(source)) {
-                plan.natives.push((source, image));
-                continue;
-            }
-            plan.has_orphans = true;
-            match source.and_then(|source| in_base.get(&source)) {
-                Some(source) => plan.settled.push((*source, image)),
-                // Tables of its own, or of a source whose layer leaves the file with them.
-                None => plan.standalone.push(standalone_copy(image)),
+            let sharing = source(image, middle);
+            let source = sharing.or_else(|| own_sources.get(&image.index).copied());
+            match source.filter(|source| stays.contains(source)) {
+                Some(source) if sharing.is_some() => plan.natives.push((source, image)),
+                Some(source) => plan.own_natives.push((source, image)),
+                None => {
+                    plan.has_orphans = true;
+                    match sharing.and_then(|source| in_base.get(&source)) {
+                        Some(source) => plan.settled.push((*source, image)),
+                        // Tables of its own, or of a source whose layer leaves the file with them.
+                        None => plan.standalone.push(standalone_copy(image)),
+                    }
+                }
             }
         }
         plan.standalone.extend(add.iter().cloned());
-        // With those that lost their source all become part of it: two layers have two copies of the relocations.
-        if plan.has_orphans && !plan.settled.is_empty() {
-            let (settled, natives) =
-                plan.natives.into_iter().partition::<Vec<_>, _>(|(source, _)| in_base.contains_key(source));
-            let settled = settled.into_iter().filter_map(|(source, image)| Some((*in_base.get(&source)?, image)));
-            plan.settled.extend(settled);
-            plan.natives = natives;
+        plan.merge(base, in_base);
+        // Replaced images stay replaced; where no native image is left above them, they go.
+        for image in covered {
+            match in_base.get(&image.index) {
+                Some(_) if plan.has_natives() => plan.covered.push(image.index),
+                Some(index) => _ = plan.base_drop.insert(*index),
+                None => plan.gone = plan.gone.saturating_add(1),
+            }
         }
+        plan.settles = !plan.settled.is_empty() || plan.stand_for(base, false);
         // In the order in which they were added, which is the order of their payloads.
         for list in [&mut plan.natives, &mut plan.settled] {
             list.sort_by_key(|(_, image)| (image.origin.map(|origin| origin.payload), image.stored.len()));
         }
         plan
+    }
+
+    /// Puts back an image of the middle layer that is not at the bottom.
+    fn stay(&mut self, image: &'p Image<'a>, base: &Bundle<'_>) {
+        if let Some(source) = source(image, base) {
+            self.settled.push((source, image));
+        } else {
+            self.standalone_at.insert(image.index, self.standalone.len());
+            self.standalone.push(standalone_copy(image));
+        }
+    }
+
+    /// Makes native images part of the settled layer, all or none: two layers have two copies of the relocations. They are
+    /// where one lost its source, or stands for another image that goes.
+    fn merge(&mut self, base: &Bundle<'_>, in_base: &HashMap<usize, usize>) {
+        let settles = || !self.settled.is_empty() || self.stand_for(base, false);
+        if !(self.has_orphans && settles() || self.stand_for(base, true)) {
+            return;
+        }
+        self.natives_merged = true;
+        for (source, image) in std::mem::take(&mut self.natives) {
+            match in_base.get(&source) {
+                Some(source) => self.settled.push((*source, image)),
+                None => self.natives.push((source, image)),
+            }
+        }
+        for (source, image) in std::mem::take(&mut self.own_natives) {
+            match in_base.contains_key(&source) {
+                true => self.standalone.push(standalone_copy(image)),
+                false => self.own_natives.push((source, image)),
+            }
+        }
+    }
+
+    /// Whether images stand for some at the bottom that go: those on top alone (`natives`) for what no other does, or the
+    /// others. An image stands for another that has an entry of it, where it is for the same target, or the other was to be
+    /// compiled for any, or was the only one with the entry.
+    fn stand_for(&self, base: &Bundle<'_>, natives: bool) -> bool {
+        let (gone, stay): (Vec<_>, Vec<_>) = base.images.iter().partition(|one| self.base_drop.contains(&one.index));
+        let images =
+            |list: &[(usize, &'p Image<'a>)]| list.iter().flat_map(|(_, image)| roles(image)).collect::<Vec<_>>();
+        let on_top = [images(&self.natives), images(&self.own_natives)].concat();
+        let mut others = images(&self.settled);
+        others.extend(self.standalone.iter().flat_map(|image| {
+            let target = stated_target(image);
+            image.entries.iter().map(move |entry| ((image.target, target), *entry))
+        }));
+        let mut known: HashSet<(Role<'_>, &str)> = stay.iter().flat_map(|image| roles(image)).collect();
+        let by = if natives {
+            known.extend(&others);
+            on_top
+        } else {
+            others
+        };
+        let entries: HashSet<&str> = known.iter().map(|(_, entry)| *entry).collect();
+        let by_entry: HashSet<&str> = by.iter().map(|(_, entry)| *entry).collect();
+        let by: HashSet<(Role<'_>, &str)> = by.into_iter().collect();
+        let is_stood_for = |image: &Image<'_>| {
+            let any = spec(image) == "spir64";
+            roles(image).any(|one| {
+                let serves = (any || !entries.contains(one.1)) && by_entry.contains(one.1);
+                !known.contains(&one) && (serves || by.contains(&one))
+            })
+        };
+        gone.into_iter().any(is_stood_for)
+    }
+
+    /// Whether images are left that are put on top.
+    fn has_natives(&self) -> bool {
+        !self.natives.is_empty() || !self.own_natives.is_empty()
     }
 
     /// Returns the bottom without the removed images, with the images from elsewhere on it.
@@ -255,7 +480,7 @@ impl<'p, 'a> Plan<'p, 'a> {
             return Ok(Lower { bytes, own, standalone, zeroed: 0, cut: 0, left: 0 });
         }
         let some_left = base.images.iter().any(|image| !drop.contains(&image.index) && image.origin.is_some());
-        if !self.settled.is_empty() || !some_left && !self.standalone.is_empty() {
+        if self.settles || !some_left && !self.standalone.is_empty() {
             return self.settle(host, base, notes);
         }
         let Pruned { bytes, zeroed, cut, left } = prune(host, base, drop, self.layout, Structures::Go)?;
@@ -310,18 +535,20 @@ impl<'p, 'a> Plan<'p, 'a> {
         let host = Host::read(&lower.bytes)?;
         let bundle = Bundle::read(&host)?;
         let by_base: HashMap<usize, usize> = lower.own.iter().map(|(new, old)| (*old, *new)).collect();
-        let mut additions = Vec::new();
-        for (source, image) in &self.natives {
-            let index = match layers.in_base.get(source) {
+        let place = |index: usize| {
+            let found = match layers.in_base.get(&index) {
                 Some(index) => by_base.get(index).copied(),
-                None => self.standalone_at.get(source).and_then(|nth| lower.standalone.get(*nth)).copied(),
+                None => self.standalone_at.get(&index).and_then(|nth| lower.standalone.get(*nth)).copied(),
             };
-            let index = index.ok_or_else(|| {
-                Error::input(format!("image {} of {} is not where it was", source, layers.middle.images.len()))
-            })?;
-            additions.push(put_back(index, image));
-        }
-        embed::embed_replacing(&host, &bundle, &additions, &[], notes)
+            found.ok_or_else(|| {
+                Error::input(format!("image {index} of {} is not where it was", layers.middle.images.len()))
+            })
+        };
+        let additions: Vec<Addition<'_>> =
+            self.natives.iter().map(|(source, image)| Ok(put_back(place(*source)?, image))).collect::<Result<_>>()?;
+        let omitted = self.covered.iter().map(|index| place(*index)).collect::<Result<HashSet<usize>>>()?;
+        let own: Vec<OutImage<'_>> = self.own_natives.iter().map(|(_, image)| standalone_copy(image)).collect();
+        embed::embed_again(&host, &bundle, &additions, &own, &omitted, notes)
     }
 }
 
@@ -412,6 +639,12 @@ pub fn replaced(bundle: &Bundle<'_>, by: &[OutImage<'_>]) -> HashSet<usize> {
 
 /// Target and compile target of an image.
 type Role<'r> = (&'r str, Option<&'r str>);
+
+/// Returns the entries of an image, each with its role.
+fn roles<'i>(image: &'i Image<'_>) -> impl Iterator<Item = (Role<'i>, &'i str)> {
+    let role = (image.target, image.compile_target());
+    image.entries.iter().map(move |entry| (role, *entry))
+}
 
 fn stated_target<'i>(image: &OutImage<'i>) -> Option<&'i str> {
     let set = image.property_sets.iter().find(|set| set.name == set::REQUIREMENTS)?;

@@ -81,16 +81,30 @@ pub fn embed(
     additions: &[Addition<'_>],
     notes: &[(String, String)],
 ) -> Result<Draft> {
-    embed_replacing(host, bundle, additions, additions, notes)
+    write(host, bundle, additions, &[], (additions, &HashSet::new()), notes)
 }
 
-/// Adds images like [`embed`], and replaces what only those of `replacing` would. Images that are put back replace nothing:
-/// what has their target and symbols by now was added since, or stood beside them.
-pub(super) fn embed_replacing(
+/// Puts back images that [`embed`] added: some share the tables of their sources, and those of `own` have theirs. They replace
+/// nothing but what they replaced, the images with the indexes `omitted`: what else has their target and symbols by now was
+/// added since, or stood beside them.
+pub(super) fn embed_again(
     host: &Host<'_>,
     bundle: &Bundle<'_>,
     additions: &[Addition<'_>],
-    replacing: &[Addition<'_>],
+    own: &[OutImage<'_>],
+    omitted: &HashSet<usize>,
+    notes: &[(String, String)],
+) -> Result<Draft> {
+    write(host, bundle, additions, own, (&[], omitted), notes)
+}
+
+/// Writes a layer of native images. What additions of `replacing` replace leaves the lists, and so do the images `omitted`.
+fn write(
+    host: &Host<'_>,
+    bundle: &Bundle<'_>,
+    additions: &[Addition<'_>],
+    own: &[OutImage<'_>],
+    (replacing, omitted): (&[Addition<'_>], &HashSet<usize>),
     notes: &[(String, String)],
 ) -> Result<Draft> {
     let elf = host.elf.as_ref().ok_or_else(|| {
@@ -99,17 +113,19 @@ pub(super) fn embed_replacing(
     if registered::is_registered(host, bundle) && !additions.is_empty() {
         return Err(registered::takes_none());
     }
-    let (shared, own): (Vec<Addition<'_>>, Vec<Addition<'_>>) =
+    let (shared, changed): (Vec<Addition<'_>>, Vec<Addition<'_>>) =
         additions.iter().partition(|addition| !addition.has_own_sets());
-    let values = arrays::ChangedProperties::collect(&own);
-    let images = arrays::images(bundle, &own, &values)?;
+    let values = arrays::ChangedProperties::collect(&changed);
+    let mut images = arrays::images(bundle, &changed, &values)?;
+    images.extend(own.iter().cloned());
     let standalone = if images.is_empty() { None } else { Some(StandaloneImages::new(bundle, &images)?) };
-    let omitted = HashSet::new();
     let layer = Layer::Native;
-    let new = New { additions: &shared, standalone: standalone.as_ref(), omitted: &omitted, layer, replacing };
+    let new = New { additions: &shared, standalone: standalone.as_ref(), omitted, layer, replacing };
     let plan = Plan::new(host, elf, bundle, &new, notes)?;
     let out = plan.write(host, elf)?;
-    verify(&out, bundle, additions, replacing).context(|| "checking the rewritten file".to_owned())?;
+    let kept = arrays::kept(bundle, replacing).iter().map(Vec::len).sum::<usize>().saturating_sub(omitted.len());
+    verify(&out, bundle, additions, kept.saturating_add(own.len()))
+        .context(|| "checking the rewritten file".to_owned())?;
     Ok(out)
 }
 
@@ -167,12 +183,12 @@ pub fn possible(host: &Host<'_>, bundle: &Bundle<'_>, planned: &[Addition<'_>]) 
     embed(host, bundle, planned, &[]).map(drop)
 }
 
-/// Reads the result back and checks that every old image that stays and every addition is there, with the same symbols.
-fn verify(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>], replacing: &[Addition<'_>]) -> Result<()> {
+/// Reads the result back and checks that it has as many images as expected beside the additions, and each addition with the
+/// symbols of its source.
+fn verify(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>], others: usize) -> Result<()> {
     let host = Host::read(out)?;
     let after = Bundle::read(&host)?;
-    let kept: usize = arrays::kept(before, replacing).iter().map(Vec::len).sum();
-    let expected = kept.saturating_add(additions.len());
+    let expected = others.saturating_add(additions.len());
     // Damaged images stay in their lists.
     let damaged = after.problems.iter().filter(|problem| problem.image.is_some()).count();
     let found = after.images.iter().filter(|image| after.is_listed(image)).count().saturating_add(damaged);

@@ -7,3 +7,4 @@ mod limits;
 mod own;
 mod process;
 mod prune;
+mod turns;

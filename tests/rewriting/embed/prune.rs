@@ -1,17 +1,19 @@
 //! Do images leave a file so that it loads and shows the others, and comes back whole where that was asked?
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::ErrorKind;
 use sycl_bundle::rewrite::embed::record::{Layer, Record};
 use sycl_bundle::rewrite::image_data::OutImage;
-use sycl_bundle::rewrite::layers;
+use sycl_bundle::rewrite::layers::{self, Before};
 
-use crate::support::embedding::{Native, embedded, expected, natives, notes, pruned, read, same, shrunk, without};
+use crate::support::embedding::{
+    Native, additions, embedded, expected, natives, notes, pruned, read, same, shrunk, without,
+};
 use crate::support::folder::Folder;
-use crate::support::host::{Fixture, Kind, Linker, Loaded, Relocations, load, matrix};
+use crate::support::host::{Fixture, ImageSpec, Kind, Linker, Loaded, Relocations, load, matrix, samples};
 use crate::support::spirv;
 
 /// Prunes, loads and compares; the file keeps its length and its code.
@@ -285,4 +287,70 @@ fn pruning_and_building_in_turns_grows_no_file() {
 
 fn with<T>(file: &[u8], look: impl FnOnce(&Bundle<'_>) -> T) -> T {
     look(&Bundle::read(&Host::read(file).unwrap()).unwrap())
+}
+
+/// Notes on how native images were made move with them into the layer that no run takes off.
+#[test]
+fn notes_are_kept_where_a_layer_settles() {
+    let notes_of = |file: &[u8], layer: Layer| {
+        let record = Record::locate(&Host::read(file).unwrap(), layer);
+        record.unwrap().0.notes.into_iter().collect::<BTreeMap<_, _>>()
+    };
+    let built = |file: &[u8], march: &str, target: &'static str| {
+        let host = Host::read(file).unwrap();
+        let bundle = Bundle::read(&host).unwrap();
+        let natives: Vec<Native> = natives(file).into_iter().filter(|native| native.target == target).collect();
+        let notes = [("tool", "one"), ("march", march), ("targets", target)];
+        let notes = notes.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        layers::build(&host, &bundle, &additions(&natives), &notes).unwrap().into_vec()
+    };
+    let pruned = |file: &[u8]| {
+        let source = natives(file).iter().map(|native| native.source).min().unwrap();
+        let notes = [("tool".to_owned(), "two".to_owned())];
+        layers::edit(file, &HashSet::from([source]), &[], &notes).unwrap().bytes.into_vec()
+    };
+    let once = pruned(&built(&read(&matrix::units(Fixture::new("replaced"), 1).build()), "avx2", "spir64_x86_64"));
+    let expected = |targets: &str, march: &str| {
+        let notes = [("tool", "two"), ("march", march), ("targets", targets)];
+        notes.map(|(key, value)| (key.to_owned(), value.to_owned())).into_iter().collect::<BTreeMap<_, _>>()
+    };
+    assert_eq!(notes_of(&once, Layer::Settled), expected("spir64_x86_64", "avx2"));
+    let twice = built(&once, "skx", "spir64_gen");
+    assert_eq!(notes_of(&twice, Layer::Settled), expected("spir64_x86_64", "avx2"));
+    assert_eq!(notes_of(&twice, Layer::Native)["targets"], "spir64_gen");
+    // Targets stand together, and of all else the newest counts.
+    let thrice = pruned(&twice);
+    assert_eq!(notes_of(&thrice, Layer::Settled), expected("spir64_gen, spir64_x86_64", "skx"));
+    // An image that is added to what is settled drops none of it.
+    let add = [whole("spir64", "from_elsewhere", &spirv::module("two_kernels"))];
+    let more = layers::edit(&thrice, &HashSet::new(), &add, &[]).unwrap().bytes;
+    let kept = notes_of(&more, Layer::Settled);
+    assert_eq!((&*kept["tool"], &*kept["targets"]), ("two", "spir64_gen, spir64_x86_64"));
+}
+
+/// An image that the linker put in, and a build replaced, comes back: an edit between leaves it below.
+#[test]
+fn what_a_build_replaced_is_restored_after_an_edit() {
+    let image = samples::image("halve");
+    let native =
+        |text: &str| ImageSpec { payload: text.as_bytes().to_vec(), ..image.clone() }.for_target("spir64_x86_64", 1);
+    let form = Fixture::new("twice")
+        .images(vec![image.clone(), native("of the first")])
+        .images(vec![image.clone(), native("of the second")]);
+    let original = read(&form.build());
+    let new =
+        |payload: &[u8]| [0, 2].map(|source| Native { source, target: "spir64_x86_64", payload: payload.to_vec() });
+    let natives = new(b"of a build");
+    let built = embedded(&original, &natives);
+    assert!(with(&built, |bundle| bundle.images.iter().all(|image| !image.stored.starts_with(b"of the "))));
+    // The native image of the last one goes; that of the first one still stands in for the linker's.
+    let last = with(&built, |bundle| bundle.images.last().unwrap().index);
+    for edit in [pruned, shrunk] {
+        let edited = edit(&built, &|index, _| index == last).bytes.to_vec();
+        let seen = load(&Folder::new().file("edited", &edited));
+        assert_eq!(seen.images().iter().map(|image| image.payload_size).filter(|size| *size == 10).count(), 1);
+        assert_eq!(seen.images().len(), 3);
+        let Before::File(before) = layers::before(&edited).unwrap() else { panic!("it can be had back") };
+        assert!(before == original);
+    }
 }
