@@ -10,7 +10,7 @@
 //! there. An attribute is a format byte, a kind, and a value: none (1), one byte (2) or 16 bits (3) in the two bytes that
 //! follow, or as many bytes as those two say (4).
 
-use super::{Argument, Kernel, Part, Read};
+use super::{Argument, Kernel, Part, Read, spill_note};
 use crate::bundle::format::Format;
 use crate::bytes;
 use crate::container::device_elf::{DeviceElf, Symbol};
@@ -43,6 +43,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     for symbol in &symbols {
         *marked.entry(symbol.name).or_default() |= symbol.other & STO_CUDA_ENTRY != 0;
     }
+    let spilled = spill_note::spilled(&elf);
     let sections: HashMap<&str, _> = elf.sections.iter().map(|section| (section.name, section)).collect();
     for (name, barriers) in code.into_iter().filter(|(name, _)| marked.get(name).copied().unwrap_or(true)) {
         let mut kernel = Kernel {
@@ -51,7 +52,10 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
             private: of_functions.frame.get(name).copied(),
             // The frame holds what is spilled and private arrays.
             scratch: of_functions.frame.get(name).copied().filter(|frame| *frame > 0),
-            spill: of_functions.frame.get(name).filter(|frame| **frame == 0).copied(),
+            spill: of_functions
+                .frame
+                .get(name)
+                .and_then(|frame| if *frame == 0 { Some(0) } else { spilled.get(name).copied() }),
             local: Some(sections.get(format!(".nv.shared.{name}").as_str()).map_or(0, |section| section.size)),
             barriers: Some(barriers),
             simd: Some(32),

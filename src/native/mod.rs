@@ -25,6 +25,7 @@ mod intel_device;
 pub mod opencl_elf;
 mod patch_tokens;
 mod ptx;
+pub(crate) mod spill_note;
 mod yaml;
 mod ze_info;
 pub(crate) mod zebin;

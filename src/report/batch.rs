@@ -14,9 +14,7 @@ use crate::build::{Failure, Job, Unit};
 use crate::bundle::Bundle;
 use crate::compat::examine::Examined;
 use crate::compat::native::Stay;
-use crate::native::Kernel;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
 
 /// The selected images and targets of a build, for its report.
 #[derive(Clone, Copy)]
@@ -163,13 +161,8 @@ impl<'w, 'a> Batch<'w, 'a> {
         let compiled = done.compiled.iter().map(|binary| {
             let native = binary.native();
             let parts = native.iter().flat_map(|native| &native.parts);
-            let spills = watch.spills.get(&binary.unit());
-            let resources = |kernel: &Arc<Kernel>| {
-                let told = spills.and_then(|spills| spills.get(&kernel.name)).copied();
-                let resources = KernelResources::new(kernel);
-                KernelResources { spill: resources.spill.or(told), ..resources }
-            };
-            let kernels = parts.flat_map(|part| part.kernels.iter().map(resources)).collect();
+            let kernels =
+                parts.flat_map(|part| part.kernels.iter().map(|kernel| KernelResources::new(kernel))).collect();
             ImageCost { native_bytes: Some(binary.bytes.len() as u64), kernels, ..about(binary.unit()) }
         });
         let failed = done.failures.iter().map(|failure| ImageCost {

@@ -146,8 +146,6 @@ pub(crate) struct Watch<'w> {
     trace: Option<Trace<'w>>,
     /// By image and target.
     pub(crate) costs: HashMap<Unit, Cost>,
-    /// Bytes that functions spill, where the compiler's log tells them and the code does not.
-    pub(crate) spills: HashMap<Unit, HashMap<String, u64>>,
     /// Bytes and options of the modules.
     pub(crate) modules: HashMap<Unit, (u64, String)>,
     /// The first file that could not be written.
@@ -199,7 +197,6 @@ impl Observer for Watch<'_> {
             Event::Finished(artifact) => {
                 let unit = artifact.unit();
                 self.costs.insert(unit, cost(BinaryOrigin::Compiled, artifact));
-                self.spills.insert(unit, spills(&artifact.log));
                 self.keep(unit, Some(&artifact.binary), &artifact.log);
             }
             Event::Failed(failure) => self.keep(failure.unit(), None, &failure.log),
@@ -230,23 +227,6 @@ impl Observer for Watch<'_> {
     fn workers_begin(&mut self, _modules: usize, _forecast: Forecast) {}
 
     fn workers_end(&mut self) {}
-}
-
-/// Returns the bytes that functions spill by ptxas's log (`-v`), for the architecture where they are most.
-fn spills(log: &str) -> HashMap<String, u64> {
-    let (mut found, mut function) = (HashMap::new(), None);
-    for line in log.lines() {
-        if let Some((_, name)) = line.split_once("Function properties for ") {
-            function = Some(name.trim());
-        } else if let Some((before, _)) = line.split_once(" bytes spill stores") {
-            let bytes = before.rsplit(' ').next().and_then(|number| number.parse::<u64>().ok());
-            if let Some((name, bytes)) = function.take().zip(bytes) {
-                let most: &mut u64 = found.entry(name.to_owned()).or_default();
-                *most = (*most).max(bytes);
-            }
-        }
-    }
-    found
 }
 
 fn cost(how: BinaryOrigin, artifact: &Artifact) -> Cost {
@@ -355,20 +335,5 @@ impl<'w> Trace<'w> {
         });
         let lines: Vec<String> = lanes.chain(self.events.iter().cloned()).map(|event| event.to_string()).collect();
         format!("[\n{}\n]\n", lines.join(",\n"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spills_are_read_from_the_log_of_ptxas() {
-        let log = "ptxas info    : Compiling entry function 'a' for 'sm_80'\nptxas info    : Function properties for a\n    \
-                   16 bytes stack frame, 12 bytes spill stores, 20 bytes spill loads\nptxas info    : Used 64 registers\n\
-                   ptxas info    : Function properties for b\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
-                   ptxas info    : Function properties for a\n    8 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads\n";
-        assert_eq!(spills(log), HashMap::from([("a".to_owned(), 12), ("b".to_owned(), 0)]));
-        assert!(spills("warning: nothing of this").is_empty());
     }
 }

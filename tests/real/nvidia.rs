@@ -96,6 +96,68 @@ fn work_groups_are_those_of_the_source_or_of_the_device() {
     assert!(code.contains(".maxntid 1024, 1, 1") && code.contains(".minnctapersm 1") && !code.contains(".ftz."));
 }
 
+/// Kernels as clang writes OpenCL C, for LLVM 14: one with more numbers in a loop than it has registers, one with an array of
+/// its own.
+fn text_of_kernels() -> String {
+    const COUNT: usize = 120;
+    let all = |line: &dyn Fn(usize) -> String| (0..COUNT).map(line).collect::<String>();
+    let other = |k: usize, by: usize| (k * by + by) % COUNT;
+    let loads = all(&|k| {
+        format!(
+            "  %p{k} = getelementptr float, float addrspace(1)* %in, i64 {k}\n  %a{k} = load float, float addrspace(1)* %p{k}\n"
+        )
+    });
+    let begins = all(&|k| format!("  %x{k} = phi float [ %a{k}, %entry ], [ %y{k}, %loop ]\n"));
+    let products = all(&|k| format!("  %m{k} = fmul float %x{k}, %x{}\n", other(k, 7)));
+    let sums = all(&|k| format!("  %y{k} = fadd float %m{k}, %x{}\n", other(k, 11)));
+    let stores = all(&|k| format!("  store volatile float %y{k}, float addrspace(1)* %out\n"));
+    format!(
+        "target triple = \"spir64-unknown-unknown\"\n\
+         define spir_kernel void @spills(float addrspace(1)* %in, float addrspace(1)* %out) {{\nentry:\n{loads}  br label %loop\n\
+         loop:\n  %r = phi i32 [ 0, %entry ], [ %next, %loop ]\n{begins}{products}{sums}  %next = add i32 %r, 1\n  \
+         %ends = icmp eq i32 %next, 50\n  br i1 %ends, label %end, label %loop\nend:\n{stores}  ret void\n}}\n\
+         define spir_kernel void @has_an_array(i32 addrspace(1)* %in, i32 addrspace(1)* %out) {{\n  %array = alloca [64 x i32]\n  \
+         %at = load i32, i32 addrspace(1)* %in\n  %place = getelementptr [64 x i32], [64 x i32]* %array, i32 0, i32 %at\n  \
+         store volatile i32 %at, i32* %place\n  %other = getelementptr [64 x i32], [64 x i32]* %array, i32 0, i32 7\n  \
+         %value = load volatile i32, i32* %other\n  store i32 %value, i32 addrspace(1)* %out\n  ret void\n}}\n"
+    )
+}
+
+/// llvm-spirv of these versions writes a kernel as an entry point that calls a function of the kernel's name. Only ptxas's log
+/// says what is spilled and what is an array, and a second build has no log.
+#[test]
+fn kernels_of_opencl_c_tell_what_they_spill() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("kernels.ll"), text_of_kernels()).unwrap();
+    let mut assemble = std::process::Command::new(program("llvm-14:llvm-as"));
+    succeed(assemble.arg(path("kernels.ll")).arg("-o").arg(path("kernels.bc")));
+    let mut translate = std::process::Command::new(program("llvm-spirv-15"));
+    succeed(translate.arg(path("kernels.bc")).arg("-o").arg(path("kernels.spv")));
+    for table in ["first.table", "again.table"] {
+        let mut build = tool();
+        build.env("SYCL_BUNDLE_CACHE_DIR", path("cache")).arg("build").arg(path("kernels.spv"));
+        build.args(["-t", "nvidia_gpu_sm_80,nvidia_gpu_sm_90", "--cuda"]).arg(cuda());
+        succeed(build.arg("--report").arg(path("report")).arg("-o").arg(path(table)));
+        let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap();
+        let listed = succeed(tool().args(["kernels", "--format", "json"]).arg(path(table))).stdout;
+        let listed = read(&listed);
+        let kernels = listed["kernels"].as_array().unwrap().iter();
+        let native: Vec<&Value> = kernels.flat_map(|kernel| kernel["native"].as_array().unwrap()).collect();
+        let report = read(&std::fs::read(path("report")).unwrap());
+        let reported = report["images"][0]["kernels"].as_array().unwrap();
+        for told in [native, reported.iter().collect()] {
+            let spills = |name: &str| {
+                let of_name = told.iter().filter(|kernel| kernel["name"] == name);
+                of_name.map(|kernel| kernel["spill"].as_u64().unwrap()).collect::<Vec<_>>()
+            };
+            let (spilled, array) = (spills("spills"), spills("has_an_array"));
+            assert!(spilled.len() == 2 && spilled.iter().all(|bytes| *bytes > 0), "{table}: {told:?}");
+            assert_eq!(array, [0, 0], "{table}: {told:?}");
+        }
+    }
+}
+
 /// Functions and variables that the driver knows are left to it, by their names.
 #[test]
 fn assertions_printing_and_variables_are_the_drivers() {

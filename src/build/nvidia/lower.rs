@@ -32,6 +32,7 @@ const CONTRACT: u32 = 0x1_0000;
 const FAST_MATH_EXTENSION: &str = "SPV_INTEL_fp_fast_math_mode";
 const FAST_MATH: u32 = Decoration::FPFastMathMode as u32;
 const FAST_MATH_CAPABILITY: u32 = Capability::FPFastMathModeINTEL as u32;
+const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 const LINKAGE_CAPABILITY: u32 = Capability::Linkage as u32;
 const BITCAST: u16 = Op::Bitcast as u16;
 const TYPE_EVENT: u16 = Op::TypeEvent as u16;
@@ -99,6 +100,10 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
     let own = |id: &u32| index.function(*id).map(|function| function.parameters.as_slice()).unwrap_or_default();
     let parameters: HashSet<u32> = entries.keys().flat_map(own).copied().collect();
     let contracted = contracted(&index);
+    // llvm-spirv 14 to 21 writes an entry point as a function that calls the kernel's own, which it exports by the kernel's name.
+    let of_kernels: HashSet<&str> = entries.values().copied().collect();
+    let linked = index.linked().into_iter().filter(|(_, linkage)| of_kernels.contains(linkage.name.as_str()));
+    let within: HashSet<u32> = linked.map(|(id, _)| id).collect();
     let mut out = Writer::new(&index);
     let (mut capabilities, mut annotations) = (false, false);
     // Number of functions that were begun and not ended.
@@ -118,7 +123,7 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
         if !annotations && begins_annotations(instruction.opcode) {
             annotations = true;
             for entry in &index.entry_points {
-                let mut words = vec![entry.function, Decoration::LinkageAttributes as u32];
+                let mut words = vec![entry.function, LINKAGE];
                 words.extend(text(&format!("{}{BODY}", entry.name)));
                 words.push(LinkageType::Export as u32);
                 out.put(op::DECORATE, &words);
@@ -148,6 +153,8 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             {
                 continue;
             }
+            // The name is that of the kernel of `shim`, which would be taken for the function that is called.
+            op::DECORATE if instruction.word(1) == LINKAGE && within.contains(&instruction.word(0)) => continue,
             // A hint that llvm-spirv 15 ends at.
             op::DECORATE if is_attribute(&words, FunctionParameterAttribute::NoReadWrite) => continue,
             op::DECORATE if instruction.word(1) == FAST_MATH && contracted.contains(&instruction.word(0)) => {
@@ -359,7 +366,8 @@ mod tests {
     use super::*;
     use crate::spirv::types;
 
-    /// A kernel `k` of a generic pointer that it casts a global one to, a local pointer and a structure by value; it adds.
+    /// A kernel `k` of a generic pointer that it casts a global one to, a local pointer and a structure by value; it adds, and
+    /// calls a function that is exported by the kernel's name.
     fn module(contraction_off: bool) -> Vec<u8> {
         let mut words = vec![MAGIC, 0x0001_0400, 0, 40, 0];
         let mut put = |opcode: u16, operands: &[u32]| {
@@ -377,6 +385,7 @@ mod tests {
         put(op::DECORATE, &[23, Decoration::FuncParamAttr as u32, FunctionParameterAttribute::ByVal as u32]);
         put(op::DECORATE, &[23, Decoration::Alignment as u32, 8]);
         put(op::DECORATE, &[22, Decoration::FuncParamAttr as u32, FunctionParameterAttribute::NoReadWrite as u32]);
+        put(op::DECORATE, &[30, LINKAGE, name, LinkageType::Export as u32]);
         put(op::TYPE_VOID, &[1]);
         put(op::TYPE_FLOAT, &[2, 32]);
         put(op::TYPE_POINTER, &[3, CROSS_WORKGROUP, 2]);
@@ -388,6 +397,7 @@ mod tests {
         put(op::TYPE_POINTER, &[9, FUNCTION, 2]);
         put(TYPE_EVENT, &[10]);
         put(op::CONSTANT_NULL, &[10, 11]);
+        put(op::TYPE_FUNCTION, &[12, 1]);
         put(op::FUNCTION, &[1, 20, 0, 8]);
         put(op::FUNCTION_PARAMETER, &[3, 21]);
         put(op::FUNCTION_PARAMETER, &[5, 22]);
@@ -398,6 +408,11 @@ mod tests {
         put(Op::PtrCastToGeneric as u16, &[4, 29, 28]);
         put(op::LOAD, &[2, 26, 25]);
         put(Op::FAdd as u16, &[2, 27, 26, 26]);
+        put(Op::FunctionCall as u16, &[1, 32, 30]);
+        put(Op::Return as u16, &[]);
+        put(op::FUNCTION_END, &[]);
+        put(op::FUNCTION, &[1, 30, 0, 12]);
+        put(op::LABEL, &[31]);
         put(Op::Return as u16, &[]);
         put(op::FUNCTION_END, &[]);
         words.into_iter().flat_map(u32::to_le_bytes).collect()
@@ -421,6 +436,14 @@ mod tests {
         let left: Vec<u32> = index.decorations(23).map(|it| it.decoration).collect();
         assert_eq!(left, [Decoration::Alignment as u32]);
         assert_eq!(index.decorations(22).count(), 0);
+    }
+
+    #[test]
+    fn functions_that_are_exported_by_a_kernels_name_are_the_modules_own() {
+        let before = module(false);
+        assert_eq!(Index::read(&before).unwrap().linkage(30).unwrap().name, "k");
+        let lowered = lower(&before).unwrap();
+        assert!(Index::read(&lowered.module).unwrap().linkage(30).is_none());
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! | optimised code | opt | all of it, with the kernels alone visible |
 //! | PTX | llc | that |
 //! | cubin | ptxas | PTX |
+//! | a note of what kernels spill | [`spills`] | ptxas's log |
 //!
 //! Several architectures become one fat binary, since the runtime takes the first image for `nvptx64` and does not look at
 //! its architecture.
@@ -24,6 +25,7 @@ pub mod offset;
 pub mod printf;
 pub(crate) mod shim;
 pub mod speculate;
+pub(crate) mod spills;
 pub mod tools;
 
 use super::Places;
@@ -144,9 +146,11 @@ impl Toolchain {
             run(&self.tools.llc, &[&generate, modes.for_both(), modes.for_llc()].concat())?;
             let gpu = format!("-arch={architecture}");
             let (_, said) = run(&self.tools.ptxas, &[&gpu, "-v", "code.ptx", "-o", "code.cubin"])?;
+            let cubin = read("code.cubin")?;
+            let cubin = spills::recorded(&cubin, &said).unwrap_or(cubin);
             log.push_str(&said);
             log.push('\n');
-            parts.push((fatbin::Kind::Cubin, number(architecture), read("code.cubin")?));
+            parts.push((fatbin::Kind::Cubin, number(architecture), cubin));
             newest = newest.max(Some(number(architecture)));
             if newest == Some(number(architecture)) && architectures.split(',').any(|word| word == PTX) {
                 let mut text = read("code.ptx")?;

@@ -77,22 +77,15 @@ MULTIPLY(half) MULTIPLY(float) MULTIPLY(double)
 BITWISE(char) BITWISE(uchar) BITWISE(short) BITWISE(ushort) BITWISE(int) BITWISE(uint) BITWISE(long) BITWISE(ulong)
 
 // Some of a sub-group, each cluster of four that is whole, and the places that a shuffle asks for.
+#define PART(T, OP, KIND)                                                                \
+  DECLARED(T, sub_group_non_uniform_##KIND##_##OP)                                       \
+  kernel void partly_##KIND##_##OP##_##T(global const T *in, global T *out) {            \
+    size_t i = get_global_id(0);                                                         \
+    if (get_sub_group_local_id() % 3 == 0) out[i] = sub_group_non_uniform_##KIND##_##OP(in[i]); \
+  }
 #define PARTLY(T, OP)                                                                    \
-  DECLARED(T, sub_group_non_uniform_reduce_##OP) DECLARED(T, sub_group_non_uniform_scan_inclusive_##OP) \
-  DECLARED(T, sub_group_non_uniform_scan_exclusive_##OP)                                 \
+  PART(T, OP, reduce) PART(T, OP, scan_inclusive) PART(T, OP, scan_exclusive)            \
   __attribute__((overloadable)) T sub_group_clustered_reduce_##OP(T, uint);              \
-  kernel void partly_reduce_##OP##_##T(global const T *in, global T *out) {              \
-    size_t i = get_global_id(0);                                                         \
-    if (get_sub_group_local_id() % 3 == 0) out[i] = sub_group_non_uniform_reduce_##OP(in[i]); \
-  }                                                                                      \
-  kernel void partly_scan_inclusive_##OP##_##T(global const T *in, global T *out) {      \
-    size_t i = get_global_id(0);                                                         \
-    if (get_sub_group_local_id() % 3 == 0) out[i] = sub_group_non_uniform_scan_inclusive_##OP(in[i]); \
-  }                                                                                      \
-  kernel void partly_scan_exclusive_##OP##_##T(global const T *in, global T *out) {      \
-    size_t i = get_global_id(0);                                                         \
-    if (get_sub_group_local_id() % 3 == 0) out[i] = sub_group_non_uniform_scan_exclusive_##OP(in[i]); \
-  }                                                                                      \
   kernel void clustered_##OP##_##T(global const T *in, global T *out) {                  \
     size_t i = get_global_id(0);                                                         \
     T four = sub_group_clustered_reduce_##OP(in[i], 4);                                  \

@@ -1,0 +1,26 @@
+//! What does the note say that this program adds to a cubin?
+//!
+//! An ELF note in a section of its own, whose text has a line for each kernel: the bytes of registers that it spills, a space,
+//! its name. Compilers add none, so of their cubins it is known of kernels without a stack alone.
+
+use crate::container::device_elf::DeviceElf;
+use std::collections::BTreeMap;
+
+/// Name of the section.
+pub(crate) const SECTION: &str = ".note.sycl-bundle";
+/// Owner of the note.
+pub(crate) const OWNER: &[u8] = b"sycl-bundle";
+/// `n_type` of the note.
+pub(crate) const KIND: u32 = 1;
+
+/// Returns the bytes that kernels spill, by their names; of what is damaged nothing.
+pub(crate) fn spilled<'a>(elf: &DeviceElf<'a>) -> BTreeMap<&'a str, u64> {
+    let notes = elf.section(SECTION).map(DeviceElf::notes).unwrap_or_default();
+    let own = notes.iter().find(|note| note.owner == OWNER && note.kind == KIND);
+    let text = own.and_then(|note| std::str::from_utf8(note.data).ok()).unwrap_or_default();
+    let line = |line: &'a str| {
+        let (bytes, name) = line.split_once(' ')?;
+        Some((name, bytes.parse().ok()?))
+    };
+    text.lines().filter_map(line).collect()
+}
