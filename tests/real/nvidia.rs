@@ -7,7 +7,7 @@
 
 use crate::compiler::optimised_of;
 use crate::support::spirv::module;
-use crate::support::tools::{cuda, tool as program};
+use crate::support::tools::{cuda, llvm, tool as program};
 use crate::tool::{images_of, inspect, tool};
 use crate::world::{succeed, tail, world};
 use serde_json::Value;
@@ -130,7 +130,7 @@ fn kernels_of_opencl_c_tell_what_they_spill() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("kernels.ll"), text_of_kernels()).unwrap();
-    let mut assemble = std::process::Command::new(program("llvm-14:llvm-as"));
+    let mut assemble = std::process::Command::new(llvm(14, "llvm-as"));
     succeed(assemble.arg(path("kernels.ll")).arg("-o").arg(path("kernels.bc")));
     let mut translate = std::process::Command::new(program("llvm-spirv-15"));
     succeed(translate.arg(path("kernels.bc")).arg("-o").arg(path("kernels.spv")));
