@@ -43,7 +43,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     for symbol in &symbols {
         *marked.entry(symbol.name).or_default() |= symbol.other & STO_CUDA_ENTRY != 0;
     }
-    let spilled = spill_note::spilled(&elf);
+    let spilled = spill_note::spilled(&elf, |name| of_functions.frame.contains_key(name));
     let sections: HashMap<&str, _> = elf.sections.iter().map(|section| (section.name, section)).collect();
     for (name, barriers) in code.into_iter().filter(|(name, _)| marked.get(name).copied().unwrap_or(true)) {
         let mut kernel = Kernel {

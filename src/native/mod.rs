@@ -81,7 +81,7 @@ pub struct Kernel {
     pub accumulation_registers: Option<u64>,
     /// Work-items that run as one: SIMD width, sub-group, wavefront.
     pub simd: Option<u64>,
-    /// Bytes of registers spilled to memory, per hardware thread (Intel GPUs).
+    /// Bytes of registers spilled to memory: per hardware thread on Intel GPUs, per work-item on NVIDIA's.
     pub spill: Option<u64>,
     /// Vector and scalar registers spilled (AMD).
     pub spilled_registers: Option<[u64; 2]>,

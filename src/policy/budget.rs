@@ -12,7 +12,7 @@ pub(crate) struct Budget {
     pub(crate) bytes: Option<u64>,
     /// Number of device images.
     pub(crate) images: Option<u64>,
-    /// Bytes of registers that a kernel spills, per hardware thread (Intel GPUs).
+    /// Bytes of registers that a kernel spills, per hardware thread (Intel GPUs) or work-item (NVIDIA's).
     pub(crate) spill: Option<u64>,
     /// Number of registers that a kernel spills, vector and scalar together (AMD GPUs).
     pub(crate) spilled_registers: Option<u64>,
@@ -126,7 +126,8 @@ fn spills(budget: &Budget, at: usize, image: &Examined<'_, '_>, found: &mut Vec<
                 ),
                 None => "How many registers the kernel spills is not told by its code.".to_owned(),
             };
-            let remedy = "give this budget to targets whose code tells: Intel's and AMD's GPUs";
+            let remedy =
+                "give this budget to targets whose code tells: Intel's and AMD's GPUs, and NVIDIA's by this program";
             push(name, finding_of(rule, false, message, remedy));
         }
     }

@@ -164,8 +164,9 @@ mod tests {
         let read = DeviceElf::parse(&after).unwrap();
         let names: Vec<&str> = read.sections.iter().map(|section| section.name).collect();
         assert_eq!(names, ["", ".names", SECTION]);
-        assert_eq!(spilled(&read), BTreeMap::from([("a", 12), ("b", 0)]));
-        assert_eq!(spilled(&DeviceElf::parse(&before).unwrap()), BTreeMap::new());
+        assert_eq!(spilled(&read, |_| true), BTreeMap::from([("a", 12), ("b", 0)]));
+        assert_eq!(spilled(&read, |name| name == "a"), BTreeMap::from([("a", 12)]));
+        assert_eq!(spilled(&DeviceElf::parse(&before).unwrap(), |_| true), BTreeMap::new());
     }
 
     #[test]
