@@ -1,7 +1,13 @@
 #!/usr/bin/env python3
 """builtins.py CUBIN: do the built-ins compute what they are defined to, on this GPU?
 
-CUBIN is made of builtins.cl. Each kernel is launched by the driver API for work-groups of several sizes, whole warps and
+CUBIN is made of builtins.cl, and `builtins.names` beside it has the names of its kernels, as `build` writes them:
+
+  clang-22 -c -target spir64 -x cl -cl-std=CL2.0 -Xclang -finclude-default-header -Xclang -cl-ext=+all -O1 -w -emit-llvm builtins.cl
+  llvm-spirv-22 --spirv-ext=+all,-SPV_KHR_untyped_pointers,-SPV_INTEL_fp_max_error builtins.bc
+  sycl-bundle build builtins.spv -t nvidia_gpu_sm_90 -o builtins.table
+
+Pointers without types would leave open what asynchronous copies copy. Each kernel is launched by the driver API for work-groups of several sizes, whole warps and
 partial ones, and compared with NumPy. Prints WRONG KERNEL GROUP WHAT for each that differs, and last RESULT ok N bad M.
 Exit status 1 if M is not 0. FAKE_CUDA_LOG in the environment: nothing is compared.
 """

@@ -359,7 +359,7 @@ def expect(folder, program, most, libraries):
             for offset in [False] if kernel["attributes"]["reqd_work_group_size"] else [False, True]:
                 plan.append({"library": stem, "path": path, "offset": offset, **brief(kernel)})
     expected, ran = [], all_apart("on-cpu", [(entry["path"], entry) for entry in plan], folder)
-    for entry, (how, what) in zip(plan, ran):
+    for (how, what), entry in zip(ran, plan):
         if how == "done":
             expected.append((entry, what))
         else:
@@ -389,7 +389,7 @@ def compare(folder, cubins):
     equal, wrong = collections.Counter(), []
     found = [(entry, wanted) for entry, wanted in expected if entry["cubin"]]
     ran = all_apart("on-gpu", [(entry["cubin"], entry) for entry, _ in found], folder)
-    for (entry, (wanted, of_any_group)), (how, what) in zip(found, ran):
+    for (how, what), (entry, (wanted, of_any_group)) in zip(ran, found):
         if how == "done":
             what = difference(wanted, arguments(entry), what)
             if what and not of_any_group:
