@@ -106,7 +106,7 @@ impl Fold<'_, '_> {
                     (instruction.after_string(2)..instruction.len()).map(|at| instruction.word(at)).collect()
                 });
                 let id = self.fresh()?;
-                let parameters = function.parameters.iter().map(|_| self.fresh()).collect::<Result<_>>()?;
+                let parameters = index.parameters(function).map(|_| self.fresh()).collect::<Result<_>>()?;
                 let interface = interface.unwrap_or_default();
                 self.shared.insert(first, Shared { kernel: first, id, parameters, interface });
             }
@@ -128,8 +128,8 @@ impl Fold<'_, '_> {
         // From the parameters of each group's first kernel to those of its shared body.
         let mut copies: HashMap<u32, u32> = HashMap::new();
         for shared in self.shared.values() {
-            let own = index.function(shared.kernel).map(|function| function.parameters.as_slice()).unwrap_or_default();
-            copies.extend(own.iter().copied().zip(shared.parameters.iter().copied()));
+            let own = index.function(shared.kernel).into_iter().flat_map(|function| index.parameters(function));
+            copies.extend(own.zip(shared.parameters.iter().copied()));
         }
         let folded: HashSet<usize> =
             self.callers.keys().filter_map(|id| Some(index.function(*id)?.instructions.start)).collect();
@@ -203,7 +203,7 @@ impl Fold<'_, '_> {
         let (label, call) = (self.fresh()?, self.fresh()?);
         self.push(LABEL, &[label])?;
         let call: Vec<u32> =
-            [function.result_type, call, body].into_iter().chain(function.parameters.iter().copied()).collect();
+            [function.result_type, call, body].into_iter().chain(self.index.parameters(function)).collect();
         self.push(CALL, &call)?;
         self.push(RETURN, &[])?;
         self.push(op::FUNCTION_END, &[])

@@ -133,20 +133,18 @@ impl<'a> Index<'a> {
             }
             op::FUNCTION => {
                 self.close(number);
+                if self.functions.is_empty() {
+                    // One for each entry point at least: growing to that would take its memory twice.
+                    self.functions.reserve(self.entry_points.len());
+                }
                 self.functions.push(Function {
                     id: instruction.word(1),
                     result_type: instruction.word(0),
                     function_type: instruction.word(3),
                     control: instruction.word(2),
-                    parameters: Vec::new(),
                     instructions: number as usize..usize::MAX,
                     defined: false,
                 });
-            }
-            op::FUNCTION_PARAMETER => {
-                if let Some(function) = self.open() {
-                    function.parameters.push(instruction.word(1));
-                }
             }
             op::FUNCTION_END => self.close(number.saturating_add(1)),
             op::CAPABILITY => self.capabilities.push(target()),
@@ -264,6 +262,14 @@ impl<'a> Index<'a> {
         let after = self.functions.partition_point(|function| function.instructions.start <= number);
         let function = self.functions.get(after.checked_sub(1)?)?;
         (number < function.instructions.end).then_some(function)
+    }
+
+    /// The ids of a function's parameters, in order; their types are the result types of the defining instructions. Read anew,
+    /// as a module may have hundreds of thousands of functions.
+    pub(crate) fn parameters(&self, function: &Function) -> impl Iterator<Item = u32> + '_ {
+        let head = self.instructions(function.instructions.clone()).map(|(_, instruction)| instruction);
+        let head = head.take_while(|instruction| instruction.opcode != op::LABEL);
+        head.filter(|instruction| instruction.opcode == op::FUNCTION_PARAMETER).map(|instruction| instruction.word(1))
     }
 
     /// The execution modes of a function.
@@ -439,8 +445,6 @@ pub struct Function {
     pub(crate) function_type: u32,
     /// Function control mask.
     pub(crate) control: u32,
-    /// Ids of the parameters; their types are the result types of the defining instructions.
-    pub(crate) parameters: Vec<u32>,
     /// Numbers of the instructions, from `OpFunction` to `OpFunctionEnd`.
     pub instructions: Range<usize>,
     /// Whether it has a body; a function without one is defined in another module or by the device.

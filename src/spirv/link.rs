@@ -211,9 +211,10 @@ impl Keys<'_, '_> {
         let mut hasher = DefaultHasher::new();
         self.passed(result).hash(&mut hasher);
         let mut texts = Vec::with_capacity(parameters.len());
-        for (at, kind) in parameters.iter().enumerate() {
+        let mut ids = index.parameters(function);
+        for kind in &parameters {
             self.passed(*kind).hash(&mut hasher);
-            let id = function.parameters.get(at).copied().unwrap_or(0);
+            let id = ids.next().unwrap_or(0);
             let mut text = signature(index, *kind);
             for (number, how) in PASSING {
                 let attributes = index.decorations(id).filter(|found| found.decoration == FUNC_PARAM_ATTR);

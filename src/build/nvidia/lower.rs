@@ -97,8 +97,8 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
     }
     let kernels = kernels(&index)?;
     let entries: HashMap<u32, &str> = index.entry_points.iter().map(|entry| (entry.function, &*entry.name)).collect();
-    let own = |id: &u32| index.function(*id).map(|function| function.parameters.as_slice()).unwrap_or_default();
-    let parameters: HashSet<u32> = entries.keys().flat_map(own).copied().collect();
+    let functions = entries.keys().filter_map(|id| index.function(*id));
+    let parameters: HashSet<u32> = functions.flat_map(|function| index.parameters(function)).collect();
     let contracted = contracted(&index);
     // llvm-spirv 14 to 21 writes an entry point as a function that calls the kernel's own, which it exports by the kernel's name.
     let of_kernels: HashSet<&str> = entries.values().copied().collect();
@@ -299,8 +299,8 @@ fn kernels(index: &Index<'_>) -> Result<Vec<Kernel>> {
         let missing = || Error::input(format!("the entry point {} is no function of the module", entry.name));
         let function = index.function(entry.function).ok_or_else(missing)?;
         let mut parameters = Vec::new();
-        for (at, id) in function.parameters.iter().enumerate() {
-            let parameter = parameter(index, &layouts, *id).map_err(|what| {
+        for (at, id) in index.parameters(function).enumerate() {
+            let parameter = parameter(index, &layouts, id).map_err(|what| {
                 Error::input(format!(
                     "argument {at} of {} is {what}, which no kernel of an NVIDIA GPU takes",
                     entry.name

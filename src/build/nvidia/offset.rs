@@ -265,7 +265,7 @@ impl Clone<'_, '_> {
     fn put(&self, out: &mut Writer, clones: &mut Clones) -> Result<()> {
         let index = self.index;
         // The parameter comes after the others, and a kernel's argument is read after the variables of the first block.
-        let last_parameter = self.function.parameters.last().and_then(|id| index.definition(*id));
+        let last_parameter = index.parameters(self.function).last().and_then(|id| index.definition(id));
         let after = last_parameter.unwrap_or(self.function.instructions.start);
         let mut offset = (!self.is_entry).then_some(self.parameter);
         let mut labels = 0usize;

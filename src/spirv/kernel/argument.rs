@@ -101,8 +101,8 @@ pub(super) fn arguments(
     entry: &EntryPoint<'_>,
 ) -> Vec<Argument> {
     let Some(function) = index.function(entry.function) else { return Vec::new() };
-    let parameters = function.parameters.iter().enumerate();
-    parameters.map(|(at, &id)| argument(index, layouts, strings, &entry.name, at, id)).collect()
+    let parameters = index.parameters(function).enumerate();
+    parameters.map(|(at, id)| argument(index, layouts, strings, &entry.name, at, id)).collect()
 }
 
 /// Decorations of a parameter, among them `FunctionParameterAttribute`.

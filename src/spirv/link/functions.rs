@@ -41,7 +41,7 @@ pub(crate) fn calls(parts: &[InputModule<'_>], adapted: &HashMap<Definition, Def
             continue;
         };
         let new = |id| other.new_of(id).unwrap_or(0);
-        let parameters = theirs.parameters.iter().map(|id| other.index.type_of(*id).map_or(0, new)).collect();
+        let parameters = other.index.parameters(theirs).map(|id| other.index.type_of(id).map_or(0, new)).collect();
         calls.insert((declared.part, mine.id), Signature { result: new(theirs.result_type), parameters });
     }
     if calls.is_empty() {

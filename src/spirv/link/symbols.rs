@@ -3,7 +3,7 @@
 use super::input::{Definition, InputModule};
 use super::{Folded, Options, Source};
 use crate::error::{Error, ErrorKind};
-use crate::spirv::index::{Function, Index, LinkageKind};
+use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::op;
 use crate::spirv::types::{self, Type};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -332,14 +332,14 @@ fn differ_in_pointees(mine: &InputModule<'_>, wanted: u32, theirs: &InputModule<
 /// Returns the error for a parameter that is passed in different ways.
 fn passing_mismatch(name: &str, mine: &InputModule<'_>, id: u32, theirs: &InputModule<'_>, kept: u32) -> Option<Error> {
     let (wanted, defined) = (mine.index.function(id)?, theirs.index.function(kept)?);
-    let attributes = |part: &InputModule<'_>, function: &Function, at: usize| -> HashSet<u32> {
-        let parameter = function.parameters.get(at).copied().unwrap_or(0);
+    let attributes = |part: &InputModule<'_>, parameter: u32| -> HashSet<u32> {
         let index: &Index<'_> = &part.index;
         let found = index.decorations(parameter).filter(|found| found.decoration == FUNC_PARAM_ATTR);
         found.filter_map(|found| index.decoration_operand(&found, 0)).collect()
     };
-    for at in 0..wanted.parameters.len() {
-        let (one, other) = (attributes(mine, wanted, at), attributes(theirs, defined, at));
+    let theirs_or_none = theirs.index.parameters(defined).chain(std::iter::repeat(0));
+    for (at, (here, there)) in mine.index.parameters(wanted).zip(theirs_or_none).enumerate() {
+        let (one, other) = (attributes(mine, here), attributes(theirs, there));
         for (kind, how) in PASSING {
             if one.contains(&kind) != other.contains(&kind) {
                 let (here, there) = if one.contains(&kind) { ("", "not ") } else { ("not ", "") };
