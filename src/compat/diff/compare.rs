@@ -1,6 +1,6 @@
 //! What differs between two snapshots?
 
-use super::snapshot::{Shot, Shots, Snapshot, Total, shot_for};
+use super::snapshot::{KernelShots, Shot, Shots, Snapshot, Total, shot_for};
 use crate::compat::diff::snapshot::{Shared, Values};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -187,10 +187,11 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
     let mut shared = SharedBy::default();
     let renamed = renamed(old, new);
     let gone: BTreeSet<&str> = renamed.values().copied().collect();
-    for (name, targets) in &new.kernels {
-        let (before, fate) = match (old.kernels.get(name), renamed.get(&**name)) {
+    let before = |name: &str| old.kernels.get(name).map(|kernel| &kernel.shots);
+    for (name, KernelShots { shots: targets, .. }) in &new.kernels {
+        let (before, fate) = match (before(name), renamed.get(&**name)) {
             (Some(before), _) => (Some(before), Fate::Changed),
-            (None, Some(from)) => (old.kernels.get(*from), Fate::Renamed { from: (*from).to_owned() }),
+            (None, Some(from)) => (before(from), Fate::Renamed { from: (*from).to_owned() }),
             (None, None) => (None, Fate::Added),
         };
         shared.add(before, targets);
@@ -203,7 +204,7 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
         }
         diff.diffs.push(kernel_diff(name, fate, before.unwrap_or(&none), targets, changes));
     }
-    for (name, targets) in &old.kernels {
+    for (name, KernelShots { shots: targets, .. }) in &old.kernels {
         if !new.kernels.contains_key(name) && !gone.contains(&**name) {
             diff.diffs.push(kernel_diff(name, Fate::Removed, targets, &Shots::new(), Vec::new()));
         }
@@ -232,8 +233,8 @@ fn kernel_diff(name: &str, fate: Fate, old: &Shots, new: &Shots, changes: Vec<Ch
 fn renamed<'s>(old: &'s Snapshot, new: &'s Snapshot) -> BTreeMap<&'s str, &'s str> {
     let bodies = |one: &'s Snapshot, other: &Snapshot| {
         let mut found: BTreeMap<(&'s str, [u8; 32]), Vec<&'s str>> = BTreeMap::new();
-        for (name, targets) in one.kernels.iter().filter(|(name, _)| !other.kernels.contains_key(*name)) {
-            if let Some((target, body)) = targets.iter().find_map(|(target, shot)| Some((&**target, shot.body?))) {
+        for (name, kernel) in one.kernels.iter().filter(|(name, _)| !other.kernels.contains_key(*name)) {
+            if let Some((target, body)) = kernel.shots.iter().find_map(|(target, shot)| Some((&**target, shot.body?))) {
                 found.entry((target, body)).or_default().push(name);
             }
         }
@@ -354,8 +355,9 @@ fn changes(old: &Snapshot, new: &Snapshot, shared: &SharedBy<'_>) -> Vec<ImageCh
         }
     }
     // Targets that were gained or lost altogether are told as such.
-    for (target, after) in &new.properties {
-        let Some(before) = old.properties.get(target) else { continue };
+    let none = Values::default();
+    for target in new.targets.keys().filter(|target| old.targets.contains_key(*target)) {
+        let [before, after] = [old, new].map(|one| one.properties.get(target).unwrap_or(&none));
         for change in values(target, before, after) {
             found.insert(change, 0);
         }
@@ -371,8 +373,12 @@ fn changes(old: &Snapshot, new: &Snapshot, shared: &SharedBy<'_>) -> Vec<ImageCh
             found.insert(change(What::Code, target, "", gone, come), 0);
         }
     }
-    for (name, after) in &new.coverage {
-        let Some(before) = old.coverage.get(name) else { continue };
+    for (name, after) in &new.kernels {
+        let Some(before) = old.kernels.get(name) else { continue };
+        let (before, after) = (&before.coverage, &after.coverage);
+        if before == after {
+            continue;
+        }
         for gpu in before.gpus.keys().chain(after.gpus.keys()).collect::<BTreeSet<_>>() {
             let (was, is) = (before.on(gpu), after.on(gpu));
             if was != is {

@@ -72,7 +72,7 @@ mod pair_tests {
 mod tests {
     use super::budget::{Budgets, Forbidden, Growth, breaches};
     use super::compare::{Change, Fate, ImageChange, What, compare};
-    use super::snapshot::{KernelCoverage, Shot, Snapshot, Total, Traits};
+    use super::snapshot::{KernelCoverage, KernelShots, Shot, Snapshot, Total, Traits};
     use crate::native::Coverage;
     use std::collections::BTreeMap;
     use std::sync::Arc;
@@ -80,8 +80,6 @@ mod tests {
     fn shot(body: u8, bytes: u64) -> Shot {
         Shot {
             bytes,
-            images: 1,
-            sharing: 1,
             body: Some([body; 32]),
             image: [body; 32],
             traits: Traits { arguments: vec!["int* global 8".into()], ..Traits::default() }.into(),
@@ -95,8 +93,8 @@ mod tests {
             for (target, shot) in *shots {
                 let total = snapshot.targets.entry((*target).to_owned()).or_default();
                 *total = total.plus(Total { images: 1, bytes: shot.bytes, stored: shot.bytes });
-                let own = snapshot.kernels.entry((*name).into()).or_default();
-                own.push(((*target).into(), shot.clone().into()));
+                let own = &mut snapshot.kernels.entry((*name).into()).or_default().shots;
+                own.push(((*target).into(), shot.clone()));
                 own.sort_by(|one, other| one.0.cmp(&other.0));
             }
         }
@@ -212,8 +210,8 @@ mod tests {
             spirv,
         };
         let build = |coverage: KernelCoverage| {
-            let kernels = ["k", "l"].map(|name| (name.into(), coverage.clone().into()));
-            Snapshot { coverage: kernels.into(), ..Snapshot::default() }
+            let of_each = KernelShots { coverage: coverage.into(), ..KernelShots::default() };
+            Snapshot { kernels: ["k", "l"].map(|name| (name.into(), of_each.clone())).into(), ..Snapshot::default() }
         };
         let old = build(covered(&[("pvc", Coverage::Native), ("dg1", Coverage::Jit)], false));
         let beside = build(covered(&[("bmg", Coverage::Native)], true));

@@ -27,15 +27,22 @@ pub struct Snapshot {
     /// The images for each target.
     pub(crate) targets: BTreeMap<String, Total>,
     /// Facts about each kernel, by its mangled name.
-    pub(crate) kernels: BTreeMap<Arc<str>, Shots>,
+    pub(crate) kernels: BTreeMap<Arc<str>, KernelShots>,
     /// Properties of symbols and of images without kernels, by target.
     pub(crate) properties: BTreeMap<String, Values>,
-    /// Coverage of Intel GPUs by the images of each kernel, by its mangled name.
-    pub(crate) coverage: BTreeMap<Arc<str>, Arc<KernelCoverage>>,
     /// The hashes of images without kernels, by target.
     pub(crate) libraries: BTreeMap<String, BTreeSet<[u8; 32]>>,
     /// Whether something of the file could not be read.
     pub(crate) partial: bool,
+}
+
+/// Facts about a kernel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct KernelShots {
+    /// Facts that differ by target.
+    pub(crate) shots: Shots,
+    /// Coverage of Intel GPUs.
+    pub(crate) coverage: Arc<KernelCoverage>,
 }
 
 /// Coverage of Intel GPUs by a kernel, with all its images.
@@ -77,12 +84,12 @@ pub(crate) struct Total {
 }
 
 /// Facts about a kernel by target, in the order of targets. Nearly every kernel has one, where a map has room for eleven.
-pub(crate) type Shots = Vec<(Arc<str>, Box<Shot>)>;
+pub(crate) type Shots = Vec<(Arc<str>, Shot)>;
 
 /// Facts about a kernel for a target.
 pub(crate) fn shot_for<'s>(shots: &'s Shots, target: &str) -> Option<&'s Shot> {
     let at = shots.binary_search_by(|(own, _)| (**own).cmp(target)).ok()?;
-    shots.get(at).map(|(_, shot)| &**shot)
+    shots.get(at).map(|(_, shot)| shot)
 }
 
 /// A kernel for a target.
@@ -90,10 +97,6 @@ pub(crate) fn shot_for<'s>(shots: &'s Shots, target: &str) -> Option<&'s Shot> {
 pub(crate) struct Shot {
     /// Bytes of the images that hold it, inflated.
     pub(crate) bytes: u64,
-    /// Images that hold it.
-    pub(crate) images: usize,
-    /// Kernels in these images, itself among them.
-    pub(crate) sharing: usize,
     /// The hash of its code, whatever its name; none where that is not SPIR-V.
     pub(crate) body: Option<[u8; 32]>,
     /// The hash of its image.
@@ -167,16 +170,18 @@ impl Snapshot {
             let gpus = image.native.as_ref().map(|native| native.coverage_by_gpu(Driver::ANY)).unwrap_or_default();
             for name in &image.kernels {
                 let name = held(&mut interner.texts, name.as_str());
-                let known = self.coverage.entry(name).or_default();
-                let mut coverage = KernelCoverage::clone(known);
+                let known = self.kernels.entry(name).or_default();
+                let mut coverage = KernelCoverage::clone(&known.coverage);
                 coverage.add(image, &gpus);
-                *known = held(&mut interner.coverage, coverage);
+                known.coverage = held(&mut interner.coverage, coverage);
             }
             let mut sorted = of_image(bundle, image);
             sorted.shared = held(&mut interner.shared, BTreeMap::clone(&sorted.shared));
-            let values = self.properties.entry(target.clone()).or_default();
-            for (name, value) in sorted.rest.drain(..) {
-                values.entry(name).or_default().insert(value);
+            if !sorted.rest.is_empty() {
+                let values = self.properties.entry(target.clone()).or_default();
+                for (name, value) in sorted.rest.drain(..) {
+                    values.entry(name).or_default().insert(value);
+                }
             }
             by_number.insert(image.image.index, (image, held(&mut interner.texts, target.as_str()), sorted));
         }
@@ -184,20 +189,20 @@ impl Snapshot {
             for facts in found {
                 let Some((image, target, properties)) = by_number.get(&facts.image) else { continue };
                 let shot = shot(&facts, image, properties, interner);
-                let targets = self.kernels.entry(held(&mut interner.texts, facts.name.as_str())).or_default();
+                let Some(KernelShots { shots: targets, .. }) = self.kernels.get_mut(facts.name.as_str()) else {
+                    continue;
+                };
                 let place = targets.binary_search_by(|(own, _)| own.cmp(target));
                 match place.map(|at| targets.get_mut(at)) {
                     Ok(Some((_, known))) => {
                         known.bytes = known.bytes.saturating_add(shot.bytes);
-                        known.images = known.images.saturating_add(1);
-                        known.sharing = known.sharing.max(shot.sharing);
                     }
                     Ok(None) => {}
                     Err(at) => {
                         if targets.is_empty() {
                             targets.reserve_exact(1);
                         }
-                        targets.insert(at, (target.clone(), Box::new(shot)));
+                        targets.insert(at, (target.clone(), shot));
                     }
                 }
             }
@@ -266,8 +271,6 @@ fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: &OfImage<'_>,
     };
     Shot {
         bytes: image.size,
-        images: 1,
-        sharing: image.kernels.len(),
         body: facts.body(),
         image: image.blake3,
         traits: held(&mut interner.traits, traits),
