@@ -499,7 +499,7 @@ fn parts(before: &[Facts], choices: &mut Choices<'_>) -> Change {
     let kernels = |bytes: &[u8]| -> Vec<String> {
         let module = Module::parse(bytes).expect("a part is a module");
         assert!(module.stopped.is_none());
-        module.entry_points.into_iter().map(|entry| entry.name).collect()
+        module.entry_points.iter().map(|entry| entry.name.to_owned()).collect()
     };
     let (mut wanted, mut cut) = (kernels(image.stored), Vec::new());
     outcome.images.iter().for_each(|part| cut.extend(kernels(part.stored)));

@@ -3,14 +3,14 @@
 //! Data flows one way, and each module imports only what stands to its left:
 //!
 //! ```text
-//! error, limits, bytes, demangle, source -> container -> bundle -+-> native -+
+//! error, limits, bytes, names, demangle, source -> container -> bundle -+-> native -+
 //!                                           device --------------+           +-> compat -> select -> policy -> rewrite -> build -> report -> files -> cli
 //!                                           spirv -------------------------- +
 //! ```
 //!
 //! | module | the question it answers |
 //! |---|---|
-//! | [`error`], `limits`, [`bytes`], [`mod@demangle`], [`source`] | what went wrong and where; how much is too much; how bytes are read without panics; what a mangled name is in the source, and where that is |
+//! | [`error`], `limits`, [`bytes`], [`names`], [`mod@demangle`], [`source`] | what went wrong and where; how much is too much; how bytes are read without panics; how many names are held; what a mangled name is in the source, and where that is |
 //! | [`container`] | where in this host file are device bytes? |
 //! | [`bundle`] | which device images are in those bytes, and what is attached to them? |
 //! | [`spirv`] | what does one module need and offer? |
@@ -126,6 +126,7 @@ pub mod error;
 #[cfg(feature = "cli")]
 pub(crate) mod files;
 pub(crate) mod limits;
+pub mod names;
 pub mod native;
 pub mod policy;
 pub mod report;

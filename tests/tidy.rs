@@ -11,6 +11,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("limits", &["error"]),
     ("bytes", &["limits"]),
+    ("names", &[]),
     ("demangle", &["error", "limits", "bytes"]),
     ("source", &["error", "bytes", "demangle"]),
     ("container", &["source"]),

@@ -410,8 +410,8 @@ fn module<'a>(
 
 /// The kernels of an image that its module has: `filter` empties modules and leaves the entries.
 fn held(examined: &Examined<'_, '_>) -> Vec<String> {
-    let entry_points = examined.module.iter().flat_map(|module| &module.entry_points);
-    let names: HashSet<&str> = entry_points.map(|entry| entry.name.as_str()).collect();
+    let entry_points = examined.module.iter().flat_map(|module| module.entry_points.iter());
+    let names: HashSet<&str> = entry_points.map(|entry| entry.name).collect();
     examined.kernels.iter().filter(|name| names.contains(name.as_str())).cloned().collect()
 }
 

@@ -275,7 +275,9 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, code: bool) -> (Examined<'b,
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
     let (kernels, exports, imports) = match &module {
         Some(module) if unlisted => {
-            (module.kernels().map(str::to_owned).collect(), module.exports.clone(), module.imports.clone())
+            let mut kernels = Vec::with_capacity(module.entry_points.len());
+            kernels.extend(module.kernels().map(str::to_owned));
+            (kernels, module.exports.clone(), module.imports.clone())
         }
         None if let Some(module) = bitcode.as_ref().filter(|_| unlisted) => symbols(module),
         None if unlisted => {

@@ -106,7 +106,7 @@ impl<'g> Gate<'g> {
         let mut known = Known::default();
         let groups = (0..self.grouping.len()).map(|group| -> (Vec<Item>, Option<Coverage>) {
             let first = self.grouping.members(group).first().copied().unwrap_or_default();
-            let name = self.kernels.name(first).map_or("", |name| name);
+            let name = self.kernels.name(first).unwrap_or_default();
             self.kernel(name, self.kernels.images(first), subject, demand, &mut known)
         });
         let (items, code) = groups.unzip();
@@ -510,8 +510,7 @@ mod tests {
             remedy: String::new(),
         });
         let of = |target, file, kernel: &str, image| {
-            let kernel: Arc<str> = kernel.into();
-            let (finding, kernel, image) = (&finding, &kernel, Some(image));
+            let (finding, image) = (&finding, Some(image));
             fingerprint(
                 target,
                 file,
@@ -542,7 +541,7 @@ mod tests {
         judged.refine(|kernels, place, items| {
             let name = kernels.name(place)?;
             let excuse = |item: &Item| Item { excused: Some("known".into()), ..item.clone() };
-            ["b", "d"].contains(&&**name).then(|| items.iter().map(excuse).collect())
+            ["b", "d"].contains(&name).then(|| items.iter().map(excuse).collect())
         });
         let excused = |one: &Found<'_>| (one.kernel.to_string(), one.image, one.excused.is_some());
         let of = |name: &str, image, excused| (name.to_owned(), Some(image), excused);

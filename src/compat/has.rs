@@ -74,12 +74,12 @@ impl<'t> Bundles<'t> {
             [State::Input, State::Object, State::Executable].into_iter().filter(|own| *own <= state).collect();
         let codes = codes(images);
         let gate = Gate::new(images, &codes, wanted);
-        let names: Vec<Arc<str>> = gate.kernels().names().cloned().collect();
+        let names: Vec<Arc<str>> = gate.kernels().names().map(Arc::from).collect();
         let demand = Demand { states, ..Demand::default() };
         for (at, subject) in self.asked.subjects.iter().enumerate() {
-            let mut reasons: HashMap<Arc<str>, (Verdict, Vec<String>)> = HashMap::new();
-            let mut against = |kernel: &Arc<str>, certain, message: &str| {
-                let (verdict, all) = reasons.entry(kernel.clone()).or_insert((Verdict::Compatible, Vec::new()));
+            let mut reasons: HashMap<String, (Verdict, Vec<String>)> = HashMap::new();
+            let mut against = |kernel: &str, certain, message: &str| {
+                let (verdict, all) = reasons.entry(kernel.to_owned()).or_insert((Verdict::Compatible, Vec::new()));
                 *verdict = (*verdict).max(if certain { Verdict::Incompatible } else { Verdict::Unknown });
                 all.push(message.to_owned());
             };
@@ -87,7 +87,7 @@ impl<'t> Bundles<'t> {
                 against(found.kernel, found.finding.certain, &found.finding.message);
             }
             for name in &names {
-                let (verdict, reasons) = reasons.remove(name).unwrap_or((Verdict::Compatible, Vec::new()));
+                let (verdict, reasons) = reasons.remove(&**name).unwrap_or((Verdict::Compatible, Vec::new()));
                 let all = self.kernels.entry(name.clone()).or_default();
                 let outcome = Outcome { verdict, reasons };
                 // A kernel may be in several files; the best of them is what the program has.

@@ -105,7 +105,7 @@ impl FileFindings {
     pub(crate) fn whole(file: Arc<str>, findings: Vec<finding::Finding>) -> FileFindings {
         let items = findings.into_iter().map(|one| Item::new(one, None));
         let judged = Judgement {
-            kernels: Arc::new(Kernels::new(vec![("".into(), Vec::new())], Vec::new())),
+            kernels: Arc::new(Kernels::new(vec![(String::new(), Vec::new())], Vec::new())),
             grouping: Arc::new(Grouping::new(vec![0])),
             items: vec![items.collect()],
             code: Vec::new(),
@@ -330,7 +330,7 @@ pub(super) struct FileRows<'r> {
 /// A kernel.
 pub(super) struct Row<'r> {
     /// The mangled name.
-    pub name: &'r Arc<str>,
+    pub name: &'r str,
     /// The kernel's index in each of the file's sets of kernels; none where a set lacks it.
     places: Vec<Option<usize>>,
 }

@@ -42,7 +42,7 @@ pub(crate) fn library(
 ) -> Result<String> {
     let mut table = files.names(names);
     for of in targets.iter().flat_map(|target| &target.files) {
-        table.extend(of.judged.kernels.names().map(|name| &**name));
+        table.extend(of.judged.kernels.names());
     }
     let table = table.sorted();
     let policy = held.map(|held| held.section(targets, names));
@@ -381,7 +381,7 @@ impl AppliedPolicy {
         let general = target.target.is_empty();
         let files: Vec<FileFindings> = target.files.iter().filter(|of| general || of.is_whole()).cloned().collect();
         let own = TargetFindings { target: target.target.clone(), files };
-        let place = |one: &LocatedFinding<'_>| match (&*one.of.file, &**one.found.kernel) {
+        let place = |one: &LocatedFinding<'_>| match (&*one.of.file, one.found.kernel) {
             (file, _) if file == self.policy.file => None,
             (file, "") => Some(visible(file)),
             (file, kernel) => Some(visible(&format!("{file}: {}", names.show(kernel)))),

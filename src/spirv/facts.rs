@@ -4,18 +4,50 @@ use super::op::*;
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::names::Names;
 use rspirv::spirv::{Decoration, ExecutionMode, LinkageType};
 use std::collections::{BTreeSet, HashMap};
 
 /// An entry point.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EntryPoint {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryPoint<'m> {
     /// Mangled kernel name.
-    pub name: String,
+    pub name: &'m str,
     /// Id of the function.
     pub function: u32,
     /// The execution model; 6 is Kernel.
     pub(crate) model: u32,
+}
+
+/// The entry points of a module, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EntryPoints {
+    names: Names,
+    /// Function and execution model of each.
+    functions: Vec<(u32, u32)>,
+}
+
+impl EntryPoints {
+    fn push(&mut self, entry: EntryPoint<'_>) {
+        self.names.push(entry.name);
+        self.functions.push((entry.function, entry.model));
+    }
+
+    /// Returns the entry points in order.
+    pub fn iter(&self) -> impl Iterator<Item = EntryPoint<'_>> {
+        let all = self.names.iter().zip(&self.functions);
+        all.map(|(name, &(function, model))| EntryPoint { name, function, model })
+    }
+
+    /// Returns their number.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
 }
 
 /// The facts of one module.
@@ -30,7 +62,7 @@ pub struct Module {
     /// Declared extensions, in module order.
     pub(crate) extensions: Vec<String>,
     /// Kernels.
-    pub entry_points: Vec<EntryPoint>,
+    pub entry_points: EntryPoints,
     /// Functions and variables that another module must define, by linkage name, in module order.
     pub imports: Vec<String>,
     /// Functions and variables that other modules may import, by linkage name, in module order.
@@ -124,7 +156,7 @@ impl Module {
     /// Returns the names of the kernels.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         const KERNEL: u32 = 6;
-        self.entry_points.iter().filter(|entry| entry.model == KERNEL).map(|entry| entry.name.as_str())
+        self.entry_points.iter().filter(|entry| entry.model == KERNEL).map(|entry| entry.name)
     }
 }
 
@@ -151,7 +183,7 @@ impl<'m> Walk<'m> {
             ENTRY_POINT => self.module.entry_points.push(EntryPoint {
                 model: instruction.word(0),
                 function: instruction.word(1),
-                name: instruction.string(2).0,
+                name: &instruction.text(2).0,
             }),
             EXECUTION_MODE => self.mode(instruction),
             EXECUTION_MODE_ID if instruction.word(1) == LOCAL_SIZE_ID => {

@@ -94,7 +94,8 @@ impl<'i, 'a> Reader<'i, 'a> {
         let name_of = |place: u32| entries.get(place as usize).map_or("", |entry| &*entry.name);
         let places = self.places.get_or_insert_with(|| {
             let kernels = (0..).zip(entries).filter(|(_, entry)| is_kernel(entry));
-            let mut places: Vec<(u32, bool)> = kernels.map(|(place, _)| (place, false)).collect();
+            let mut places: Vec<(u32, bool)> = Vec::with_capacity(entries.len());
+            places.extend(kernels.map(|(place, _)| (place, false)));
             places.reverse();
             places.sort_by(|one, other| name_of(one.0).cmp(name_of(other.0)));
             places

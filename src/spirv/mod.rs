@@ -36,5 +36,5 @@ pub mod subset;
 pub mod types;
 pub(crate) mod words;
 
-pub use facts::{EntryPoint, Module};
+pub use facts::{EntryPoint, EntryPoints, Module};
 pub use words::{Instruction, MAGIC, Words};

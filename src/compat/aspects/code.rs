@@ -254,7 +254,9 @@ impl Code {
             let name = named.filter(|name| **name == *entry.name).unwrap_or_else(|| (&*entry.name).into());
             Kernel { name, node, attributes: attributes.clone() }
         });
-        code.kernels = kernels.collect();
+        // Growing would take the place of what is there twice.
+        code.kernels.reserve_exact(index.entry_points.len());
+        code.kernels.extend(kernels);
         code
     }
 

@@ -16,24 +16,21 @@ use crate::compat::examine::Examined;
 use crate::compat::finding::{Finding, Judge, RuleId};
 use crate::compat::offers::Provider;
 use crate::device::cpu::CpuArch;
+use crate::names::Names;
 use crate::native::{Coverage, Part};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// A kernel.
-#[derive(Debug)]
-struct Kernel {
-    /// Mangled name.
-    name: Arc<str>,
-    /// The places of its images.
-    images: Vec<usize>,
-}
-
 /// The kernels of a file that are judged, in the order of images; they outlive the file.
 #[derive(Debug, Default)]
 pub(crate) struct Kernels {
-    kernels: Vec<Kernel>,
+    /// Mangled names.
+    names: Names,
+    /// The places of the images of each kernel, one kernel's after the other's.
+    images: Vec<usize>,
+    /// The end of each kernel's images among these.
+    ends: Vec<usize>,
     /// The number of each image in its file.
     numbers: Vec<usize>,
     /// The files of images that are lent by others, with their numbers there, by place.
@@ -44,47 +41,62 @@ impl Kernels {
     /// Lists the kernels of some images whose mangled names are `wanted`.
     pub(crate) fn select(images: &[Examined<'_, '_>], wanted: impl Fn(&str) -> bool) -> Kernels {
         let mut places: HashMap<&str, usize> = HashMap::with_capacity(images.len());
-        let mut kernels: Vec<Kernel> = Vec::with_capacity(images.len());
+        let mut names = Names::default();
+        // Each kernel with the place of an image.
+        let mut held: Vec<(usize, usize)> = Vec::with_capacity(images.len());
         for (at, image) in images.iter().enumerate() {
             for name in &image.kernels {
-                match places.get(name.as_str()).and_then(|place| kernels.get_mut(*place)) {
-                    Some(known) if known.images.last() == Some(&at) => {}
-                    Some(known) => known.images.push(at),
+                let place = match places.get(name.as_str()) {
+                    Some(place) => *place,
                     None if wanted(name) => {
-                        places.insert(name, kernels.len());
-                        kernels.push(Kernel { name: name.as_str().into(), images: vec![at] });
+                        places.insert(name, names.len());
+                        names.push(name);
+                        names.len().saturating_sub(1)
                     }
-                    None => {}
-                }
+                    None => continue,
+                };
+                held.push((place, at));
             }
         }
-        Kernels { kernels, numbers: images.iter().map(|image| image.image.index).collect(), lent: HashMap::new() }
+        drop(places);
+        held.sort_unstable();
+        held.dedup();
+        let numbers = images.iter().map(|image| image.image.index).collect();
+        let ends = (0..names.len()).map(|kernel| held.partition_point(|(own, _)| *own <= kernel)).collect();
+        let images = held.into_iter().map(|(_, at)| at).collect();
+        Kernels { names, images, ends, numbers, lent: HashMap::new() }
     }
 
     /// Kernels by their mangled names, each with the places of its images; and the number of each image in its file.
-    pub(crate) fn new(kernels: Vec<(Arc<str>, Vec<usize>)>, numbers: Vec<usize>) -> Kernels {
-        let kernels = kernels.into_iter().map(|(name, images)| Kernel { name, images }).collect();
-        Kernels { kernels, numbers, lent: HashMap::new() }
+    pub(crate) fn new(kernels: Vec<(String, Vec<usize>)>, numbers: Vec<usize>) -> Kernels {
+        let mut all = Kernels { numbers, ..Kernels::default() };
+        for (name, images) in kernels {
+            all.names.push(&name);
+            all.images.extend(images);
+            all.ends.push(all.images.len());
+        }
+        all
     }
 
     /// Number of kernels.
     pub(crate) fn len(&self) -> usize {
-        self.kernels.len()
+        self.names.len()
     }
 
     /// A kernel's mangled name.
-    pub(crate) fn name(&self, kernel: usize) -> Option<&Arc<str>> {
-        self.kernels.get(kernel).map(|kernel| &kernel.name)
+    pub(crate) fn name(&self, kernel: usize) -> Option<&str> {
+        self.names.get(kernel)
     }
 
     /// The mangled names.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.kernels.iter().map(|kernel| &kernel.name)
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter()
     }
 
     /// The places of a kernel's images among those that were given.
     pub(crate) fn images(&self, kernel: usize) -> &[usize] {
-        self.kernels.get(kernel).map(|kernel| kernel.images.as_slice()).unwrap_or_default()
+        let begin = kernel.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.ends.get(kernel).and_then(|end| self.images.get(begin..*end)).unwrap_or_default()
     }
 
     /// The number that an image has in its file, by its place.
@@ -187,7 +199,7 @@ pub struct Found<'j> {
     /// The finding.
     pub finding: &'j Arc<Finding>,
     /// The kernel's mangled name.
-    pub(crate) kernel: &'j Arc<str>,
+    pub(crate) kernel: &'j str,
     /// The kernel's place among those of its file.
     pub(crate) place: usize,
     /// The number of the image in the kernel's file, where the finding is about one. A finding about another file's image
@@ -320,7 +332,7 @@ impl Proofs {
         let found = asked.par_iter().flat_map_iter(|(place, asked)| {
             // Kernels that share an image are judged by one reading of it.
             let all = judged.first().map(|one| one.kernels.as_ref());
-            let name = |kernel: usize| all.and_then(|all| all.name(kernel)).map_or("", |name| name);
+            let name = |kernel: usize| all.and_then(|all| all.name(kernel)).unwrap_or_default();
             let shared = graph.codes().get(*place).is_some_and(|code| !code.nodes.is_empty());
             let own = if shared { None } else { images.get(*place).and_then(code) };
             let alone = own.as_ref().map(|own| Graph::link(std::slice::from_ref(own)));

@@ -306,7 +306,7 @@ fn add(judged: &mut Judgement, over: Vec<BudgetFinding>) -> Vec<Finding> {
     }
     if !of.is_empty() {
         judged.refine(|kernels, kernel, items| {
-            let more = of.get(&**kernels.name(kernel)?)?;
+            let more = of.get(kernels.name(kernel)?)?;
             Some([items, more].concat())
         });
     }
@@ -315,10 +315,10 @@ fn add(judged: &mut Judgement, over: Vec<BudgetFinding>) -> Vec<Finding> {
 
 /// Findings of kernels of which nothing else was asked.
 fn alone(over: Vec<BudgetFinding>, numbers: Vec<usize>) -> Judgement {
-    let mut kernels: Vec<(Arc<str>, Vec<usize>)> = Vec::new();
+    let mut kernels: Vec<(String, Vec<usize>)> = Vec::new();
     let mut items: Vec<Vec<Item>> = Vec::new();
     for BudgetFinding { kernel, at, finding } in over {
-        kernels.push((kernel.unwrap_or_default().into(), vec![at]));
+        kernels.push((kernel.unwrap_or_default(), vec![at]));
         items.push(vec![Item::new(finding, Some(Whose::Own(0)))]);
     }
     let grouping = Arc::new(Grouping::new((0..items.len()).collect()));

@@ -23,7 +23,7 @@ fn entry<'a>(
 ) -> form::Finding<'a> {
     let LocatedFinding { of, found } = finding;
     let evidence = finding.evidence();
-    let kernel = Some(&**found.kernel).filter(|name| !name.is_empty());
+    let kernel = Some(found.kernel).filter(|name| !name.is_empty());
     form::Finding {
         question: None,
         target: None,

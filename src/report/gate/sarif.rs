@@ -129,7 +129,7 @@ fn result(
     });
     if let Some(location) = result.pointer_mut("/locations/0").and_then(Value::as_object_mut).filter(|_| of_kernel) {
         let name = demangle(found.kernel);
-        let logical = json!([{ "name": name, "fullyQualifiedName": &**found.kernel, "kind": "function" }]);
+        let logical = json!([{ "name": name, "fullyQualifiedName": found.kernel, "kind": "function" }]);
         location.insert("logicalLocations".to_owned(), logical);
     }
     if let Some(members) = result.as_object_mut() {
