@@ -91,7 +91,7 @@ impl Args {
         };
         let filtered = !(sets.is_empty() && names.is_empty());
         let selector = self.selection.selector()?;
-        let options = ReadOptions { skip_hash: true, ..ReadOptions::default() };
+        let options = ReadOptions { skip_hash: true, skip_code: true, ..ReadOptions::default() };
         let shape = Shape { all: self.all, raw: self.raw, every: !self.name.is_empty() };
         let mut texts: Vec<String> = Vec::new();
         let mut any = false;
