@@ -245,6 +245,22 @@ mod tests {
     }
 
     #[test]
+    fn memory_is_limited_before_and_after_the_name_of_every_verb() {
+        // Nothing else that verbs need is given.
+        let tree = super::Cli::command().ignore_errors(true);
+        let mut asked = 0;
+        for verb in tree.get_subcommands().map(|verb| verb.get_name()) {
+            for words in [["--max-memory", "64MiB", verb], [verb, "--max-memory", "64MiB"]] {
+                let line = std::iter::once("sycl-bundle").chain(words);
+                let matches = tree.clone().try_get_matches_from(line).unwrap();
+                assert_eq!(matches.get_one::<u64>("max_memory"), Some(&(64 << 20)), "{words:?}");
+            }
+            asked += 1;
+        }
+        assert!(asked > 24, "{asked}");
+    }
+
+    #[test]
     fn help_fits_the_width_that_it_is_wrapped_at() {
         let mut tree = super::Cli::command();
         tree.build();

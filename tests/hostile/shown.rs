@@ -343,21 +343,26 @@ fn memory_is_what_is_allowed() {
             continue;
         };
         let large = call.replace("FILE", "large.so").replace("OTHER", "large.so");
-        let run = |words: &str, flags: &[&str]| {
+        // Options stand before or after the verb's name.
+        let run = |words: &str, flags: &[&str], first: bool| {
             let words = words.replace("NAME", "*");
-            let words: Vec<&str> = std::iter::once(verb.as_str()).chain(words.split(' ')).collect();
-            let done = command(&folder, &[flags, &words[..]].concat()).output().unwrap();
+            let words: Vec<&str> = words.split(' ').collect();
+            let name = [verb.as_str()];
+            let line = if first { [flags, &name, &words].concat() } else { [&name, flags, &words].concat() };
+            let done = command(&folder, &line).output().unwrap();
             (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
         };
-        let (status, said) = run(&large, &["--no-mmap", "--max-memory", "64MiB"]);
-        assert!(status == Some(3) && said.contains("there is no memory for its 100663296 bytes"), "{verb}: {said}");
+        for first in [true, false] {
+            let (status, said) = run(&large, &["--no-mmap", "--max-memory", "64MiB"], first);
+            assert!(status == Some(3) && said.contains("there is no memory for its 100663296 bytes"), "{verb}: {said}");
+        }
         // Less than the tables of so many instructions take.
         let (status, said) =
-            run(&call.replace("FILE", "nops.spv").replace("OTHER", "nops.spv"), &["--max-memory", "32MiB"]);
+            run(&call.replace("FILE", "nops.spv").replace("OTHER", "nops.spv"), &["--max-memory", "32MiB"], false);
         assert!(matches!(status, Some(0..=6)), "{verb}: {status:?}: {said}");
         ended += usize::from(status == Some(5) && said.contains("the memory of --max-memory does not suffice"));
         // Enough for the file: what is wrong with it is told.
-        let (status, said) = run(&large, &["--no-mmap", "--max-memory", "1GiB"]);
+        let (status, said) = run(&large, &["--no-mmap", "--max-memory", "1GiB"], true);
         assert!(matches!(status, Some(2 | 3 | 6)) && !said.contains("memory"), "{verb}: {status:?}: {said}");
         asked += 1;
     }
