@@ -591,7 +591,7 @@ mod tests {
         assert!(folder.path().join("c/stamp").is_file());
         let error = write_atomically(&folder.path().join("a/b/new.so/x"), b"", None).unwrap_err();
         assert!(!error.to_string().contains(PREFIX), "{error}");
-        assert_eq!(error.kind(), ErrorKind::Environment);
+        assert_eq!(error.kind(), ErrorKind::Usage);
     }
 
     #[test]

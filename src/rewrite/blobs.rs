@@ -12,7 +12,7 @@ use crate::bundle::offload_bundle::{self, NewPart, md5_half};
 use crate::bundle::property_text;
 use crate::bundle::syclbin::{self, Envelope, NewModule};
 use crate::container::Place;
-use crate::error::{Context as _, Result};
+use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::rewrite::extract::lines_of;
 use crate::spirv::Module;
 use std::collections::HashSet;
@@ -68,7 +68,7 @@ pub fn syclbin(images: &[Image<'_>], envelope: Envelope, state: State) -> Result
 /// Writes an OffloadBinary; in version 1, one for each image.
 ///
 /// # Errors
-/// `Input` where property sets or symbols cannot be written as text, or a string holds a NUL.
+/// `NoDeviceCode` without images, `Input` where property sets or symbols cannot be written as text, or a string holds a NUL.
 pub fn offload_binary(images: &[Image<'_>], version: Version) -> Result<Vec<u8>> {
     binary_of(images, version, |entries| Ok(lines_of(entries)?.trim_end().as_bytes().to_vec()))
 }
@@ -88,6 +88,9 @@ pub(crate) fn registered_binary(images: &[Image<'_>]) -> Result<Vec<u8>> {
 }
 
 fn binary_of(images: &[Image<'_>], version: Version, symbols: impl Fn(&[&str]) -> Result<Vec<u8>>) -> Result<Vec<u8>> {
+    if images.is_empty() {
+        return Err(Error::new(ErrorKind::NoDeviceCode, "there are no images to write"));
+    }
     let collect = |image: &Image<'_>| EntryStrings::collect(image, symbols(&image.entries)?);
     let strings = images.iter().enumerate().map(|(index, image)| collect(image).context(|| format!("image {index}")));
     let strings = strings.collect::<Result<Vec<_>>>()?;

@@ -204,7 +204,7 @@ pub(crate) fn intel_gpu_functions(module: &Module, target: &Target, fit: &mut Fi
         }
         return;
     }
-    let has_loads = target.ip_versions.iter().any(|ip| loads_blocks(ip));
+    let has_loads = target.ip_versions.iter().any(loads_blocks);
     if let Some(names) = named(&loads).filter(|_| !has_loads) {
         let message = format!("The module calls {names}, for GPUs that load blocks of two dimensions; {name} is none.");
         fit.reason(RuleId::Capability, message);
