@@ -35,7 +35,10 @@ pub(crate) const MAX_STRING_BYTES: usize = 64 << 20;
 /// Bytes of a section's or needed library's name; longer ones are skipped.
 pub(crate) const MAX_NAME: usize = 4096;
 
-/// Loadable segments of one ELF file, sections or imported libraries of one PE file. Linkers write under thirty.
+/// Names in one table that may have no end: each is looked for up to the table's.
+pub(crate) const MAX_UNENDED: usize = 256;
+
+/// Loadable segments of one ELF file, sections of one PE file, libraries that either needs. Linkers write under thirty.
 pub(crate) const MAX_SEGMENTS: usize = 512;
 
 /// Bytes that one compressed image may inflate to.
@@ -46,6 +49,13 @@ pub(crate) const MAX_INFLATED_FLOOR: u64 = 64 << 20;
 
 /// Factor by which a large compressed image may exceed its stored size.
 pub(crate) const MAX_INFLATED_RATIO: u64 = 256;
+
+/// Factor by which all compressed images of a file together may exceed it, beyond [`MAX_INFLATED`]. Those of compilers have a
+/// tenth of it.
+pub(crate) const MAX_INFLATED_IMAGES_RATIO: u64 = 32;
+
+/// Bytes that the parts of a native payload may inflate to beyond [`MAX_INFLATED_RATIO`] times its size.
+pub(crate) const MAX_INFLATED_PARTS_FLOOR: u64 = 256 << 10;
 
 /// Nesting depth of blobs (an OffloadBinary in a bundle in an OffloadBinary).
 pub(crate) const MAX_BLOB_NESTING: u32 = 6;
@@ -71,6 +81,9 @@ pub(crate) const MAX_XZ_MEMORY: u32 = 96 << 10;
 
 /// Bytes of the path of one member; the rest is cut off.
 pub(crate) const MAX_MEMBER_PATH: usize = 4096;
+
+/// Bytes of the name of a member of an archive; one with a longer name is refused.
+pub(crate) const MAX_MEMBER_NAME: usize = 16 << 10;
 
 /// Times the size of a package that the paths of its members together may have: thousands may share a name, and each has those of
 /// the packages around it.
@@ -138,6 +151,9 @@ pub(crate) const MAX_REQUIREMENTS: usize = 64;
 /// Kernels and their arguments in one native payload.
 pub(crate) const MAX_NATIVE_ITEMS: usize = 1 << 19;
 
+/// Bytes of the name of a part of a native payload; the rest is cut off. Those of ocloc and clang have under a hundred.
+pub(crate) const MAX_PART_NAME: usize = 256;
+
 /// Problems reported for one native payload.
 pub(crate) const MAX_NATIVE_PROBLEMS: usize = 100;
 
@@ -169,6 +185,9 @@ pub(crate) const MAX_KERNEL_FINDINGS: usize = 256;
 /// of them; those of a library of oneMKL, linked into one, more than a quarter. Also the imports that are followed for all kernels
 /// of a file.
 pub(crate) const MAX_REACHED: usize = 1 << 24;
+
+/// Calls that are followed to find what all kernels of a module of LLVM bitcode reach.
+pub(crate) const MAX_BITCODE_REACHED: usize = 1 << 21;
 
 /// Factor by which the parts of a module together may exceed its size. Many entry points of a hostile module may each
 /// reach all of it; with debug information the parts of real modules reach ten times the whole.

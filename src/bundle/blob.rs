@@ -11,6 +11,7 @@ use crate::bytes;
 use crate::container::Arena;
 use crate::container::Kind;
 use crate::container::Place;
+use crate::container::address::end_of_string;
 use crate::container::device_elf::{DeviceElf, SHT_OPENCL_SPIRV};
 use crate::error::{Error, Problem, Result};
 use crate::limits;
@@ -113,6 +114,18 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Returns the NUL-terminated string at an offset, without the NUL, if it ends. What is looked through is charged.
+    ///
+    /// # Errors
+    /// Errors of [`Reader::spend`].
+    pub(super) fn c_string<'d>(&mut self, data: &'d [u8], at: u64) -> Result<Option<&'d [u8]>> {
+        let tail = usize::try_from(at).ok().and_then(|at| data.get(at..)).unwrap_or_default();
+        let window = tail.get(..tail.len().min(limits::MAX_STRING)).unwrap_or_default();
+        let found = end_of_string(window);
+        self.spend(found.unwrap_or(window.len()))?;
+        Ok(found.and_then(|end| window.get(..end)))
+    }
+
     /// Adds inflated bytes to the budget.
     pub(crate) fn grant(&mut self, bytes: usize) {
         self.budget = self.budget.saturating_add((bytes as u64).saturating_mul(limits::MAX_OVERLAP));
@@ -150,13 +163,6 @@ pub(crate) fn target_of(triple: &str) -> &str {
 /// Returns the architecture that an image names beside its triple; empty for `generic`.
 pub(crate) fn arch_of(arch: &str) -> &str {
     if arch == "generic" { "" } else { arch }
-}
-
-/// Returns the NUL-terminated string at an offset, without the NUL.
-pub(super) fn c_string(data: &[u8], at: u64) -> Option<&[u8]> {
-    let tail = data.get(usize::try_from(at).ok()?..)?;
-    let window = tail.get(..tail.len().min(limits::MAX_STRING))?;
-    window.get(..window.iter().position(|&byte| byte == 0)?)
 }
 
 /// Returns the `len` bytes at an offset.

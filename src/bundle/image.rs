@@ -10,6 +10,7 @@ use crate::error::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// Compression of a stored payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
@@ -162,6 +163,11 @@ impl<'a> Image<'a> {
         }
     }
 
+    /// Returns the number of bytes that the compressed payload inflates to, at most; counts no further than `most`.
+    pub(super) fn inflation_cost(&self, most: u64) -> u64 {
+        inflate::zstd_cost(self.stored, most)
+    }
+
     /// Returns the payload's detected format; of a compressed payload that of its contents.
     pub fn format(&self) -> Format {
         match self.compression() {
@@ -187,7 +193,7 @@ impl<'a> Image<'a> {
         if self.properties.get(set::VIRTUAL_FUNCTIONS, key::DEFINED_FUNCTIONS).is_some() {
             return Vec::new();
         }
-        let exports = self.exports();
+        let exports: HashSet<&str> = self.exports().into_iter().collect();
         self.entries.iter().copied().filter(|entry| !exports.contains(entry)).collect()
     }
 

@@ -98,12 +98,14 @@ impl<'a> Bundle<'a> {
         union
     }
 
-    /// Returns the bundle of a blob reader's images, for a file that is no linked one.
+    /// Returns the bundle of a blob reader's images, for a file that is no linked one; of so many bytes, with the files that it
+    /// names.
     ///
     /// # Errors
     /// `NoDeviceCode` where it is valid and holds no image; the first problem where there is one and no image.
-    fn from_blobs(host: &'a Host<'a>, reader: Reader<'a>) -> Result<Bundle<'a>> {
-        let Reader { images, problems, .. } = reader;
+    fn from_blobs(host: &'a Host<'a>, reader: Reader<'a>, len: usize) -> Result<Bundle<'a>> {
+        let Reader { mut images, mut problems, .. } = reader;
+        bound_inflated(&mut images, &mut problems, len);
         if images.is_empty() {
             let problem = problems.into_iter().next().map(|problem| problem.error);
             return Err(problem.unwrap_or_else(no_device_code));
@@ -120,13 +122,14 @@ impl<'a> Bundle<'a> {
         for row in rows {
             table::read_row(&mut reader, row);
         }
-        Self::from_blobs(host, reader)
+        let len = rows.iter().map(|row| row.code.len()).fold(host.bytes.len(), usize::saturating_add);
+        Self::from_blobs(host, reader, len)
     }
 
     fn read_blob(host: &'a Host<'a>) -> Result<Bundle<'a>> {
         let mut reader = Reader::new(&host.arena, host.bytes.len());
         reader.read(host.bytes, Place::file(0), 0, &Image::bare(host.bytes, 0));
-        Self::from_blobs(host, reader)
+        Self::from_blobs(host, reader, host.bytes.len())
     }
 
     fn read_linked(host: &'a Host<'a>) -> Result<Bundle<'a>> {
@@ -142,7 +145,7 @@ impl<'a> Bundle<'a> {
         }
         if descriptors.is_empty() {
             if !blobs.images.is_empty() || !blobs.problems.is_empty() {
-                return Self::from_blobs(host, blobs);
+                return Self::from_blobs(host, blobs, host.bytes.len());
             }
             return Err(none_found(host, listed.len()));
         }
@@ -187,9 +190,26 @@ impl<'a> Bundle<'a> {
                 None => error,
             }));
         }
+        bound_inflated(&mut images, &mut problems, host.bytes.len());
         let version = images.first().and_then(|image| image.origin).map(|origin| origin.version);
         Ok(Bundle { kind: host.kind, descriptors, images, epoch: Epoch::detect(host, version), problems })
     }
+}
+
+/// Takes out compressed images that would inflate, with those before them, to many times the size of the file: thousands may
+/// share one frame, or have one that stands for a thousand times its size.
+fn bound_inflated(images: &mut Vec<Image<'_>>, problems: &mut Vec<Problem>, len: usize) {
+    let ratio = limits::MAX_INFLATED_IMAGES_RATIO;
+    let mut left = (len as u64).saturating_mul(ratio).saturating_add(limits::MAX_INFLATED);
+    images.retain(|image| {
+        let rest = image.compression().map_or(Some(left), |_| left.checked_sub(image.inflation_cost(left)));
+        if rest.is_none() && problems.len() < limits::MAX_PROBLEMS {
+            let error = Error::at(image.offset, "the images of the file inflate to many times its size");
+            problems.push(Problem::of_image(image.index, error));
+        }
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    });
 }
 
 fn no_device_code() -> Error {

@@ -200,7 +200,7 @@ fn inflate<'a>(
     let size = inflated
         .checked_sub(entries)
         .ok_or_else(|| place.at(32).error(format!("an inflated size of {inflated} bytes, less than the header")))?;
-    let body = inflate::sized(packed, size, reader.arena.room()).map_err(|error| place.at(entries).locate(error))?;
+    let body = inflate::sized(packed, size, reader.arena).map_err(|error| place.at(entries).locate(error))?;
     let whole = reader.arena.keep([header, &body].concat()).map_err(|error| place.locate(error))?;
     reader.grant(whole.len());
     Ok((whole, place.inflated()))
@@ -218,10 +218,10 @@ fn entry<'a>(reader: &mut Reader<'a>, version: u32, body: &'a [u8], place: Place
     let mut pairs = Vec::new();
     for pair in table.chunks_exact(stride as usize) {
         let at = |at| bytes::u64_at(pair, at).unwrap_or(0);
-        let key = blob::c_string(body, at(0));
-        let value = if version == 1 { blob::c_string(body, at(8)) } else { blob::slice(body, at(8), at(16)) };
+        let key = reader.c_string(body, at(0))?;
+        let value = if version == 1 { reader.c_string(body, at(8))? } else { blob::slice(body, at(8), at(16)) };
         let pair = key.zip(value).ok_or_else(|| Error::input("one of its strings passes the end"))?;
-        reader.spend(pair.0.len().saturating_add(pair.1.len()))?;
+        reader.spend(pair.1.len())?;
         pairs.push(pair);
     }
     Ok(Entry {

@@ -225,7 +225,7 @@ fn inflate<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<
         None => data,
     };
     let stored = whole.get(head.header..).ok_or_else(|| Error::input("a compressed bundle shorter than its header"))?;
-    let bytes = inflate::sized(stored, head.inflated, reader.arena.room())
+    let bytes = inflate::sized(stored, head.inflated, reader.arena)
         .map_err(|error| place.at(head.header as u64).locate(error))?;
     reader.grant(bytes.len());
     Ok((reader.arena.keep(bytes).map_err(|error| place.locate(error))?, place.inflated()))

@@ -35,6 +35,8 @@ struct Budget {
     entries: usize,
     properties: usize,
     string_bytes: usize,
+    /// Bytes of payloads: valid images share none.
+    payloads: usize,
     /// Whether a limit was exceeded.
     exceeded: bool,
 }
@@ -46,6 +48,7 @@ impl Budget {
             entries: by(self.entries, other.entries),
             properties: by(self.properties, other.properties),
             string_bytes: by(self.string_bytes, other.string_bytes),
+            payloads: by(self.payloads, other.payloads),
             exceeded: self.exceeded || other.exceeded,
         }
     }
@@ -59,7 +62,9 @@ impl<'a> Walker<'a> {
     pub fn new(map: &'a AddressMap<'a>, file_len: usize) -> Self {
         let string_bytes = limits::MAX_STRING_BYTES.saturating_add(file_len);
         let (entries, properties) = (limits::MAX_ENTRIES, limits::MAX_PROPERTIES);
-        Walker { map, left: Budget { entries, properties, string_bytes, exceeded: false } }
+        let overlap = usize::try_from(limits::MAX_OVERLAP).unwrap_or(usize::MAX);
+        let payloads = file_len.saturating_mul(overlap).saturating_add(1 << 20);
+        Walker { map, left: Budget { entries, properties, string_bytes, payloads, exceeded: false } }
     }
 
     /// Reads all images of a descriptor, in order, as chunks; the first image has number `index` in the file.
@@ -98,14 +103,15 @@ impl<'a> Walker<'a> {
                 (walker.walk(share, descriptor, place, index), walker.left)
             })
             .collect();
-        let none = Budget { entries: 0, properties: 0, string_bytes: 0, exceeded: false };
+        let none = Budget { entries: 0, properties: 0, string_bytes: 0, payloads: 0, exceeded: false };
         let spent = done.iter().fold(none, |sum, (_, rest)| {
             let spent = part.map(*rest, usize::saturating_sub);
             sum.map(spent, usize::saturating_add)
         });
         let covered = spent.entries <= left.entries
             && spent.properties <= left.properties
-            && spent.string_bytes <= left.string_bytes;
+            && spent.string_bytes <= left.string_bytes
+            && spent.payloads <= left.payloads;
         if spent.exceeded || !covered {
             return None;
         }
@@ -153,10 +159,13 @@ impl<'a> Walker<'a> {
             _ => entries,
         };
         let tables = [16, 24, layout.entries(), layout.properties()].map(pointer);
+        let stored = self.range(start, end, address, "payload")?;
+        self.spend(|left| &mut left.payloads, stored.len(), "bytes of payloads")
+            .map_err(|error| self.place(address, error))?;
         Ok(Image {
             index,
             origin: Some(Origin { descriptor: place, address, version, kind, payload: start, entry_layout, tables }),
-            stored: self.range(start, end, address, "payload")?,
+            stored,
             offset: self.map.file_offset(start).unwrap_or(0),
             inflated: false,
             declared,
@@ -319,9 +328,7 @@ impl<'a> Walker<'a> {
             }
             None => {
                 self.left.exceeded = true;
-                Err(Error::input(format!(
-                    "the file's images list too many {what}; tables or names overlap, or are forged"
-                )))
+                Err(Error::input(format!("the file's images list too many {what}; they overlap, or are forged")))
             }
         }
     }
@@ -451,13 +458,16 @@ fn count(head: u64) -> Option<u16> {
     (version == 1 && count > 0 && padding == 0).then(|| u16::try_from(count).ok())?
 }
 
+/// Bytes of a target with its NUL in an image structure that is taken for one.
+const MAX_TARGET: usize = 256;
+
 /// Returns the layout of the image structure at an address if it is valid: known version and kind, a printable target,
 /// and a payload range within the file.
 fn sound_first_image(map: &AddressMap<'_>, address: u64) -> Option<ImageLayout> {
     let head = map.tail(address)?;
     let layout = ImageLayout::from_version(bytes::u16_at(head, 0)?, *head.get(2)?)?;
-    let target = map.c_string(bytes::u64_at(head, 8)?)?;
-    let printable = !target.is_empty() && target.len() < 256 && target.iter().all(u8::is_ascii_graphic);
+    let target = map.c_string_within(bytes::u64_at(head, 8)?, MAX_TARGET)?;
+    let printable = !target.is_empty() && target.iter().all(u8::is_ascii_graphic);
     let at = usize::try_from(layout.payload()).ok()?;
     let (start, end) = (bytes::u64_at(head, at)?, bytes::u64_at(head, at.checked_add(8)?)?);
     let sound = printable && start <= end && map.slice(start, end.checked_sub(start)?).is_some();

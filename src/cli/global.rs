@@ -3,8 +3,9 @@
 //! The one place that asks the environment about the terminal.
 
 use super::cache::size;
-use super::output;
+use super::{output, process};
 use crate::error::{Error, Exit, Reporter, Result};
+use crate::files::{input, table};
 use crate::report::document::Look;
 use crate::report::evidence::Names;
 use crate::report::inspect::View;
@@ -46,14 +47,14 @@ pub(crate) struct GlobalArgs {
     no_demangle: bool,
     /// Read inputs into memory instead of mapping them: for files that other programs change meanwhile
     #[arg(long, global = true, display_order = 904)]
-    pub(crate) no_mmap: bool,
+    no_mmap: bool,
     /// Take no more memory than this (2GiB), beside files that are mapped; `build` keeps its workers together within it, too,
     /// by an estimate from the modules' sizes, and compiles a module that needs more alone
     #[arg(long, global = true, value_name = "SIZE", value_parser = memory, display_order = 904)]
     max_memory: Option<u64>,
     /// Let file tables name files anywhere below this folder, and not below their own only
     #[arg(long, global = true, value_name = "DIR", display_order = 905)]
-    pub(crate) table_root: Option<PathBuf>,
+    table_root: Option<PathBuf>,
 }
 
 /// Options of every verb, resolved.
@@ -99,6 +100,40 @@ impl GlobalArgs {
             stderr_color: color(stderr_terminal),
             stdout_terminal,
             unicode: unicode(),
+        }
+    }
+}
+
+impl GlobalArgs {
+    /// Has the process keep to what the flags say of memory and inputs. Where others hold the memory already, these do not: to be
+    /// held, the program begins anew.
+    ///
+    /// # Errors
+    /// `Environment` where it cannot be kept to so little memory, `Io` where the folder of tables is none.
+    pub(crate) fn apply(&self, held: bool) -> Result<()> {
+        if let Some(most) = self.max_memory.filter(|_| !held) {
+            process::limit_memory(most)?;
+        }
+        if self.no_mmap {
+            input::read_all();
+        }
+        self.table_root.as_ref().map_or(Ok(()), |root| table::allow_below(root))
+    }
+
+    /// Resolves flags that stand beside others, which hold where these say nothing.
+    pub(crate) fn resolve_within(&self, outer: &Global) -> Global {
+        let own = self.resolve();
+        let colored = self.color != Color::Auto;
+        Global {
+            quiet: own.quiet || outer.quiet,
+            verbose: own.verbose.max(outer.verbose),
+            demangle: own.demangle && outer.demangle,
+            max_memory: outer.max_memory.or(own.max_memory),
+            width: own.width.max(outer.width),
+            stderr_width: own.stderr_width.max(outer.stderr_width),
+            stdout_color: if colored { own.stdout_color } else { outer.stdout_color },
+            stderr_color: if colored { own.stderr_color } else { outer.stderr_color },
+            ..own
         }
     }
 }

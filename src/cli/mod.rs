@@ -43,9 +43,9 @@ mod worker;
 mod wrap;
 
 use crate::error::{Exit, Result};
+use crate::files::input;
 use crate::files::input::keep_drafts_in;
 use crate::files::write::{before_writing, remove_begun};
-use crate::files::{input, table};
 use crate::report::text::shows;
 use global::{Global, GlobalArgs};
 use output::Output;
@@ -162,18 +162,10 @@ impl Cli {
             process::end_where_inputs_are_cut_short();
             process::survive_full_files();
         }
-        if let Some(most) = global.max_memory {
-            process::limit_memory(most)?;
-        }
+        self.global.apply(false)?;
         before_writing(|| process::before_the_end(remove_begun));
         process::threads_that_can_be_had();
         keep_drafts_in(folder_for_drafts());
-        if self.global.no_mmap {
-            input::read_all();
-        }
-        if let Some(root) = &self.global.table_root {
-            table::allow_below(root)?;
-        }
         // The file that `explain` reads may be a log that grows meanwhile.
         let growing = matches!(self.verb, Verb::Explain(_));
         let mut out = Output::open(global);

@@ -1,7 +1,7 @@
 //! `plan`: how does another tool spread a build over its own workers?
 
 use super::build;
-use super::global::Global;
+use super::global::{Global, GlobalArgs};
 use super::output::Output;
 use crate::build::commands::{CommandEngine, Draft};
 use crate::error::{Error, ErrorKind, Exit, Result};
@@ -56,11 +56,15 @@ impl Args {
     /// Runs the verb.
     pub(crate) fn run(mut self, global: &Global, out: &mut Output) -> Result<Exit> {
         self.own()?;
-        let command =
-            <build::Args as clap::Args>::augment_args(clap::Command::new("sycl-bundle plan")).no_binary_name(true);
+        let command = <build::Args as clap::Args>::augment_args(clap::Command::new("sycl-bundle plan"));
+        let command = <GlobalArgs as clap::Args>::augment_args(command).no_binary_name(true);
         let parsed = command.try_get_matches_from(&self.arguments);
-        let parsed = parsed.and_then(|matches| build::Args::from_arg_matches(&matches));
-        let mut build = parsed.unwrap_or_else(|error| error.exit());
+        let parsed = parsed.and_then(|matches| {
+            Ok((build::Args::from_arg_matches(&matches)?, GlobalArgs::from_arg_matches(&matches)?))
+        });
+        let (mut build, own) = parsed.unwrap_or_else(|error| error.exit());
+        own.apply(global.max_memory.is_some())?;
+        let global = &own.resolve_within(global);
         let program = std::env::current_exe().map_err(|error| Error::io("finding this program", &error))?;
         let engine = self.format.unwrap_or(Engine::Ninja);
         let engine = match engine {

@@ -8,12 +8,13 @@ use super::aspects::code::{self, Call, Code, Indirect, Node, Origin, Use};
 use super::built_in::can_be_imported;
 use crate::bundle::aspect::{self, Epoch};
 use crate::bundle::requirements::{FixedTarget, Requirements, target_number};
+use crate::limits;
 use crate::native::bitcode::{self, Argument, Function, Module, Numbered, Recorded};
 use crate::spirv::calls::{EdgeKind, Reach};
 use crate::spirv::kernel::Kernel;
 use crate::spirv::kernel::argument;
 use crate::spirv::kernel::{Attributes, SubGroup};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// Returns what the metadata of a module's functions requires; aspects that no SPIR-V shows count as recorded too.
@@ -25,11 +26,11 @@ pub(crate) fn requirements(module: &Module, epoch: Epoch) -> Requirements {
     let mut aspects: BTreeSet<(Option<u32>, String)> =
         numbered.map(|aspect| (aspect::number(epoch, &name(aspect, epoch)), name(aspect, epoch))).collect();
     aspects.extend(hidden.map(|found| (aspect::number(epoch, &found.aspect), found.aspect.to_string())));
-    let mut of_work_groups: Vec<Vec<u64>> = Vec::new();
+    let (mut of_work_groups, mut seen) = (Vec::new(), HashSet::new());
     for mut size in recorded().filter_map(|of| of.work_group_size.clone()) {
         // The metadata begins with the source's last dimension.
         size.reverse();
-        if !of_work_groups.contains(&size) {
+        if seen.insert(size.clone()) {
             of_work_groups.push(size);
         }
     }
@@ -57,10 +58,13 @@ pub(crate) fn work_group_size(module: &Module, kernel: &str, hint: bool) -> Opti
 
 /// Returns those of the aspects that an image requires which the metadata of a kernel, and of all it calls, names.
 pub(crate) fn recorded_aspects(module: &Module, kernel: &str, required: &Requirements) -> Vec<String> {
-    let Some(at) = module.functions.iter().position(|one| one.defined && one.kernel && one.name == kernel) else {
+    let is_kernel = |one: &Function| one.defined && one.kernel && one.name == kernel;
+    let place = || module.functions.iter().position(is_kernel);
+    let Some(at) = (!required.aspects.is_empty()).then(place).flatten() else {
         return Vec::new();
     };
-    let reached = reached(module, at);
+    let mut left = limits::MAX_BITCODE_REACHED;
+    let (reached, _) = reached(module, at, &mut left);
     let recorded = || reached.iter().filter_map(|at| module.functions.get(*at)).map(|one| &one.recorded);
     let numbered = || recorded().flat_map(|of| of.used.iter().chain(&of.declared)).flatten();
     let named = |aspect: &Numbered, wanted: &str| {
@@ -177,14 +181,15 @@ fn attributes(recorded: &Recorded) -> Attributes {
 /// Returns the kernels of a module, as SPIR-V would have them.
 pub(crate) fn kernels(module: &Module) -> Vec<Kernel> {
     let kernels = module.functions.iter().enumerate().filter(|(_, function)| function.defined && function.kernel);
-    kernels.map(|(at, function)| kernel(module, at, function)).collect()
+    let mut left = limits::MAX_BITCODE_REACHED;
+    kernels.map(|(at, function)| kernel(module, at, function, &mut left)).collect()
 }
 
-fn kernel(module: &Module, at: usize, function: &Function) -> Kernel {
+fn kernel(module: &Module, at: usize, function: &Function, left: &mut usize) -> Kernel {
     /// Address spaces, the same for SPIR-V, NVIDIA and AMD.
     const LOCAL: u64 = 3;
     const GLOBAL: u64 = 1;
-    let reached = reached(module, at);
+    let (reached, whole) = reached(module, at, left);
     let functions = || reached.iter().filter_map(|at| module.functions.get(*at));
     let places: BTreeSet<usize> = functions().flat_map(|one| &one.variables).copied().collect();
     let variables = || places.iter().filter_map(|at| module.variables.get(*at));
@@ -206,19 +211,24 @@ fn kernel(module: &Module, at: usize, function: &Function) -> Kernel {
         exports: names(true).collect(),
         esimd: functions().flat_map(|one| &one.uses).any(|found| found.aspect == "ext_intel_esimd"),
         asserts: names(false).any(|name| name == "__devicelib_assert_fail" || name == "__assert_fail"),
-        indirect_calls: functions().flat_map(|one| &one.calls).any(|call| call.to.is_none()),
+        indirect_calls: !whole || functions().flat_map(|one| &one.calls).any(|call| call.to.is_none()),
         reach: Reach::default(),
     }
 }
 
-/// Returns the places of a function and of all that it calls.
-fn reached(module: &Module, first: usize) -> BTreeSet<usize> {
+/// Returns the places of a function and of all that it calls, and whether these are all; `left` counts the calls that may
+/// yet be followed for all kernels.
+fn reached(module: &Module, first: usize, left: &mut usize) -> (BTreeSet<usize>, bool) {
     let (mut all, mut open) = (BTreeSet::from([first]), vec![first]);
     while let Some(function) = open.pop().and_then(|at| module.functions.get(at)) {
+        match left.checked_sub(function.calls.len().saturating_add(1)) {
+            Some(rest) => *left = rest,
+            None => return (all, false),
+        }
         let called = function.calls.iter().filter_map(|call| call.to);
         open.extend(called.filter(|to| all.insert(*to)));
     }
-    all
+    (all, true)
 }
 
 fn is_target(module: &Module, machine: &str) -> bool {
@@ -249,5 +259,29 @@ fn argument_of(module: &Module, argument: &Argument) -> argument::Argument {
         size: argument.layout.map(|(size, _)| size),
         alignment: argument.layout.map(|(_, alignment)| alignment).filter(|_| argument.space.is_none()),
         by_value: argument.by_value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::bitcode::Call;
+
+    #[test]
+    fn calls_are_followed_so_far_for_all_kernels() {
+        let call = |to| Call { to: Some(to), direct: true, offset: 0, place: None, inlined: Vec::new() };
+        let function = |at: usize| Function {
+            name: format!("f{at}"),
+            defined: true,
+            kernel: true,
+            linked: true,
+            calls: at.checked_sub(1).map(call).into_iter().collect(),
+            ..Function::default()
+        };
+        let module = Module { functions: (0..4_000).map(function).collect(), ..Module::default() };
+        let all = kernels(&module);
+        assert!(!all[10].indirect_calls && all[3_999].indirect_calls);
+        assert_eq!(all[10].exports.len(), 10);
+        assert!(all.iter().map(|kernel| kernel.exports.len()).sum::<usize>() <= limits::MAX_BITCODE_REACHED);
     }
 }

@@ -17,10 +17,10 @@ use crate::bundle::image::{Image, State};
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::fit::Subject;
-use crate::container::{Arena, Place};
+use crate::container::Place;
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, Problem};
-use crate::native::{Coverage, Driver, gpu_of};
+use crate::native::{Coverage, Driver, gpu_of, parts_arena};
 use crate::native::{Native, bitcode};
 use crate::spirv::Module;
 use blake3::platform::Platform;
@@ -28,6 +28,7 @@ use blake3::{CHUNK_LEN, IncrementCounter};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 /// An image with everything that can be told without a device.
 #[derive(Debug)]
@@ -65,6 +66,8 @@ pub struct Examined<'b, 'a> {
     pub requirements: Requirements,
     /// Error that stopped inflating the payload or walking it to its end.
     pub problem: Option<Error>,
+    /// Whether the code was SYCL, once that was asked.
+    pub(crate) sycl: OnceLock<bool>,
 }
 
 impl Examined<'_, '_> {
@@ -108,6 +111,10 @@ impl Examined<'_, '_> {
     /// Whether the code was SYCL, by the language that its module names, else by its kernels' names and by who registers
     /// it; OpenCL C counts x first.
     pub fn is_sycl(&self) -> bool {
+        *self.sycl.get_or_init(|| self.was_sycl())
+    }
+
+    fn was_sycl(&self) -> bool {
         const OPENCL_C: u32 = 3;
         /// `OpenCL_CPP`, which DPC++ writes, `CPP_for_OpenCL` and `SYCL`.
         const CPP: [u32; 3] = [4, 6, 7];
@@ -311,6 +318,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, code: bool) -> (Examined<'b,
         unlisted_imports,
         state,
         problem,
+        sycl: OnceLock::new(),
     };
     (examined, contents)
 }
@@ -320,7 +328,7 @@ fn native(contents: &[u8], format: Format, place: Place, code: bool) -> (Option<
     if !code {
         return (Native::without_kernels(contents, format, place), None);
     }
-    let arena = Arena::default();
+    let arena = parts_arena(contents.len());
     let Some((mut native, source)) = Native::with_source(contents, format, place, &arena) else { return (None, None) };
     let module = source.map(Module::parse).transpose().unwrap_or_else(|error| {
         native.problems.push(error.without_offset().context("the SPIR-V inside"));

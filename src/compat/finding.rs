@@ -210,12 +210,24 @@ pub struct Finding {
     pub aspect: Option<String>,
     /// The remedy.
     pub remedy: String,
+    /// Findings like this one that are not told.
+    pub(crate) more: usize,
 }
 
 impl Finding {
     /// Makes a finding about no aspect.
     pub fn new(rule: RuleId, certain: bool, message: impl Into<String>, remedy: impl Into<String>) -> Finding {
-        Finding { rule, certain, message: message.into(), aspect: None, remedy: remedy.into() }
+        Finding { rule, certain, message: message.into(), aspect: None, remedy: remedy.into(), more: 0 }
+    }
+
+    /// Counts findings like this one that are not told, and says so.
+    pub(crate) fn with_more(&mut self, more: usize) {
+        if more > 0 {
+            self.more = more;
+            let text = format!("{more} more like this are not listed");
+            let is_sentence = self.message.ends_with('.');
+            self.message.push_str(&if is_sentence { format!(" {text}.") } else { format!("; {text}") });
+        }
     }
 }
 

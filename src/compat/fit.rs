@@ -83,16 +83,19 @@ impl Fit {
     fn with_remedies(mut self, target: &Target) -> Fit {
         for finding in self.reasons.iter_mut().chain(&mut self.gaps) {
             finding.remedy = remedy(finding.rule, finding.aspect.as_deref(), target);
+            finding.with_more(finding.more);
         }
         self
     }
 }
 
-/// Adds a finding, unless there are very many of its rule before it: they speak against the image already.
+/// Adds a finding; where there are very many of its rule before it, the last of them counts it.
 fn add(findings: &mut Vec<Finding>, finding: Finding) {
     let alike = findings.iter().rev().take_while(|before| before.rule == finding.rule);
-    if alike.take(limits::MAX_FINDINGS_OF_A_RULE).count() < limits::MAX_FINDINGS_OF_A_RULE {
-        findings.push(finding);
+    let full = alike.take(limits::MAX_FINDINGS_OF_A_RULE).count() == limits::MAX_FINDINGS_OF_A_RULE;
+    match findings.last_mut().filter(|_| full) {
+        Some(last) => last.more = last.more.saturating_add(1),
+        None => findings.push(finding),
     }
 }
 

@@ -14,6 +14,7 @@ use super::examine::Examined;
 use super::finding::{Finding, RuleId, build_remedy};
 use super::fit::{Fit, Subject, buildable};
 use super::offers::Provider;
+use crate::bundle::format::Format;
 use crate::bundle::image::State;
 use crate::device::target::{Has, current};
 use crate::limits;
@@ -23,7 +24,7 @@ pub use judgement::codes;
 use judgement::{Depth, Proofs};
 use judgement::{Found, Grouping, Item, Judgement, Kernels, Whose};
 use rayon::prelude::*;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Demands on a kernel beyond that it runs.
@@ -53,11 +54,20 @@ pub struct Gate<'g> {
 
 /// Answers that have been worked out for a target.
 #[derive(Default)]
-struct Known {
+struct Known<'k> {
     /// The fits, by kind.
     fits: HashMap<usize, Arc<Fit>>,
-    /// Number of images that were walked over for what other images import.
-    walked: usize,
+    /// For each symbol that images of a format import, the place of the image that it is taken from.
+    providers: HashMap<(&'k str, Format), Option<usize>>,
+    /// Chosen images whose imports lead too far to be followed.
+    endless: HashSet<usize>,
+}
+
+impl Demand {
+    /// Whether an image counts.
+    fn counts(&self, image: &Examined<'_, '_>) -> bool {
+        self.states.is_empty() || self.states.contains(&image.state)
+    }
 }
 
 impl<'g> Gate<'g> {
@@ -104,11 +114,12 @@ impl<'g> Gate<'g> {
     /// Judges the kernels for a target.
     pub fn judge(&self, subject: &Subject<'_>, demand: &Demand) -> Judgement {
         let mut known = Known::default();
-        let groups = (0..self.grouping.len()).map(|group| -> (Vec<Item>, Option<Coverage>) {
-            let first = self.grouping.members(group).first().copied().unwrap_or_default();
-            let name = self.kernels.name(first).unwrap_or_default();
-            self.kernel(name, self.kernels.images(first), subject, demand, &mut known)
-        });
+        if self.images().iter().any(|image| !image.imports.is_empty()) {
+            let chosen = |group| self.choice(group, subject, demand)?.chosen;
+            let chosen: BTreeSet<usize> = (0..self.grouping.len()).filter_map(chosen).collect();
+            known.endless = self.endless(chosen, subject, &mut known);
+        }
+        let groups = (0..self.grouping.len()).map(|group| self.kernel(group, subject, demand, &mut known));
         let (items, code) = groups.unzip();
         Judgement { kernels: self.kernels.clone(), grouping: self.grouping.clone(), items, code }
     }
@@ -125,33 +136,34 @@ impl<'g> Gate<'g> {
 
     fn kernel(
         &self,
-        name: &str,
-        images: &[usize],
+        group: usize,
         subject: &Subject<'_>,
         demand: &Demand,
-        known: &mut Known,
+        known: &mut Known<'g>,
     ) -> (Vec<Item>, Option<Coverage>) {
+        let (name, images) = self.group(group);
         let target = subject.target;
         let own = |rule, certain, message: String| {
             Item::new(Finding::new(rule, certain, message, build_remedy(target)), None)
         };
-        let counts = |at: &usize| {
-            self.images().get(*at).is_some_and(|one| demand.states.is_empty() || demand.states.contains(&one.state))
-        };
-        let counted: Vec<usize> = images.iter().copied().filter(counts).collect();
-        if counted.is_empty() {
+        let Some(choice) = self.choice(group, subject, demand) else {
             let message = format!("Kernel has no image of the demanded state for {}.", target.name);
             return (vec![own(RuleId::State, true, message)], None);
-        }
-        let choice = choose_among(self.images(), counted, name, subject);
+        };
         let Some(chosen) = choice.chosen else {
             return (vec![self.not_chosen(name, &choice, subject)], None);
         };
         let mut judgement: Vec<Item> = Vec::new();
         let place = images.iter().position(|at| *at == chosen).map(Whose::Own);
-        let (others, open) = self.providers(chosen, subject, known);
+        let (others, open) = match known.endless.contains(&chosen) {
+            true => (Vec::new(), HashSet::from([chosen])),
+            false => {
+                let (others, open, _) = self.providers(chosen, usize::MAX, subject, known);
+                (others, open)
+            }
+        };
         let members = std::iter::once((chosen, place)).chain(others.into_iter().map(|at| (at, Some(Whose::Other(at)))));
-        let (mut seen, mut kinds) = (HashSet::new(), HashSet::new());
+        let (mut seen, mut kinds, mut cut) = (HashSet::new(), HashSet::new(), 0usize);
         for (at, whose) in members {
             let Some(fit) = self.fit(at, subject, known) else { continue };
             for finding in fit.reasons.iter().chain(&fit.gaps) {
@@ -161,11 +173,17 @@ impl<'g> Gate<'g> {
                 // Thousands of images may stand behind each of thousands of kernels. A policy excuses by rule and aspect:
                 // one finding of each kind is kept, so that what is excused hides nothing else.
                 let is_first = kinds.insert((finding.rule, finding.aspect.clone(), finding.certain));
-                let counts = is_first || judgement.len() < limits::MAX_KERNEL_FINDINGS;
-                if counts && seen.insert((finding.rule, finding.message.clone())) {
+                if !is_first && judgement.len() >= limits::MAX_KERNEL_FINDINGS {
+                    cut = cut.saturating_add(1);
+                } else if seen.insert((finding.rule, finding.message.clone())) {
                     judgement.push(Item::new(finding.clone(), whose));
                 }
             }
+        }
+        if let Some(last) = judgement.last_mut().filter(|_| cut > 0) {
+            let mut finding = Finding::clone(&last.finding);
+            finding.with_more(cut);
+            last.finding = Arc::new(finding);
         }
         let code = self.images().get(chosen).map(|image| image.coverage_where_taken(subject));
         let native = code.is_some_and(|code| code != Coverage::Jit);
@@ -230,48 +248,96 @@ impl<'g> Gate<'g> {
         Some(Item::new(Finding::new(RuleId::KernelBundle, true, message, remedy), None))
     }
 
-    /// The images that an image imports from on a target, and those that they import from; and which of all leave something
-    /// open. As the runtime does, of the images that export a symbol one is taken that the device can run; of several
-    /// forms the one that needs least, which is what a device without their aspects is given.
-    fn providers(&self, chosen: usize, subject: &Subject<'_>, known: &mut Known) -> (Vec<usize>, HashSet<usize>) {
+    /// The name of the first kernel of a group, and the images of all its kernels.
+    fn group(&self, group: usize) -> (&str, &[usize]) {
+        let first = self.grouping.members(group).first().copied().unwrap_or_default();
+        (self.kernels.name(first).unwrap_or_default(), self.kernels.images(first))
+    }
+
+    /// The image that is chosen for the kernels of a group; none where none of theirs counts.
+    fn choice(&self, group: usize, subject: &Subject<'_>, demand: &Demand) -> Option<Choice> {
+        let (name, images) = self.group(group);
+        let counts = |at: &usize| self.images().get(*at).is_some_and(|one| demand.counts(one));
+        let counted: Vec<usize> = images.iter().copied().filter(counts).collect();
+        (!counted.is_empty()).then(|| choose_among(self.images(), counted, name, subject))
+    }
+
+    /// Finds the chosen images whose imports lead too far to be followed for each. Short ways are followed first, so that a few
+    /// long ones leave nothing unknown but themselves.
+    fn endless(&self, chosen: BTreeSet<usize>, subject: &Subject<'_>, known: &mut Known<'g>) -> HashSet<usize> {
+        /// Imports that are followed for each image whatever all come to.
+        const LEAST: usize = 256;
+        /// Factor by which more are followed the next time.
+        const MORE: usize = 4;
+        let (mut pending, mut left, mut most) = (chosen, limits::MAX_REACHED, LEAST);
+        while !pending.is_empty() {
+            pending.retain(|at| {
+                let followed = self.providers(*at, most, subject, known).2;
+                left = left.saturating_sub(followed.min(most));
+                followed > most
+            });
+            if pending.len().saturating_mul(most).saturating_mul(MORE) > left {
+                break;
+            }
+            most = most.saturating_mul(MORE);
+        }
+        pending.into_iter().collect()
+    }
+
+    /// The images that an image imports from on a target, and those that they import from; which of all leave something open;
+    /// and how many imports were followed, which ends beyond `most`.
+    fn providers(
+        &self,
+        chosen: usize,
+        most: usize,
+        subject: &Subject<'_>,
+        known: &mut Known<'g>,
+    ) -> (Vec<usize>, HashSet<usize>, usize) {
         let (mut all, mut met, mut open, mut next) = (vec![chosen], HashSet::from([chosen]), HashSet::new(), 0usize);
+        let mut followed = 0usize;
         while let Some((at, image)) = all.get(next).and_then(|at| Some((*at, self.images().get(*at)?))) {
             next = next.saturating_add(1);
-            known.walked = known.walked.saturating_add(image.imports.len());
-            if known.walked > limits::MAX_REACHED {
-                open.insert(chosen);
+            followed = followed.saturating_add(image.imports.len());
+            if followed > most {
                 break;
             }
             for symbol in &image.imports {
-                let exporters = self.exporters.get(symbol.as_str()).map(Vec::as_slice).unwrap_or_default();
-                let mut best = None;
-                for place in exporters {
-                    // The runtime links images of one format.
-                    let Some(other) = self.images().get(*place).filter(|one| one.format == image.format) else {
-                        continue;
-                    };
-                    let refused = exporters.len() > 1
-                        && self
-                            .fit(*place, subject, known)
-                            .is_some_and(|fit| fit.reasons.iter().any(|finding| finding.rule != RuleId::Imports));
-                    let cost = (refused, other.requirements.aspects.len());
-                    if best.is_none_or(|(least, _)| cost < least) {
-                        best = Some((cost, *place));
-                    }
-                }
-                match best {
-                    Some((_, place)) if !met.insert(place) => {}
-                    Some((_, place)) => all.push(place),
+                match self.provider(symbol, image.format, subject, known) {
+                    Some(place) if !met.insert(place) => {}
+                    Some(place) => all.push(place),
                     None if of_the_device(symbol) => {}
                     None => _ = open.insert(at),
                 }
             }
         }
-        (all.split_off(1), open)
+        (all.split_off(1), open, followed)
+    }
+
+    /// The image that images of a format import a symbol from. As the runtime does, of the images that export it one is taken that
+    /// the device can run; of several forms the one that needs least, which is what a device without their aspects is given.
+    fn provider(&self, symbol: &'g str, format: Format, subject: &Subject<'_>, known: &mut Known<'g>) -> Option<usize> {
+        if let Some(provider) = known.providers.get(&(symbol, format)) {
+            return *provider;
+        }
+        let exporters = self.exporters.get(symbol).map(Vec::as_slice).unwrap_or_default();
+        let mut best = None;
+        for place in exporters {
+            // The runtime links images of one format.
+            let Some(other) = self.images().get(*place).filter(|one| one.format == format) else { continue };
+            let breaks = |fit: Arc<Fit>| fit.reasons.iter().any(|finding| finding.rule != RuleId::Imports);
+            let refused = exporters.len() > 1 && self.fit(*place, subject, known).is_some_and(breaks);
+            let cost = (refused, other.requirements.aspects.len());
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, *place));
+            }
+        }
+        let provider = best.map(|(_, place)| place);
+        known.providers.insert((symbol, format), provider);
+        provider
     }
 
     /// The fit of an image, worked out once for all of its kind.
-    fn fit(&self, at: usize, subject: &Subject<'_>, known: &mut Known) -> Option<Arc<Fit>> {
+    fn fit(&self, at: usize, subject: &Subject<'_>, known: &mut Known<'g>) -> Option<Arc<Fit>> {
         let kind = *self.kinds.get(at)?;
         if let Some(fit) = known.fits.get(&kind) {
             return Some(fit.clone());
@@ -500,6 +566,29 @@ mod tests {
         );
     }
 
+    /// A long way of imports is given up for the images that it begins at, and not for those near its end.
+    #[test]
+    fn long_ways_leave_nothing_unknown_but_themselves() {
+        const IMAGES: usize = 7_000;
+        let name = |nth: usize| -> &'static str { Box::leak(format!("f{nth}").into_boxed_str()) };
+        let with = |nth: usize| {
+            let mut image = named(spirv(&[]), &[name(nth)]);
+            let mut set = |name, symbol| {
+                let properties = vec![Property { name: symbol, value: Value::U32(1) }];
+                image.properties.sets.push(PropertySet { name, properties });
+            };
+            set(set::EXPORTED, name(nth + IMAGES));
+            if nth + 1 < IMAGES {
+                set(set::IMPORTED, name(nth + 1 + IMAGES));
+            }
+            image
+        };
+        let found = judged((0..IMAGES).map(with).collect(), "intel_gpu_pvc", &Demand::default());
+        let unknown: HashSet<&str> = found.iter().map(|found| found.2.as_str()).collect();
+        assert!(unknown.contains(name(0)), "the test means ways that are too long");
+        assert!((IMAGES - 1_000..IMAGES).all(|nth| !unknown.contains(name(nth))));
+    }
+
     #[test]
     fn fingerprints_outlive_a_rebuild_and_tell_findings_apart() {
         let finding = Arc::new(Finding {
@@ -508,6 +597,7 @@ mod tests {
             message: "words".to_owned(),
             aspect: Some("fp64".to_owned()),
             remedy: String::new(),
+            more: 0,
         });
         let of = |target, file, kernel: &str, image| {
             let (finding, image) = (&finding, Some(image));

@@ -109,7 +109,7 @@ impl<'a> AddressMap<'a> {
     pub(crate) fn c_string_within(&self, address: u64, max: usize) -> Option<&[u8]> {
         let tail = self.tail(address)?;
         let window = tail.get(..tail.len().min(max))?;
-        window.get(..memchr::memchr(0, window)?)
+        window.get(..end_of_string(window)?)
     }
 
     /// Returns the file offset of the byte at an address.
@@ -117,6 +117,11 @@ impl<'a> AddressMap<'a> {
         let (segment, at) = self.locate(address)?;
         segment.offset.checked_add(at as u64)
     }
+}
+
+/// Returns the position of the first NUL.
+pub(crate) fn end_of_string(data: &[u8]) -> Option<usize> {
+    memchr::memchr(0, data)
 }
 
 /// Returns the position of the first occurrence of `wanted` in the data.

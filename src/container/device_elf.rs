@@ -4,6 +4,7 @@
 //! hosts: a section may be of any kind, a "note" section may hold no notes, and the symbol table may be absent. So this
 //! reader reads only the header, the section table and what it refers to, in 64-bit little-endian files.
 
+use super::address::end_of_string;
 use crate::bytes;
 use crate::error::{Error, Result};
 use crate::limits;
@@ -24,6 +25,9 @@ const SHT_NOBITS: u32 = 8;
 /// driver reserves of shared memory. Like those of `SHT_NOBITS` they have no bytes in the file, and in code that nvlink linked
 /// their sizes pass its end.
 const SHT_CUDA_NOBITS: [u32; 4] = [0x7000_0007, 0x7000_0009, 0x7000_000a, 0x7000_0015];
+
+/// Factor by which the sections together may exceed the file: compilers share no bytes among them.
+const SECTIONS_RATIO: usize = 4;
 
 /// Section.
 #[derive(Debug, Clone, Copy)]
@@ -117,14 +121,15 @@ impl<'a> DeviceElf<'a> {
         let headers = bytes::slice_at(data, start, entry.checked_mul(count).ok_or_else(beyond)?).ok_or_else(beyond)?;
         let header = |index: usize| headers.get(index.checked_mul(entry)?..);
         let strings = header(names).and_then(|header| section_bytes(data, header)).unwrap_or_default();
-        let mut budget = limits::MAX_STRING_BYTES;
+        let mut names = Names { table: strings, left: limits::MAX_STRING_BYTES };
+        // Of a valid file no two sections share bytes; what a note or a kernel costs must not be paid for each of thousands.
+        let mut room = data.len().saturating_mul(SECTIONS_RATIO);
         for index in 0..count {
             let header = header(index).unwrap_or_default();
             let word = |at| bytes::u32_at(header, at).unwrap_or(0);
             let long = |at| bytes::u64_at(header, at).unwrap_or(0);
             let (name, kind, offset, size) = (word(0), word(4), long(24), long(32));
-            let name = c_string(strings, u64::from(name), limits::MAX_STRING).unwrap_or_default();
-            budget = budget.checked_sub(name.len()).ok_or_else(|| {
+            let name = names.get(name).ok_or_else(|| {
                 Error::at(table, "the names of the sections come to more than the file; they overlap")
             })?;
             let is_empty = kind == SHT_NOBITS || machine == EM_CUDA && SHT_CUDA_NOBITS.contains(&kind);
@@ -140,6 +145,9 @@ impl<'a> DeviceElf<'a> {
                     ));
                 }
             };
+            room = room.checked_sub(bytes.len()).ok_or_else(|| {
+                Error::at(table, "the sections come to many times the size of the file; they overlap")
+            })?;
             elf.sections.push(Section { name, kind, offset, size, data: bytes, link: word(40), flags: long(8) });
         }
         Ok(elf)
@@ -158,12 +166,11 @@ impl<'a> DeviceElf<'a> {
         let Some(table) = self.sections.iter().find(|section| section.kind == 2) else { return Ok(Vec::new()) };
         let names = usize::try_from(table.link).ok().and_then(|link| self.sections.get(link));
         let names = names.map_or(&[][..], |names| names.data);
-        let mut budget = names.len().saturating_add(limits::MAX_STRING_BYTES);
+        let mut names = Names { table: names, left: names.len().saturating_add(limits::MAX_STRING_BYTES) };
         let mut symbols = Vec::new();
         for symbol in table.data.chunks_exact(24) {
             let at = bytes::u32_at(symbol, 0).unwrap_or(0);
-            let name = c_string(names, u64::from(at), limits::MAX_STRING).unwrap_or_default();
-            budget = budget.checked_sub(name.len()).ok_or_else(|| {
+            let name = names.get(at).ok_or_else(|| {
                 Error::at(table.offset, "the names of the symbols come to more than the file; they overlap")
             })?;
             symbols.push(Symbol {
@@ -176,15 +183,14 @@ impl<'a> DeviceElf<'a> {
         Ok(symbols)
     }
 
-    /// Returns the notes of a section, up to the first invalid one.
-    pub(crate) fn notes(section: &Section<'a>) -> Vec<Note<'a>> {
-        let mut notes = Vec::new();
-        let mut at = 0usize;
-        while let Some((note, next)) = note(section, at) {
-            notes.push(note);
+    /// Reads the notes of a section, up to the first invalid one.
+    pub(crate) fn notes(section: &Section<'a>) -> impl Iterator<Item = Note<'a>> {
+        let (section, mut at) = (*section, 0usize);
+        std::iter::from_fn(move || {
+            let (note, next) = note(&section, at)?;
             at = next;
-        }
-        notes
+            Some(note)
+        })
     }
 }
 
@@ -206,11 +212,27 @@ fn section_bytes<'a>(data: &'a [u8], header: &[u8]) -> Option<&'a [u8]> {
     bytes::slice_at(data, usize::try_from(offset).ok()?, usize::try_from(size).ok()?)
 }
 
+/// Table of names that are read up to a number of bytes in all: thousands may share a long one, or begin where none ends.
+struct Names<'a> {
+    table: &'a [u8],
+    left: usize,
+}
+
+impl<'a> Names<'a> {
+    /// Returns the name at an offset; empty where it is none, and none where the table was read many times over.
+    fn get(&mut self, at: u32) -> Option<&'a str> {
+        let tail = usize::try_from(at).ok().and_then(|at| self.table.get(at..)).unwrap_or_default();
+        let window = tail.get(..tail.len().min(limits::MAX_STRING)).unwrap_or_default();
+        let name = end_of_string(window).and_then(|end| window.get(..end));
+        self.left = self.left.checked_sub(name.map_or(window.len(), <[u8]>::len))?;
+        Some(name.and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default())
+    }
+}
+
 /// Returns the NUL-terminated UTF-8 string at an offset.
-pub(crate) fn c_string(data: &[u8], at: u64, max: usize) -> Option<&str> {
+pub(crate) fn c_string(data: &[u8], at: u64) -> Option<&str> {
     let tail = data.get(usize::try_from(at).ok()?..)?;
-    let window = tail.get(..tail.len().min(max))?;
-    std::str::from_utf8(window.get(..window.iter().position(|&byte| byte == 0)?)?).ok()
+    std::str::from_utf8(tail.get(..end_of_string(tail)?)?).ok()
 }
 
 #[cfg(test)]
@@ -226,7 +248,7 @@ mod tests {
         data.extend(b"IntelGT\0\x12\0\0\0");
         data.extend([9; 40]);
         let section = Section { name: "", kind: 7, flags: 0, offset: 64, size: 0, data: &data, link: 0 };
-        let notes = DeviceElf::notes(&section);
+        let notes: Vec<Note<'_>> = DeviceElf::notes(&section).collect();
         assert_eq!(notes.len(), 1);
         assert_eq!(
             (notes[0].owner, notes[0].kind, notes[0].data, notes[0].offset),

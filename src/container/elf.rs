@@ -119,6 +119,7 @@ impl<'a> Elf<'a> {
         self.dynamic
             .iter()
             .filter(|entry| entry.tag == elf::DT_NEEDED)
+            .take(limits::MAX_SEGMENTS)
             .filter_map(|entry| addresses.c_string_within(strings.checked_add(entry.value)?, limits::MAX_NAME))
             .filter_map(|name| std::str::from_utf8(name).ok())
             .collect()
@@ -194,6 +195,8 @@ impl<'a> Elf<'a> {
     }
 
     fn relocate(&self, machine: Machine, map: &mut AddressMap<'a>) {
+        // Looked up once: a hostile dynamic section is as long as the file.
+        let symbols = self.dynamic_value(elf::DT_SYMTAB);
         for (start, size) in [(elf::DT_RELA, elf::DT_RELASZ), (elf::DT_JMPREL, elf::DT_PLTRELSZ)] {
             let is_plt = start == elf::DT_JMPREL;
             if is_plt && self.dynamic_value(elf::DT_PLTREL) != Some(elf::DT_RELA.0.cast_unsigned()) {
@@ -205,7 +208,7 @@ impl<'a> Elf<'a> {
                 let value = if kind == machine.relative() {
                     Some(addend)
                 } else if machine.symbolic().contains(&kind) {
-                    self.definition(map, rela.r_sym(LE, false)).map(|value| value.wrapping_add(addend))
+                    definition(map, symbols, rela.r_sym(LE, false)).map(|value| value.wrapping_add(addend))
                 } else {
                     None
                 };
@@ -218,7 +221,7 @@ impl<'a> Elf<'a> {
             let place = rel.r_offset.get(LE);
             // The addend is in place, so a RELATIVE relocation at base 0 changes nothing.
             if machine.symbolic().contains(&rel.r_type(LE).0)
-                && let (Some(value), Some(addend)) = (self.definition(map, rel.r_sym(LE)), map.pointer(place))
+                && let (Some(value), Some(addend)) = (definition(map, symbols, rel.r_sym(LE)), map.pointer(place))
             {
                 map.write_pointer(place, value.wrapping_add(addend));
             }
@@ -244,26 +247,28 @@ impl<'a> Elf<'a> {
         };
         table().unwrap_or_default()
     }
+}
 
-    /// Returns the value of a dynamic symbol that this file defines.
-    fn definition(&self, map: &AddressMap<'a>, index: u32) -> Option<u64> {
-        let table = self.dynamic_value(elf::DT_SYMTAB)?;
-        let at = table.checked_add(u64::from(index).checked_mul(size_of::<Sym64<LE>>() as u64)?)?;
-        let (symbol, _) = pod::from_bytes::<Sym64<LE>>(map.tail(at)?).ok()?;
-        (symbol.st_shndx.get(LE) != elf::SHN_UNDEF).then(|| symbol.st_value.get(LE))
-    }
+/// Returns the value of a dynamic symbol that the file with this table defines.
+fn definition(map: &AddressMap<'_>, table: Option<u64>, index: u32) -> Option<u64> {
+    let at = table?.checked_add(u64::from(index).checked_mul(size_of::<Sym64<LE>>() as u64)?)?;
+    let (symbol, _) = pod::from_bytes::<Sym64<LE>>(map.tail(at)?).ok()?;
+    (symbol.st_shndx.get(LE) != elf::SHN_UNDEF).then(|| symbol.st_value.get(LE))
 }
 
 fn sections<'a>(header: &'a FileHeader64<LE>, bytes: &'a [u8]) -> Result<Vec<Section<'a>>> {
     let at = header.e_shoff(LE);
     let table = header.sections(LE, bytes).map_err(|error| Error::at(at, format!("section headers: {error}")))?;
     let mut sections = Vec::new();
-    let mut budget = limits::MAX_STRING_BYTES;
+    let (mut budget, mut unended) = (limits::MAX_STRING_BYTES, 0usize);
     for section in table.iter() {
-        let name = table.section_name(LE, section).ok().and_then(|name| std::str::from_utf8(name).ok());
-        budget = budget.saturating_sub(name.map_or(0, str::len));
-        if budget == 0 {
-            return Err(Error::at(at, "the names of the sections overlap; too many bytes in all"));
+        let name = table.section_name(LE, section);
+        // A name without an end is looked for up to that of the names.
+        unended = unended.saturating_add(usize::from(name.is_err()));
+        budget = budget.saturating_sub(name.map_or(0, <[u8]>::len));
+        let name = name.ok().and_then(|name| std::str::from_utf8(name).ok());
+        if budget == 0 || unended > limits::MAX_UNENDED {
+            return Err(Error::at(at, "the names of the sections overlap, or do not end; too many bytes in all"));
         }
         if let (Some(name), Ok(data)) = (name.filter(|name| name.len() < limits::MAX_NAME), section.data(LE, bytes)) {
             sections.push(Section { name, address: section.sh_addr(LE), offset: section.sh_offset(LE), data });

@@ -1,5 +1,6 @@
 //! How is a compressed image inflated without trusting its size?
 
+use super::Arena;
 use crate::error::{Error, Result};
 use crate::limits;
 use std::io::Read;
@@ -38,12 +39,29 @@ pub(crate) fn zstd(stored: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Inflates a zstd frame or a zlib stream that must hold `size` bytes.
+/// Returns the number of bytes that [`zstd`] inflates a frame to, at most; counts no further than `most`.
+pub(crate) fn zstd_cost(stored: &[u8], most: u64) -> u64 {
+    let ceiling = ceiling(stored.len());
+    match zstd::zstd_safe::get_frame_content_size(stored) {
+        // Refused before anything is inflated.
+        Err(_) => 0,
+        Ok(Some(size)) if size > ceiling => 0,
+        Ok(Some(size)) => size,
+        Ok(None) => {
+            let decoder = zstd::stream::read::Decoder::with_buffer(stored);
+            let most = ceiling.min(most).saturating_add(1);
+            decoder.map_or(0, |decoder| std::io::copy(&mut decoder.take(most), &mut std::io::sink()).unwrap_or(most))
+        }
+    }
+}
+
+/// Inflates a zstd frame or a zlib stream that must hold `size` bytes, for an arena to keep. What is inflated for nothing
+/// takes its room: a file of frames that lie about their sizes would else be inflated without end.
 ///
 /// # Errors
-/// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond `room`.
-pub(crate) fn sized(stored: &[u8], size: u64, room: u64) -> Result<Vec<u8>> {
-    let ceiling = ceiling(stored.len()).min(room);
+/// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond the arena's room.
+pub(crate) fn sized(stored: &[u8], size: u64, arena: &Arena) -> Result<Vec<u8>> {
+    let ceiling = ceiling(stored.len()).min(arena.room());
     if size > ceiling {
         return Err(Error::input(format!(
             "{} compressed bytes declare {size} bytes inflated; the limit is {ceiling}",
@@ -52,31 +70,37 @@ pub(crate) fn sized(stored: &[u8], size: u64, room: u64) -> Result<Vec<u8>> {
     }
     let mut out = Vec::new();
     let bounded = size.saturating_add(1);
-    if stored.starts_with(&ZSTD_MAGIC) {
+    let read = if stored.starts_with(&ZSTD_MAGIC) {
         let decoder = zstd::stream::read::Decoder::with_buffer(stored).map_err(|error| broken(&error))?;
-        decoder.single_frame().take(bounded).read_to_end(&mut out).map_err(|error| broken(&error))?;
+        decoder.single_frame().take(bounded).read_to_end(&mut out)
     } else {
-        let decoder = flate2::bufread::ZlibDecoder::new(stored);
-        decoder.take(bounded).read_to_end(&mut out).map_err(|error| broken(&error))?;
+        flate2::bufread::ZlibDecoder::new(stored).take(bounded).read_to_end(&mut out)
+    };
+    let inflated = out.len() as u64;
+    if inflated == size && read.is_ok() {
+        return Ok(out);
     }
-    if out.len() as u64 != size {
-        let more = if out.len() as u64 > size { "more than" } else { "not" };
-        return Err(Error::input(format!("compressed bytes hold {more} the {size} bytes they declare")));
-    }
-    Ok(out)
+    arena.waste(inflated);
+    read.map_err(|error| broken(&error))?;
+    let more = if inflated > size { "more than" } else { "not" };
+    Err(Error::input(format!("compressed bytes hold {more} the {size} bytes they declare")))
 }
 
-/// Inflates an LZ4 block that must hold `size` bytes.
+/// Inflates an LZ4 block that must hold `size` bytes, as [`sized`] does a frame.
 ///
 /// # Errors
-/// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond `room`.
-pub(crate) fn lz4_block(stored: &[u8], size: u64, room: u64) -> Result<Vec<u8>> {
-    let ceiling = ceiling(stored.len()).min(room);
+/// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond the arena's room.
+pub(crate) fn lz4_block(stored: &[u8], size: u64, arena: &Arena) -> Result<Vec<u8>> {
+    let ceiling = ceiling(stored.len()).min(arena.room());
     let wanted = usize::try_from(size).ok().filter(|_| size <= ceiling).ok_or_else(|| {
         Error::input(format!("{} compressed bytes declare {size} bytes inflated; the limit is {ceiling}", stored.len()))
     })?;
     let mut out = vec![0; wanted];
-    match lz4_flex::block::decompress_into(stored, &mut out) {
+    let inflated = lz4_flex::block::decompress_into(stored, &mut out);
+    if !inflated.as_ref().is_ok_and(|len| *len == wanted) {
+        arena.waste(size);
+    }
+    match inflated {
         Ok(len) if len == wanted => Ok(out),
         Ok(len) => Err(Error::input(format!("the LZ4 block holds {len} bytes, not the {size} that it declares"))),
         Err(error) => Err(Error::input(format!("the LZ4 block does not inflate: {error}"))),
@@ -136,12 +160,30 @@ mod tests {
         let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
         zlib.write_all(&data).unwrap();
         for stored in [frame, zlib.finish().unwrap()] {
-            assert_eq!(sized(&stored, 3000, u64::MAX).unwrap(), data);
-            assert!(sized(&stored, 2999, u64::MAX).is_err());
-            assert!(sized(&stored, 3001, u64::MAX).is_err());
-            assert!(sized(&stored, 3000, 2999).unwrap_err().to_string().contains("limit"));
-            assert!(sized(&stored[..stored.len() / 2], 3000, u64::MAX).is_err());
+            let arena = Arena::default();
+            assert_eq!(sized(&stored, 3000, &arena).unwrap(), data);
+            assert!(sized(&stored, 2999, &arena).is_err());
+            assert!(sized(&stored, 3001, &arena).is_err());
+            assert!(sized(&stored, 3000, &Arena::with_limit(2999)).unwrap_err().to_string().contains("limit"));
+            assert!(sized(&stored[..stored.len() / 2], 3000, &arena).is_err());
         }
+    }
+
+    #[test]
+    fn what_is_inflated_for_nothing_takes_room() {
+        let arena = Arena::with_limit(1 << 20);
+        let frame = zstd_frame(&[5u8; 3000], 10).unwrap();
+        let lie = || sized(&frame, 2999, &arena).unwrap_err().to_string();
+        let told: Vec<String> = (0..400).map(|_| lie()).collect();
+        assert!(told[0].contains("more than"), "{told:?}");
+        assert!(told[399].contains("the limit is"), "{}", told[399]);
+        let arena = Arena::with_limit(1 << 20);
+        let block = lz4_flex::block::compress(&[5u8; 3000]);
+        assert_eq!(lz4_block(&block, 3000, &arena).unwrap(), [5u8; 3000]);
+        let before = arena.room();
+        assert!(lz4_block(&block, 3001, &arena).is_err());
+        assert!(lz4_block(&block, 2999, &arena).is_err());
+        assert_eq!(arena.room(), before - 6000);
     }
 
     #[test]

@@ -314,6 +314,11 @@ impl Arena {
         Ok(slot.get_or_init(|| kept).bytes())
     }
 
+    /// Takes room for bytes that are not kept.
+    pub(crate) fn waste(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// Returns the number of bytes that can still be added.
     pub fn room(&self) -> u64 {
         self.limit.saturating_sub(self.bytes.load(Ordering::Relaxed))

@@ -36,6 +36,8 @@ struct Budget {
     names: usize,
     relocations: usize,
     copied: usize,
+    /// Names without an end: each is looked for up to that of its table.
+    unended: usize,
 }
 
 /// Reads an object file; `wanted` is a symbol to search for.
@@ -59,6 +61,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
         // The smallest relocation has ten bytes.
         relocations: bytes.len() / 8,
         copied: bytes.len().saturating_add(1 << 20),
+        unended: limits::MAX_UNENDED,
     };
     let mut sections = Vec::new();
     let mut bases = HashMap::new();
@@ -68,9 +71,10 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
         let data = section.data().map_err(|error| Error::at(offset, format!("a section's bytes: {error}")))?;
         let name = section.name_bytes().ok();
         budget.names = take(budget.names, name.map_or(0, <[u8]>::len), offset, "names of sections")?;
+        budget.unended = take(budget.unended, usize::from(name.is_none()), offset, "names of sections")?;
         let size = section.size().max(data.len() as u64);
         bases.insert(section.index(), next);
-        if let Ok(name) = section.name() {
+        if let Some(name) = name.and_then(|name| std::str::from_utf8(name).ok()) {
             sections.push(Section { name, address: next, offset, data });
         }
         next = next
@@ -101,7 +105,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
         }
         segments.push(Segment { address, offset, data, holds_pointers });
     }
-    let refers_to_wanted = refers_to(&file, wanted, budget.names);
+    let refers_to_wanted = refers_to(&file, wanted, budget);
     Ok(ObjectFile { addresses: AddressMap::new(segments), sections, refers_to_wanted })
 }
 
@@ -135,14 +139,18 @@ fn relocate(data: &mut [u8], place: u64, target: u64, relocation: &Relocation) {
 }
 
 /// Whether there is an undefined symbol of a name. The search ends when the names exceed their budget.
-fn refers_to(file: &File<'_>, wanted: &str, mut names: usize) -> bool {
+fn refers_to(file: &File<'_>, wanted: &str, mut budget: Budget) -> bool {
     for symbol in file.symbols().filter(|symbol| symbol.is_undefined()) {
-        let name = symbol.name_bytes().unwrap_or_default();
+        let Ok(name) = symbol.name_bytes() else {
+            let Some(left) = budget.unended.checked_sub(1) else { return false };
+            budget.unended = left;
+            continue;
+        };
         if name == wanted.as_bytes() {
             return true;
         }
-        let Some(left) = names.checked_sub(name.len()) else { return false };
-        names = left;
+        let Some(left) = budget.names.checked_sub(name.len()) else { return false };
+        budget.names = left;
     }
     false
 }

@@ -15,7 +15,7 @@ use crate::bundle::format::Format;
 use crate::bytes;
 use crate::container::device_elf::{DeviceElf, Symbol};
 use crate::error::{Error, Result};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// `st_other` of kernels.
 const STO_CUDA_ENTRY: u8 = 0x10;
@@ -37,7 +37,9 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
         let barriers = if elf.abi_version < 8 { section.flags >> 20 & 0x7f } else { 0 };
         Some((section.name.strip_prefix(".text.")?, barriers))
     });
-    let code: Vec<(&str, u64)> = code.collect();
+    // A section of a name that was there would cost what is said of the first once more.
+    let mut seen = HashSet::new();
+    let code: Vec<(&str, u64)> = code.filter(|(name, _)| seen.insert(*name)).collect();
     // Functions that are called have sections of their own in relocatable code; kernels are marked.
     let mut marked: HashMap<&str, bool> = HashMap::new();
     for symbol in &symbols {

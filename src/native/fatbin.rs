@@ -126,10 +126,9 @@ fn entry<'a>(reader: &mut Reader<'a>, data: &'a [u8], at: usize, place: Place, d
         0 => Some((bytes_of, here)),
         method => {
             let packed = bytes_of.get(..compressed).unwrap_or(bytes_of);
-            let room = reader.arena.room();
             let contents = match inflated {
-                Some(size) if method & ZSTD != 0 => inflate::sized(packed, size, room),
-                Some(size) => inflate::lz4_block(packed, size, room),
+                Some(size) if method & ZSTD != 0 => inflate::sized(packed, size, reader.arena),
+                Some(size) => inflate::lz4_block(packed, size, reader.arena),
                 None => Err(Error::input("the entry does not state its size inflated")),
             };
             match contents.and_then(|contents| reader.arena.keep(contents)) {

@@ -182,7 +182,7 @@ impl Native {
         if matches!(format, Format::SpirV | Format::NativeCpu | Format::Unknown) {
             return None;
         }
-        Some(Native::with_code(payload, format, place, &Arena::default()).0)
+        Some(Native::with_code(payload, format, place, &parts_arena(payload.len())).0)
     }
 
     /// Reads a payload as `read` does, but for the kernels in code for Intel's GPUs: of what describes them, which is as long
@@ -191,7 +191,7 @@ impl Native {
         if matches!(format, Format::SpirV | Format::NativeCpu | Format::Unknown) {
             return None;
         }
-        let arena = Arena::default();
+        let arena = parts_arena(payload.len());
         let mut reader = Reader { kernels: false, ..Reader::new(&arena, payload.len()) };
         reader.whole(payload, format, place);
         Some(reader.native)
@@ -227,21 +227,23 @@ impl Native {
 
     /// The devices of all parts, each once.
     pub fn devices(&self) -> Vec<&str> {
-        let mut devices: Vec<&str> = Vec::new();
-        for device in self.parts.iter().flat_map(|part| &part.devices) {
-            if !devices.contains(&device.as_str()) {
-                devices.push(device);
-            }
-        }
-        devices
+        let mut seen = HashSet::new();
+        let devices = self.parts.iter().flat_map(|part| &part.devices).map(String::as_str);
+        devices.filter(|device| seen.insert(*device)).collect()
     }
 
     /// The names of the kernels of all parts, each once, in order.
     pub fn kernel_names(&self) -> Vec<&str> {
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         let kernels = self.parts.iter().flat_map(|part| &part.kernels);
         kernels.map(|kernel| kernel.name.as_str()).filter(|name| seen.insert(*name)).collect()
     }
+}
+
+/// Makes the arena of a payload's parts: a file may have thousands of payloads.
+pub(crate) fn parts_arena(len: usize) -> Arena {
+    let wanted = (len as u64).saturating_mul(limits::MAX_INFLATED_RATIO);
+    Arena::with_limit(wanted.clamp(limits::MAX_INFLATED_PARTS_FLOOR, limits::MAX_INFLATED))
 }
 
 /// Reads parts within parts, and keeps account of what they cost.
@@ -546,6 +548,7 @@ fn archive_members<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, de
 
 fn long_name(names: &[u8], at: usize) -> &str {
     let tail = names.get(at..).unwrap_or_default();
+    let tail = tail.get(..limits::MAX_PART_NAME).unwrap_or(tail);
     let end = tail.iter().position(|&byte| matches!(byte, b'/' | b'\n' | 0)).unwrap_or(tail.len());
     tail.get(..end).and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default()
 }

@@ -15,8 +15,8 @@ pub(crate) const KIND: u32 = 1;
 
 /// Returns the bytes that functions spill, by their names, of those that are asked for; of what is damaged nothing.
 pub(crate) fn spilled<'a>(elf: &DeviceElf<'a>, is_asked: impl Fn(&str) -> bool) -> BTreeMap<&'a str, u64> {
-    let notes = elf.section(SECTION).map(DeviceElf::notes).unwrap_or_default();
-    let own = notes.iter().find(|note| note.owner == OWNER && note.kind == KIND);
+    let mut notes = elf.section(SECTION).into_iter().flat_map(DeviceElf::notes);
+    let own = notes.find(|note| note.owner == OWNER && note.kind == KIND);
     let text = own.and_then(|note| std::str::from_utf8(note.data).ok()).unwrap_or_default();
     let line = |line: &'a str| {
         let (bytes, name) = line.split_once(' ')?;

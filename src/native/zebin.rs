@@ -34,7 +34,7 @@ pub(super) fn read(data: &[u8], kernels: bool) -> Result<Read> {
     let mut read = Read::from(Part::new(Format::Zebin, data.len()));
     let (mut family, mut core, mut config) = (None, None, None);
     for section in elf.sections.iter().filter(|section| section.name.starts_with(".note.intelgt")) {
-        for note in DeviceElf::notes(section).into_iter().filter(|note| note.owner == b"IntelGT") {
+        for note in DeviceElf::notes(section).filter(|note| note.owner == b"IntelGT") {
             let number = bytes::u32_at(note.data, 0);
             match note.kind {
                 PRODUCT_FAMILY => family = number,

@@ -123,7 +123,7 @@ impl Policy {
                 self.file
             );
             let aspect = one.aspect.clone();
-            Finding { rule: RuleId::ExpiredException, certain: true, message, aspect, remedy }
+            Finding { rule: RuleId::ExpiredException, certain: true, message, aspect, remedy, more: 0 }
         });
         found.collect()
     }
@@ -168,7 +168,7 @@ mod tests {
 
     fn against(rule: RuleId, aspect: &str) -> Finding {
         let aspect = Some(aspect.to_owned());
-        Finding { rule, certain: true, message: String::new(), aspect, remedy: String::new() }
+        Finding { rule, certain: true, message: String::new(), aspect, remedy: String::new(), more: 0 }
     }
 
     #[test]

@@ -105,6 +105,7 @@ fn finding<'f>(one: &LocatedWarning<'f>) -> json::Finding<'f> {
         kernel: Some(&warning.kernel),
         demangled: Some(Names { demangle: true }.show(&warning.kernel).into()),
         message: found.message.into(),
+        more: None,
         aspect: evidence.map(|evidence| evidence.aspect.name()),
         used_in: Some(evidence.map(|_| json::Image { file: of, image: number })),
         instruction: evidence.map(|evidence| evidence.instruction.as_str()),

@@ -441,6 +441,7 @@ mod tests {
             message: "no".into(),
             aspect: Some("fp64".into()),
             remedy: "do".into(),
+            more: 0,
         };
         let found = Objection { finding: Arc::new(against), image: Some(3), evidence: Some(evidence.clone()) };
         let fates = [Fate::PassedOver("Image was compiled for x.".into()), Fate::Candidate, Fate::Chosen];

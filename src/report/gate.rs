@@ -601,6 +601,7 @@ mod tests {
                 message: format!("message {certain}"),
                 aspect: certain.then(|| "fp64".to_owned()),
                 remedy: "do <this>".to_owned(),
+                more: 0,
             }),
             whose: Some(Whose::Own(0)),
             excused: None,
@@ -726,6 +727,7 @@ mod tests {
             message: "too many".to_owned(),
             aspect: None,
             remedy: "fewer".to_owned(),
+            more: 0,
         };
         let mut all = answers();
         all.push(TargetFindings {

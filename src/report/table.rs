@@ -62,11 +62,13 @@ impl<'a> Drawn<'a> {
     }
 
     fn lines(&self, cell: &str) -> Vec<String> {
+        // `comfy_table` breaks lines in the square of their length.
+        let width = self.width.min(WIDEST);
         match self.column {
-            Column::Text | Column::Number => vec![cell.to_owned()],
-            Column::Name => vec![shorten(cell, self.width).into_owned()],
-            Column::Path => vec![shorten_path(cell, self.width).into_owned()],
-            Column::Wrapped(_) => wrap(cell, self.width),
+            Column::Name => vec![shorten(cell, width).into_owned()],
+            Column::Path => vec![shorten_path(cell, width).into_owned()],
+            Column::Text | Column::Number if cell.len() <= WIDEST => vec![cell.to_owned()],
+            Column::Text | Column::Number | Column::Wrapped(_) => wrap(cell, width),
         }
     }
 }
@@ -137,6 +139,9 @@ pub(crate) fn render(
     }
     out
 }
+
+/// Columns that a cell can have, whatever the width: `comfy_table` counts with 16 bits.
+const WIDEST: usize = u16::MAX as usize - GAP;
 
 /// Rows that are drawn at a time.
 const ROWS: usize = 1024;

@@ -221,7 +221,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut line = String::new();
     let mut used = 0usize;
     for word in text.split(' ') {
-        let mut letters: Vec<char> = word.chars().collect();
+        let letters: Vec<char> = word.chars().collect();
         let needed = letters.len().saturating_add(usize::from(used > 0));
         if used > 0 && used.saturating_add(needed) > width {
             lines.push(std::mem::take(&mut line));
@@ -231,13 +231,15 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
             line.push(' ');
             used = used.saturating_add(1);
         }
-        while letters.len() > width {
-            let rest = letters.split_off(break_at(&letters, width));
-            lines.push(letters.into_iter().collect());
-            letters = rest;
+        let mut rest = letters.as_slice();
+        while rest.len() > width {
+            // At least one letter goes, so that this ends.
+            let (part, behind) = rest.split_at_checked(break_at(rest, width).max(1)).unwrap_or((rest, &[]));
+            lines.push(part.iter().collect());
+            rest = behind;
         }
-        used = used.saturating_add(letters.len());
-        line.extend(letters);
+        used = used.saturating_add(rest.len());
+        line.extend(rest);
     }
     lines.push(line);
     lines

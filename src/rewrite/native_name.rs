@@ -214,7 +214,7 @@ fn check_object(data: &[u8], from: &str, to: &str) -> Result<(), RenameError> {
     let within = find_all(strings, from.as_bytes());
     let ([_], [at]) = (places.as_slice(), within.as_slice()) else { return Err(RenameError::Elsewhere) };
     let before = at.checked_sub(1).and_then(|at| strings.get(at));
-    if before != Some(&0) || c_string(strings, *at as u64, usize::MAX) != Some(from) {
+    if before != Some(&0) || c_string(strings, *at as u64) != Some(from) {
         return Err(RenameError::Elsewhere);
     }
     let named: Vec<_> = symbols.iter().filter(|symbol| symbol.name == from).collect();

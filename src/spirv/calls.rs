@@ -212,6 +212,21 @@ impl Walks {
     }
 }
 
+/// Returns what a walk over instructions counts as: their number, and more where they are far longer than any compiler's.
+fn cost(index: &Index<'_>, range: &std::ops::Range<usize>) -> usize {
+    /// Words that cost as much as an instruction: as many as those of compilers have on average.
+    const WORDS: usize = 4;
+    let end = range.end.min(index.len());
+    let offset = |at: usize| index.instruction(at).map(|instruction| instruction.offset);
+    let (first, last) = (offset(range.start), end.checked_sub(1).and_then(|last| index.instruction(last)));
+    let bytes = first.zip(last).map_or(0, |(first, last)| {
+        let last_bytes = last.len().saturating_add(1).saturating_mul(4) as u64;
+        last.offset.saturating_add(last_bytes).saturating_sub(first)
+    });
+    let words = usize::try_from(bytes / 4).unwrap_or(usize::MAX);
+    end.saturating_sub(range.start).saturating_add(words / WORDS)
+}
+
 impl Reach {
     /// Walks from a function.
     pub(crate) fn walk(index: &Index<'_>, function: u32, walks: &mut Walks) -> Reach {
@@ -232,7 +247,7 @@ impl Reach {
                     (at..at.saturating_add(1), false)
                 }
             };
-            match walks.budget.checked_sub(range.end.min(index.len()).saturating_sub(range.start)) {
+            match walks.budget.checked_sub(cost(index, &range)) {
                 Some(left) => walks.budget = left,
                 None => {
                     reach.complete = false;

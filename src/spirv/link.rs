@@ -37,6 +37,7 @@ use functions::{calls, functions};
 use globals::Globals;
 use input::{Definition, InputModule};
 use sections::Sections;
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use symbols::Symbols;
@@ -182,7 +183,7 @@ impl Declaration {
 /// Errors of reading a module to link.
 pub fn declarations(module: &[u8]) -> Result<HashMap<String, Declaration>> {
     let part = InputModule::read(&Source { bytes: module, ..Source::default() })?;
-    let mut keys = Keys { part: &part, known: HashMap::new() };
+    let mut keys = Keys { part: &part, known: HashMap::new(), functions: HashMap::new() };
     let mut found = HashMap::new();
     for (id, linkage) in part.index.linked() {
         let is_import = linkage.kind == LinkageKind::Import;
@@ -197,36 +198,57 @@ pub fn declarations(module: &[u8]) -> Result<HashMap<String, Declaration>> {
     Ok(found)
 }
 
+/// Types of parameters that are told of a function, its result's among them.
+const SHOWN_TYPES: usize = 64;
+
 /// Keys of types.
 struct Keys<'p, 'a> {
     part: &'p InputModule<'a>,
     /// Keys by id; that of a type that is being looked at is 0.
     known: HashMap<u32, u64>,
+    /// Texts and keys of functions' types, by id.
+    functions: HashMap<u32, (Vec<String>, u64)>,
 }
 
 impl Keys<'_, '_> {
     fn function(&mut self, function: &Function) -> Option<(String, u64)> {
+        let (mut texts, passed) = self.function_type(function.function_type)?;
         let index = &self.part.index;
-        let Type::Function { result, parameters } = types::resolve(index, function.function_type)? else { return None };
         let mut hasher = DefaultHasher::new();
-        self.passed(result).hash(&mut hasher);
-        let mut texts = Vec::with_capacity(parameters.len());
-        let mut ids = index.parameters(function);
-        for kind in &parameters {
-            self.passed(*kind).hash(&mut hasher);
-            let id = ids.next().unwrap_or(0);
-            let mut text = signature(index, *kind);
+        passed.hash(&mut hasher);
+        for (at, id) in index.parameters(function).enumerate() {
             for (number, how) in PASSING {
                 let attributes = index.decorations(id).filter(|found| found.decoration == FUNC_PARAM_ATTR);
-                let is_so = attributes.into_iter().any(|found| index.decoration_operand(&found, 0) == Some(number));
-                is_so.hash(&mut hasher);
-                if is_so {
-                    text.push_str(&format!(" {how}"));
+                if attributes.into_iter().any(|found| index.decoration_operand(&found, 0) == Some(number)) {
+                    (at, number).hash(&mut hasher);
+                    texts.get_mut(at.saturating_add(1)).into_iter().for_each(|text| text.push_str(&format!(" {how}")));
                 }
             }
-            texts.push(text);
         }
-        Some((format!("{} ({})", signature(index, result), texts.join(", ")), hasher.finish()))
+        let (result, parameters) = texts.split_first()?;
+        Some((format!("{result} ({})", parameters.join(", ")), hasher.finish()))
+    }
+
+    /// The texts of the result and of the first parameters of a function's type, and the key of all. Thousands of functions
+    /// may have one that is as long as an instruction can be.
+    fn function_type(&mut self, id: u32) -> Option<(Vec<String>, u64)> {
+        if let Some(known) = self.functions.get(&id) {
+            return Some(known.clone());
+        }
+        let index = &self.part.index;
+        let Type::Function { result, parameters } = types::resolve(index, id)? else { return None };
+        let mut hasher = DefaultHasher::new();
+        let mut texts = Vec::new();
+        for kind in std::iter::once(&result).chain(&parameters) {
+            self.passed(*kind).hash(&mut hasher);
+            match texts.len().cmp(&SHOWN_TYPES) {
+                Ordering::Less => texts.push(signature(index, *kind)),
+                Ordering::Equal => texts.push("...".to_owned()),
+                Ordering::Greater => {}
+            }
+        }
+        self.functions.insert(id, (texts.clone(), hasher.finish()));
+        Some((texts, hasher.finish()))
     }
 
     /// The key of the type of a parameter or result: what a pointer points to does not count, as calls are adapted.

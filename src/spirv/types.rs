@@ -204,7 +204,7 @@ fn members(index: &Index<'_>, id: u32) -> Vec<u32> {
 pub(crate) fn brief(index: &Index<'_>, id: u32) -> String {
     // Returns early: `resolve` would list a structure's members, which the name does not need.
     if index.defining(id).is_some_and(|kind| kind.opcode == op::TYPE_STRUCT) {
-        return index.name(id).unwrap_or_else(|| "struct".to_owned());
+        return index.name(id).map_or_else(|| "struct".to_owned(), cut);
     }
     match resolve(index, id) {
         Some(Type::Void) => "void".to_owned(),
@@ -223,12 +223,21 @@ pub(crate) fn brief(index: &Index<'_>, id: u32) -> String {
         },
         Some(Type::Array { .. } | Type::RuntimeArray { .. }) => "array".to_owned(),
         Some(Type::Pointer { .. }) => "ptr".to_owned(),
-        Some(Type::Opaque { name }) => name,
+        Some(Type::Opaque { name }) => cut(name),
         Some(_) => index.defining(id).map_or_else(String::new, |instruction| {
             super::grammar::name(instruction.opcode).trim_start_matches("OpType").to_lowercase()
         }),
         None => format!("%{id}"),
     }
+}
+
+/// Cuts a name that thousands of uses of its type would repeat.
+fn cut(name: String) -> String {
+    const LONGEST: usize = 1024;
+    if name.len() <= LONGEST {
+        return name;
+    }
+    format!("{}...", name.chars().take(LONGEST).collect::<String>())
 }
 
 /// Returns a linked function's or variable's type as text that two modules can be compared by. Pointers count by their
@@ -245,6 +254,10 @@ fn sign(index: &Index<'_>, id: u32, depth: usize, out: &mut String) {
     const LENGTH: usize = 1024;
     if out.len() > LENGTH {
         return;
+    }
+    // Types of valid modules do not contain themselves, nor functions.
+    if depth > DEPTH * 2 {
+        return out.push_str("...");
     }
     let all = |ids: &[u32], out: &mut String| {
         for (at, id) in ids.iter().enumerate().take_while(|(at, _)| *at < LENGTH) {

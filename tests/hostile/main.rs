@@ -14,6 +14,7 @@ mod loader;
 mod meter;
 mod program;
 mod regions;
+mod repeated;
 mod shown;
 #[path = "../support/mod.rs"]
 mod support;

@@ -236,6 +236,8 @@ fn requirements(image: &Examined<'_, '_>) -> Option<String> {
     let most = limits::MAX_FINDINGS_OF_A_RULE;
     all.extend(work_groups.iter().take(most).map(|size| format!("work-groups of {}", times(size))));
     all.extend(sub_groups.iter().take(most).map(|size| format!("sub-groups of {size}")));
+    let cut: usize = [work_groups.len(), sub_groups.len()].iter().map(|count| count.saturating_sub(most)).sum();
+    all.extend((cut > 0).then(|| format!("{cut} more sizes")));
     all.extend(matrix(image).map(|_| "matrix operations".to_owned()));
     (!all.is_empty()).then(|| format!("requires {}", all.join(", ")))
 }

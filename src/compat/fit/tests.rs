@@ -121,6 +121,11 @@ fn sizes_and_extensions_by_the_thousand_are_told_in_part() {
     let told = |list: &[Finding], rule| list.iter().filter(|one| one.rule == rule).count();
     assert_eq!(told(&fit.reasons, RuleId::WorkGroupSize), limits::MAX_FINDINGS_OF_A_RULE);
     assert_eq!(told(&fit.gaps, RuleId::Extension), limits::MAX_FINDINGS_OF_A_RULE);
+    for (list, rule) in [(&fit.reasons, RuleId::WorkGroupSize), (&fit.gaps, RuleId::Extension)] {
+        let last = list.iter().rfind(|one| one.rule == rule).unwrap();
+        assert!(last.more > 100, "{last:?}");
+        assert!(last.message.contains(&format!(" {} more like this are not listed", last.more)), "{last:?}");
+    }
 }
 
 #[test]

@@ -19,11 +19,19 @@ use tar::{Archive, Entries, Entry, EntryType, PaxExtensions};
 use zip::read::ZipFile;
 use zip::{CompressionMethod, ZipArchive};
 
+/// Bytes of the magic of an archive.
+const MAGIC: usize = 8;
+/// Bytes of the header of a member of an archive.
+const HEADER: usize = 60;
+
 pub(super) fn walk_archive(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &[u8]) -> Result<()> {
     let archive = match ArchiveFile::parse(bytes) {
         Ok(archive) => archive,
         Err(error) => return walk.damaged(place.path, Error::input(format!("the archive is malformed: {error}"))),
     };
+    if names_are_endless(bytes) {
+        return walk.damaged(place.path, Error::input("the archive is malformed: the names of its members do not end"));
+    }
     for member in archive.members() {
         let member = match member {
             Ok(member) => member,
@@ -98,6 +106,26 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
             (Planned::Inflate { .. }, None) => Ok(()),
         }
     })
+}
+
+/// Whether a name in the table of long names, which is among the first members, is longer than any path: crate `object` looks
+/// for its end anew for each member.
+fn names_are_endless(bytes: &[u8]) -> bool {
+    /// The table comes behind three lists of symbols at most.
+    const FIRST: usize = 4;
+    let mut at = MAGIC;
+    for _ in 0..FIRST {
+        let size = slice_at(bytes, at, HEADER).and_then(|header| std::str::from_utf8(header.get(48..58)?).ok());
+        let size = size.and_then(|size| size.trim().parse::<usize>().ok());
+        let start = at.saturating_add(HEADER);
+        let Some(member) = size.and_then(|size| slice_at(bytes, start, size)) else { return false };
+        if slice_at(bytes, at, 3) == Some(b"// ") {
+            let mut names = member.split(|byte| matches!(byte, b'\n' | 0));
+            return names.any(|name| name.len() > limits::MAX_MEMBER_NAME);
+        }
+        at = start.saturating_add(member.len()).saturating_add(member.len() & 1);
+    }
+    false
 }
 
 /// Use of a member of a zip archive.

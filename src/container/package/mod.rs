@@ -173,7 +173,7 @@ impl Walk<'_> {
                 (self.visit)(Member { path: &path, depth, content: Content::Bytes { bytes, offset } })
             }
             MemberUse::Package(kind) => {
-                let path = place.join(name);
+                let Some(path) = self.path(place, name)? else { return Ok(()) };
                 self.package(PackageLocation { path: &path, offset, depth: place.depth.saturating_add(1) }, bytes, kind)
             }
         }

@@ -102,6 +102,9 @@ pub(in crate::report) struct Finding<'a> {
     pub(crate) demangled: Option<Cow<'a, str>>,
     /// A sentence about it.
     pub(crate) message: Cow<'a, str>,
+    /// The number of findings like it that are not listed, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) more: Option<usize>,
     /// The aspect; null where it is not about one.
     pub(crate) aspect: Option<&'a str>,
     /// The image of the instruction, which is the kernel's or one that it calls into.

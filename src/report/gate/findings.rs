@@ -357,6 +357,7 @@ fn missing(glob: &Pattern) -> Finding {
         message: format!("`{}` must run by the policy, and no kernel of these files matches.", glob.text()),
         aspect: None,
         remedy: "check the file that has it together with these, or take it out of `kernels`".to_owned(),
+        more: 0,
     }
 }
 

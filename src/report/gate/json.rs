@@ -34,6 +34,7 @@ fn entry<'a>(
         kernel,
         demangled: kernel.map(|_| demangled),
         message: found.finding.message.as_str().into(),
+        more: Some(found.finding.more).filter(|more| *more > 0),
         aspect: found.finding.aspect.as_deref(),
         used_in: found.elsewhere.map(|(file, image)| Some(form::Image { file, image })),
         instruction: evidence.map(|evidence| evidence.instruction.as_str()),

@@ -108,7 +108,7 @@ impl Matrix {
     }
 
     fn reason(&mut self, interned: &mut Interned, item: &Item) -> usize {
-        let finding::Finding { rule: id, certain, message, remedy, aspect } = &*item.finding;
+        let finding::Finding { rule: id, certain, message, remedy, aspect, .. } = &*item.finding;
         let (rule, excused) = (id.name(), item.excused.clone());
         let key = (*certain, rule, message.clone(), remedy.clone(), excused);
         if let Some(place) = interned.reasons.get(&key) {

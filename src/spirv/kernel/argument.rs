@@ -216,47 +216,70 @@ fn access(qualifier: u32) -> Option<&'static str> {
 /// Maximum nesting of types in a name.
 const DEPTH: u32 = 8;
 
+/// Bytes of a name beyond which nothing is added: functions that take functions make it a power.
+const LONGEST: usize = 4096;
+
 /// Returns the OpenCL C name of a type.
 pub(crate) fn opencl_type_name(index: &Index<'_>, id: u32, unsigned: bool) -> String {
-    name(index, id, unsigned, DEPTH)
+    let mut out = String::new();
+    name(index, id, unsigned, DEPTH, &mut out);
+    if out.len() > LONGEST {
+        // Made anew, since thousands of kernels may have it.
+        return out.chars().take(LONGEST).chain("...".chars()).collect();
+    }
+    out
 }
 
-fn name(index: &Index<'_>, id: u32, unsigned: bool, depth: u32) -> String {
-    let Some(depth) = depth.checked_sub(1) else { return "...".to_owned() };
+fn name(index: &Index<'_>, id: u32, unsigned: bool, depth: u32, out: &mut String) {
+    let Some(depth) = depth.checked_sub(1).filter(|_| out.len() <= LONGEST) else { return out.push_str("...") };
     let u = if unsigned { "u" } else { "" };
-    let known = types::resolve(index, id);
-    match known {
-        Some(Type::Void) => "void".to_owned(),
-        Some(Type::Bool) => "bool".to_owned(),
+    match types::resolve(index, id) {
+        Some(Type::Void) => out.push_str("void"),
+        Some(Type::Bool) => out.push_str("bool"),
         Some(Type::Int { width, .. }) => match width {
-            8 => format!("{u}char"),
-            16 => format!("{u}short"),
-            32 => format!("{u}int"),
-            64 => format!("{u}long"),
-            bits => format!("{u}int{bits}_t"),
+            8 => out.push_str(&format!("{u}char")),
+            16 => out.push_str(&format!("{u}short")),
+            32 => out.push_str(&format!("{u}int")),
+            64 => out.push_str(&format!("{u}long")),
+            bits => out.push_str(&format!("{u}int{bits}_t")),
         },
-        Some(Type::Vector { component, count }) => format!("{}{count}", name(index, component, unsigned, depth)),
+        Some(Type::Vector { component, count }) => {
+            name(index, component, unsigned, depth, out);
+            out.push_str(&count.to_string());
+        }
         Some(Type::Pointer { pointee: Some(pointee), .. }) => match types::resolve(index, pointee) {
             Some(Type::Function { result, parameters }) => {
-                let parameters: Vec<String> = parameters.iter().map(|id| name(index, *id, false, depth)).collect();
-                format!("{} (*)({})", name(index, result, false, depth), parameters.join(","))
+                name(index, result, false, depth, out);
+                out.push_str(" (*)(");
+                for (at, id) in parameters.iter().enumerate() {
+                    if out.len() > LONGEST {
+                        break;
+                    }
+                    out.push_str(if at > 0 { "," } else { "" });
+                    name(index, *id, false, depth, out);
+                }
+                out.push(')');
             }
-            _ => format!("{}*", name(index, pointee, unsigned, depth)),
+            _ => {
+                name(index, pointee, unsigned, depth, out);
+                out.push('*');
+            }
         },
-        Some(Type::Pointer { pointee: None, .. }) => "void*".to_owned(),
+        Some(Type::Pointer { pointee: None, .. }) => out.push_str("void*"),
         Some(Type::Array { element, .. } | Type::RuntimeArray { element }) => {
-            format!("{}[]", name(index, element, unsigned, depth))
+            name(index, element, unsigned, depth, out);
+            out.push_str("[]");
         }
-        Some(Type::Struct { .. }) => tagged(&index.name(id).unwrap_or_default()),
-        Some(Type::Opaque { name }) => tagged(&name),
-        Some(Type::Image(about)) => image(&about),
-        Some(Type::Sampler) => "sampler_t".to_owned(),
-        Some(Type::Event) => "event_t".to_owned(),
-        Some(Type::DeviceEvent) => "clk_event_t".to_owned(),
-        Some(Type::ReserveId) => "reserve_id_t".to_owned(),
-        Some(Type::Queue) => "queue_t".to_owned(),
-        Some(Type::Pipe { .. }) => "pipe".to_owned(),
-        _ => types::brief(index, id),
+        Some(Type::Struct { .. }) => out.push_str(&tagged(&index.name(id).unwrap_or_default())),
+        Some(Type::Opaque { name }) => out.push_str(&tagged(&name)),
+        Some(Type::Image(about)) => out.push_str(&image(&about)),
+        Some(Type::Sampler) => out.push_str("sampler_t"),
+        Some(Type::Event) => out.push_str("event_t"),
+        Some(Type::DeviceEvent) => out.push_str("clk_event_t"),
+        Some(Type::ReserveId) => out.push_str("reserve_id_t"),
+        Some(Type::Queue) => out.push_str("queue_t"),
+        Some(Type::Pipe { .. }) => out.push_str("pipe"),
+        _ => out.push_str(&types::brief(index, id)),
     }
 }
 
