@@ -87,23 +87,33 @@ impl Examined<'_, '_> {
     /// The sub-group sizes that the kernels require: those recorded, then others of the module's execution modes. Of
     /// explicit SIMD none counts.
     pub fn sub_group_sizes(&self) -> Vec<u32> {
+        self.sub_group_sizes_with(self.module.as_ref())
+    }
+
+    /// The sub-group sizes that the kernels require: those recorded, then others of a module.
+    pub(crate) fn sub_group_sizes_with(&self, module: Option<&Module>) -> Vec<u32> {
         if self.is_esimd() {
             return Vec::new();
         }
         let recorded = &self.requirements.reqd_sub_group_sizes;
-        let shown = self.module.iter().chain(&self.source).flat_map(|module| &module.sub_group_sizes);
+        let shown = module.into_iter().flat_map(|module| &module.sub_group_sizes);
         recorded.iter().chain(shown.filter(|size| !recorded.contains(size))).copied().collect()
     }
 
     /// The work-group sizes that the kernels require, as a SYCL range has them, x last: those recorded, then others of
     /// the module's execution modes.
     pub fn work_group_sizes(&self) -> Vec<Vec<u64>> {
+        self.work_group_sizes_with(self.module.as_ref())
+    }
+
+    /// The work-group sizes that the kernels require, x last: those recorded, then others of a module.
+    pub(crate) fn work_group_sizes_with(&self, module: Option<&Module>) -> Vec<Vec<u64>> {
         let recorded = &self.requirements.reqd_work_group_sizes;
         // The recorded size leaves out dimensions that the source does not name.
         let bare = |size: &[u64]| size.iter().copied().skip_while(|side| *side == 1).collect::<Vec<_>>();
         let known: HashSet<Vec<u64>> = recorded.iter().map(|size| bare(size)).collect();
         // A module has each size once.
-        let shown = self.module.iter().chain(&self.source).flat_map(|module| &module.work_group_sizes);
+        let shown = module.into_iter().flat_map(|module| &module.work_group_sizes);
         let shown = shown.map(|[x, y, z]| [z, y, x].map(|side| u64::from(*side)).to_vec());
         recorded.iter().cloned().chain(shown.filter(|size| !known.contains(&bare(size)))).collect()
     }
@@ -334,6 +344,9 @@ fn native(contents: &[u8], format: Format, place: Place, code: bool) -> (Option<
         native.problems.push(error.without_offset().context("the SPIR-V inside"));
         None
     });
+    if let Some(error) = module.as_ref().and_then(|module| module.stopped.clone()) {
+        native.problems.push(error.without_offset().context("the SPIR-V inside"));
+    }
     (Some(native), module)
 }
 

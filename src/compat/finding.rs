@@ -220,9 +220,17 @@ impl Finding {
         Finding { rule, certain, message: message.into(), aspect: None, remedy: remedy.into(), more: 0 }
     }
 
+    /// The message without the count of findings that are not told.
+    pub(crate) fn without_more(&self) -> &str {
+        let told = self.message.rfind(&format!("{} more like this are not listed", self.more));
+        let message = told.filter(|_| self.more > 0).and_then(|at| self.message.get(..at)).map(str::trim_end);
+        message.map_or(&self.message, |message| message.strip_suffix(';').unwrap_or(message))
+    }
+
     /// Counts findings like this one that are not told, and says so.
     pub(crate) fn with_more(&mut self, more: usize) {
         if more > 0 {
+            self.message = self.without_more().to_owned();
             self.more = more;
             let text = format!("{more} more like this are not listed");
             let is_sentence = self.message.ends_with('.');

@@ -15,6 +15,7 @@ use super::finding::{Finding, RuleId, Verdict, remedy};
 use crate::device::cpu::CpuArch;
 use crate::device::target::{Backend, Target};
 use crate::limits;
+use crate::native::Coverage;
 
 /// A target as the runtime meets it.
 #[derive(Debug, Clone, Copy)]
@@ -116,7 +117,7 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
         let inside = module.filter(|_| image.module.is_none()).into_iter().flat_map(|source| &source.used_aspects);
         let unrecorded = used.chain(inside.copied()).filter(|used| !recorded.iter().any(|own| own == used));
         device::aspects(unrecorded, subject.target, &mut fit);
-        device::shown_sizes(image, subject.target, &mut fit);
+        device::shown_sizes(image, module, subject.target, &mut fit);
     }
     if let Some(module) = module {
         format::spirv(module, subject, &mut fit);
@@ -128,6 +129,10 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
     }
     if let Some(why) = image.bitcode.as_ref().and_then(bitcode::unread) {
         fit.gap(RuleId::Unread, why);
+    }
+    let inside = || image.source.as_ref().is_some_and(|source| source.stopped.is_none());
+    if image.coverage(subject) == Some(Coverage::Jit) && !inside() {
+        fit.gap(RuleId::Damaged, "the SPIR-V inside could not be read to its end");
     }
     if let Some(problem) = &image.problem {
         fit.gap(RuleId::Damaged, format!("the image could not be read to its end: {}", problem.message()));

@@ -52,6 +52,9 @@ pub struct Gate<'g> {
     exporters: HashMap<&'g str, Vec<usize>>,
 }
 
+/// Imports that are followed for each image whatever all come to.
+const LEAST: usize = 256;
+
 /// Answers that have been worked out for a target.
 #[derive(Default)]
 struct Known<'k> {
@@ -61,6 +64,8 @@ struct Known<'k> {
     providers: HashMap<(&'k str, Format), Option<usize>>,
     /// Chosen images whose imports lead too far to be followed.
     endless: HashSet<usize>,
+    /// Number of imports that were followed for all kernels.
+    followed: usize,
 }
 
 impl Demand {
@@ -155,13 +160,16 @@ impl<'g> Gate<'g> {
         };
         let mut judgement: Vec<Item> = Vec::new();
         let place = images.iter().position(|at| *at == chosen).map(Whose::Own);
-        let (others, open) = match known.endless.contains(&chosen) {
-            true => (Vec::new(), HashSet::from([chosen])),
-            false => {
-                let (others, open, _) = self.providers(chosen, usize::MAX, subject, known);
-                (others, open)
-            }
-        };
+        // Kernels of one image follow its imports anew; where all come to too many, short ways alone are followed.
+        let most = if known.followed > limits::MAX_REACHED { LEAST } else { usize::MAX };
+        let (mut others, mut open, mut followed) = (Vec::new(), HashSet::from([chosen]), 0);
+        if !known.endless.contains(&chosen) {
+            (others, open, followed) = self.providers(chosen, most, subject, known);
+        }
+        known.followed = known.followed.saturating_add(followed);
+        if followed > most {
+            (others, open) = (Vec::new(), HashSet::from([chosen]));
+        }
         let members = std::iter::once((chosen, place)).chain(others.into_iter().map(|at| (at, Some(Whose::Other(at)))));
         let (mut seen, mut kinds, mut cut) = (HashSet::new(), HashSet::new(), 0usize);
         for (at, whose) in members {
@@ -173,16 +181,17 @@ impl<'g> Gate<'g> {
                 // Thousands of images may stand behind each of thousands of kernels. A policy excuses by rule and aspect:
                 // one finding of each kind is kept, so that what is excused hides nothing else.
                 let is_first = kinds.insert((finding.rule, finding.aspect.clone(), finding.certain));
+                let key = (finding.rule, finding.message.clone());
                 if !is_first && judgement.len() >= limits::MAX_KERNEL_FINDINGS {
-                    cut = cut.saturating_add(1);
-                } else if seen.insert((finding.rule, finding.message.clone())) {
+                    cut = cut.saturating_add(usize::from(!seen.contains(&key)));
+                } else if seen.insert(key) {
                     judgement.push(Item::new(finding.clone(), whose));
                 }
             }
         }
         if let Some(last) = judgement.last_mut().filter(|_| cut > 0) {
             let mut finding = Finding::clone(&last.finding);
-            finding.with_more(cut);
+            finding.with_more(finding.more.saturating_add(cut));
             last.finding = Arc::new(finding);
         }
         let code = self.images().get(chosen).map(|image| image.coverage_where_taken(subject));
@@ -265,8 +274,6 @@ impl<'g> Gate<'g> {
     /// Finds the chosen images whose imports lead too far to be followed for each. Short ways are followed first, so that a few
     /// long ones leave nothing unknown but themselves.
     fn endless(&self, chosen: BTreeSet<usize>, subject: &Subject<'_>, known: &mut Known<'g>) -> HashSet<usize> {
-        /// Imports that are followed for each image whatever all come to.
-        const LEAST: usize = 256;
         /// Factor by which more are followed the next time.
         const MORE: usize = 4;
         let (mut pending, mut left, mut most) = (chosen, limits::MAX_REACHED, LEAST);
@@ -381,7 +388,7 @@ pub(crate) fn fingerprint_of(target: &str, file: &str, finding: &Finding, kernel
         | RuleId::BudgetSpill
         | RuleId::BudgetSpilledRegisters
         | RuleId::Damaged => finding.aspect.as_deref().unwrap_or_default(),
-        _ => finding.aspect.as_deref().unwrap_or(&finding.message),
+        _ => finding.aspect.as_deref().unwrap_or_else(|| finding.without_more()),
     };
     let certain = if finding.certain { "sure" } else { "open" };
     let text = [rule, certain, target, base_name(file), kernel, about].join("\0");

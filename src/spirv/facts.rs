@@ -75,7 +75,8 @@ pub struct Module {
     pub(crate) work_group_sizes: Vec<[u32; 3]>,
     /// The sub-group sizes that its kernels require, each once; named sizes are not among them.
     pub(crate) sub_group_sizes: Vec<u32>,
-    /// The instructions of its inline assembly, each once, as `dpas.bf.bf.8.8` and `lsc_load.slm`.
+    /// The instructions of its inline assembly, each once, as `lsc_load.slm` and, with its width, `dpas.bf.bf.8.8/16`; [`UNREAD`] stands
+    /// for those that could not be read.
     pub(crate) assembly: BTreeSet<String>,
     /// The source language (`OpSource`), where the module names one.
     pub(crate) source_language: Option<u32>,
@@ -85,6 +86,9 @@ pub struct Module {
     /// Error that ended the walk early; the facts so far hold.
     pub stopped: Option<Error>,
 }
+
+/// Instruction of assembly that could not be read.
+const UNREAD: &str = "an unread one";
 
 /// State of the walk. Ids are listed, and looked up at the end: most modules have few, and a hostile one only as many
 /// as it has instructions.
@@ -302,13 +306,17 @@ impl<'m> Walk<'m> {
             let line = line.trim_matches(|c: char| c.is_whitespace() || "{}".contains(c));
             let line = if line.starts_with('(') { line.split_once(')').map_or("", |(_, rest)| rest) } else { line };
             let mut words = line.split_whitespace().skip_while(|word| word.ends_with(':'));
+            let Some(word) = words.next().filter(|word| !word.starts_with('.') && !word.starts_with("//")) else {
+                continue;
+            };
             // Operands of the call, `$3`, may be parts of a name.
-            let Some(name) = words.next().and_then(|word| word.split(['(', '$']).next()) else { continue };
-            let name = name.trim_end_matches('.');
+            let name = word.split(['(', '$']).next().unwrap_or_default().trim_end_matches('.');
             let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.len() <= limits::MAX_MNEMONIC;
-            if is_name && known.len() < limits::MAX_MNEMONICS && !known.contains(name) {
-                known.insert(name.to_owned());
-            }
+            let name = if is_name && known.len() < limits::MAX_MNEMONICS { name } else { UNREAD };
+            let width = name.starts_with("dpas").then(|| line.split_once('(')?.1.split_once(')')?.0.split_once(','));
+            let width = width.flatten().map_or("", |(_, width)| width.trim());
+            let name = if width.is_empty() { name.to_owned() } else { format!("{name}/{width}") };
+            known.insert(if name.len() <= limits::MAX_MNEMONIC { name } else { UNREAD.to_owned() });
         }
     }
 
@@ -358,10 +366,20 @@ mod tests {
         let mut walk = Walk::default();
         walk.assembly("{\n.decl DST v_type=G type=f num_elts=8 alias=<$0,0>\nlsc_load_block2d.ugm.ca (M1, 1) %null:d8\n\
                        (P1) mov (M1_NM,16) a(0,0)<1> b(1,0)<16;8,1>\nL1:\nL2: dpas.hf8.hf8.8.$3 (M1, 16) d\nbarrier\n}\n");
-        let long = "x".repeat(limits::MAX_MNEMONIC + 1);
-        walk.assembly(&format!("{long}\nmov(1)\n\n()\n(P\n"));
+        walk.assembly("mov(1)\n\n()\n(P\n// a comment\n");
         let names: Vec<&str> = walk.module.assembly.iter().map(String::as_str).collect();
-        assert_eq!(names, ["barrier", "dpas.hf8.hf8.8", "lsc_load_block2d.ugm.ca", "mov"]);
+        assert_eq!(names, ["barrier", "dpas.hf8.hf8.8/16", "lsc_load_block2d.ugm.ca", "mov"]);
+        let many: String = (0..limits::MAX_MNEMONICS).map(|at| format!("a{at}\n")).collect();
+        let hidden = [
+            "x".repeat(limits::MAX_MNEMONIC + 1),
+            "/* x */ dpas.hf8.hf8.8.8 (M1, 16) d".to_owned(),
+            format!("{many}dpas"),
+        ];
+        for text in hidden {
+            let mut walk = Walk::default();
+            walk.assembly(&text);
+            assert!(walk.module.assembly.contains(UNREAD), "{text:.40}");
+        }
     }
 
     #[test]

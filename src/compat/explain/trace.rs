@@ -352,14 +352,14 @@ fn build(choice: &Choice, looked: &Looked<'_>, at: usize, subject: &Subject<'_>)
         return Some(Thrown { errc: "build", text, certain: false });
     }
     // Sizes that nobody recorded are met by the device's compiler.
-    if let Some(size) = image.sub_group_sizes().into_iter().find(|size| lacks(subject.target, *size)) {
+    let module = image.compiled(subject);
+    if let Some(size) = image.sub_group_sizes_with(module).into_iter().find(|size| lacks(subject.target, *size)) {
         let text = format!("Kernel compiled with required subgroup size {size}, which is unsupported on this platform");
         return Thrown::sure("build", text);
     }
     let refused = &subject.target.spirv_refused_capabilities;
-    let module = image.module.as_ref()?;
     let refused =
-        module.capabilities.iter().find(|number| refused.iter().any(|name| *name == capability_name(**number)));
+        module?.capabilities.iter().find(|number| refused.iter().any(|name| *name == capability_name(**number)));
     if let Some(number) = refused {
         return Thrown::sure("build", format!("SPIRV module requires unsupported capability {number}"));
     }

@@ -11,6 +11,7 @@ use crate::compat::finding::{Finding, RuleId};
 use crate::device::matrix::{unsupported_mad, unsupported_matrix};
 use crate::device::target::current;
 use crate::device::target::{Has, Target};
+use crate::spirv::Module;
 
 /// Checks what the set `SYCL/device requirements` holds: what is required, and the matrix operations of the image.
 pub(crate) fn check(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
@@ -30,12 +31,14 @@ pub(crate) fn check(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit)
 
 /// Checks the sizes of execution modes that nobody recorded: the runtime does not look at them, the device's compiler
 /// does.
-pub(crate) fn shown_sizes(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
+pub(crate) fn shown_sizes(examined: &Examined<'_, '_>, module: Option<&Module>, target: &Target, fit: &mut Fit) {
     let recorded = &examined.requirements;
-    for size in examined.work_group_sizes().iter().skip(recorded.reqd_work_group_sizes.len()) {
+    for size in examined.work_group_sizes_with(module).iter().skip(recorded.reqd_work_group_sizes.len()) {
         work_group(examined, size, target, fit);
     }
-    for size in examined.sub_group_sizes().into_iter().filter(|size| !recorded.reqd_sub_group_sizes.contains(size)) {
+    for size in
+        examined.sub_group_sizes_with(module).into_iter().filter(|size| !recorded.reqd_sub_group_sizes.contains(size))
+    {
         sub_group(size, target, fit);
     }
 }

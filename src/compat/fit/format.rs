@@ -223,17 +223,33 @@ fn loads_blocks(ip: &IpVersion) -> bool {
     ip.architecture >= 20 || (ip.architecture, ip.release) == (12, 60)
 }
 
-/// Whether a GPU since DG2 is known to have an instruction of inline assembly, by its name with types: ocloc 26.27 builds it there.
+/// Instructions of vISA that all GPUs since DG2 have, in order.
+const INSTRUCTIONS: [&str; 44] = [
+    "add", "addc", "and", "asr", "barrier", "bfe", "bfi", "bfn", "bfrev", "call", "cbit", "cmp", "cos", "dp4a", "exp",
+    "fbh", "fbl", "frc", "goto", "inv", "jmp", "log", "lzd", "mad", "max", "min", "mod", "mov", "mul", "mulh", "not",
+    "or", "pow", "ret", "rndd", "rnde", "rndz", "rsqrt", "sel", "shl", "shr", "sin", "sqrt", "xor",
+];
+
+/// Whether a GPU since DG2 is known to have an instruction of inline assembly, by its name with types, and the width of those that
+/// multiply matrices: ocloc 26.27 builds it there.
 fn has_instruction(ip: &IpVersion, name: &str) -> bool {
-    let of_bytes = || name.split('.').any(|part| ["hf8", "bf8"].contains(&part));
-    match name.split('.').next().unwrap_or_default() {
-        // Floats of a byte came with Xe3P, conversions to and from them with Xe3.
-        "dpas" | "dpasw" if of_bytes() => ip.architecture >= 35,
+    let (name, width) = name.split_once('/').unwrap_or((name, ""));
+    let parts: Vec<&str> = name.split('.').collect();
+    let (kind, of_bytes) =
+        (parts.first().copied().unwrap_or_default(), parts.iter().any(|part| ["hf8", "bf8"].contains(part)));
+    // DG2 and Arrow Lake-H multiply with half the width of Ponte Vecchio and all since Xe2; the other GPUs not at all.
+    let narrow = ip.architecture == 12 && (ip.release <= 57 || ip.release == 74);
+    let wide = ip.architecture >= 20 || (ip.architecture, ip.release) == (12, 60);
+    match kind {
+        "dpas" if parts.len() < 3 => false,
+        // Other GPUs' hardware for floats of a byte is not known, though the compiler builds some.
+        "dpas" if of_bytes => ip.architecture >= 35 && width == "16",
+        "dpas" => narrow && width == "8" || wide && width == "16",
+        "dpasw" => narrow && width == "8" && !of_bytes,
+        // Conversions to and from floats of a byte.
         "fcvt" => ip.architecture >= 30,
-        // Neither Meteor Lake nor Arrow Lake-U nor the smaller Ponte Vecchio multiplies matrices.
-        "dpas" | "dpasw" => ip.architecture >= 20 || ip.release <= 60 || ip.release == 74,
-        loads if loads.starts_with("lsc_") && loads.contains("block2d") => loads_blocks(ip),
-        _ => true,
+        loads if loads.starts_with("lsc_") => !loads.contains("block2d") || loads_blocks(ip),
+        other => INSTRUCTIONS.binary_search(&other).is_ok(),
     }
 }
 

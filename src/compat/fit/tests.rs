@@ -240,7 +240,9 @@ fn spirv_inside_compiled_code_is_judged_where_it_is_compiled() {
     for (text, runs, unknown) in [
         ("dpas.hf8.hf8.8.8 (M1, 16) a b c d", "intel_gpu_cri", "intel_gpu_ptl_h"),
         ("fcvt (M1_NM, 16) a b", "intel_gpu_ptl_h", "intel_gpu_bmg_g21"),
-        ("dpas.bf.bf.8.8 (M1, 16) a b c d", "intel_gpu_acm_g10", "intel_gpu_mtl_u"),
+        ("dpas.bf.bf.8.8 (M1, 8) a b c d", "intel_gpu_acm_g10", "intel_gpu_mtl_u"),
+        ("dpas.bf.bf.8.8 (M1, 16) a b c d", "intel_gpu_bmg_g21", "intel_gpu_acm_g10"),
+        ("dpasw.bf.bf.8.8 (M1, 8) a b c d", "intel_gpu_acm_g10", "intel_gpu_bmg_g21"),
         ("lsc_load_block2d.ugm (M1, 1) a", "intel_gpu_lnl_m", "intel_gpu_acm_g10"),
         ("mov (M1, 16) a b", "intel_gpu_mtl_h", "intel_gpu_dg1"),
     ] {
@@ -253,6 +255,15 @@ fn spirv_inside_compiled_code_is_judged_where_it_is_compiled() {
         }
         // Code that runs as it is has been compiled.
         assert_eq!(judge(&inside, "intel_gpu_pvc").verdict(), Verdict::Compatible, "{text}");
+    }
+    // Nobody knows these.
+    let payload =
+        [module(0x0001_0400, &[5606]), instruction(5610, &[3, 4, 5, 6], "bdpas.bf8.bf8.8.8 (M1, 16) a")].concat();
+    assert_eq!(judge(&archive(&payload), "intel_gpu_bmg_g21").verdict(), Verdict::Unknown);
+    let whole = module(0x0001_0400, &[]);
+    for cut in [&whole[..whole.len() - 4], &[3, 2, 0x23, 7, 0]] {
+        assert_eq!(judge(&archive(cut), "intel_gpu_bmg_g21").verdict(), Verdict::Unknown);
+        assert_eq!(judge(&archive(cut), "intel_gpu_pvc").verdict(), Verdict::Compatible);
     }
     let cut = archive(&[3, 2, 0x23, 7, 0]);
     assert!(
