@@ -16,14 +16,22 @@ use crate::limits;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// Writes property sets as text, in stored order.
+/// Writes the property sets of an image as text, in stored order.
+///
+/// # Errors
+/// Errors of [`write_sets`].
+pub fn write(properties: &Properties<'_>) -> Result<String> {
+    write_sets(&properties.sets)
+}
+
+/// Writes property sets as text, in their order.
 ///
 /// # Errors
 /// `Input`, naming the set or property, where the form cannot hold it: a name with `=` or a line break, an empty name,
 /// or a value that is neither number nor byte array.
-pub fn write(properties: &Properties<'_>) -> Result<String> {
+pub(crate) fn write_sets(sets: &[PropertySet<'_>]) -> Result<String> {
     let mut out = String::new();
-    for set in &properties.sets {
+    for set in sets {
         if set.name.is_empty() || set.name.contains(['\n', '\r']) {
             return Err(unfit("property set", set.name, "an empty name or a line break"));
         }

@@ -97,7 +97,7 @@ impl Args {
         let mut any = false;
         let mut listing = page::Listing::open(self.format, shape, out)?;
         let exit = each_file_with(global, &self.files, &selector, options, |facts| {
-            let file = page::collect(facts, wanted);
+            let file = page::collect(facts, filtered.then_some(&wanted));
             any |= !file.is_empty();
             if self.format != Form::Json {
                 report_problems(global, facts);

@@ -126,11 +126,15 @@ pub(super) fn put(out: &mut impl Write, text: &str) -> Result<()> {
     out.write_all(text.as_bytes()).map_err(|error| Error::io("cannot write", &error))
 }
 
+/// Writes a value as one line without its end.
+pub(super) fn put_value(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
+    writer::write(out, value).map_err(|error| Error::io("cannot write", &error))
+}
+
 /// Writes a document on one line.
 pub(super) fn put_line(out: &mut impl Write, document: &impl Serialize) -> Result<()> {
-    let mut text = writer::text(document);
-    text.push('\n');
-    put(out, &text)
+    put_value(out, document)?;
+    put(out, "\n")
 }
 
 /// The version of the form, raised only if a reader of the old one would fail.

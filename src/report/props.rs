@@ -19,12 +19,16 @@ use crate::bundle::property_sets::{About, Decoded, KnownSet, decode, describe, d
 use crate::bundle::property_text;
 use crate::error::{Problem, Result};
 use json::first_of_each;
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::rc::Rc;
 
 /// Ranges of images that a row tells; more are counted.
 const SHOWN: usize = 4;
+
+/// Rows of a set that are held to find out which images share one. Those of a set with more stand in several tables.
+const ROWS: usize = 1 << 14;
 
 /// The part of a file that is shown.
 #[derive(Debug)]
@@ -43,7 +47,7 @@ pub(crate) struct ImageProps<'a> {
     /// The image.
     pub(crate) image: &'a Image<'a>,
     /// The sets with the selected properties; all sets where nothing is selected.
-    pub(crate) sets: Vec<PropertySet<'a>>,
+    pub(crate) sets: Cow<'a, [PropertySet<'a>]>,
 }
 
 /// Options of a table.
@@ -63,7 +67,7 @@ struct Section<'f, 'a> {
     images: BTreeSet<usize>,
     /// Images whose set holds nothing.
     empty: BTreeSet<usize>,
-    properties: Vec<(&'f ImageProps<'a>, Property<'a>)>,
+    properties: Vec<(&'f ImageProps<'a>, &'f [Property<'a>])>,
 }
 
 /// One row: images with the same value for names of one family.
@@ -80,21 +84,36 @@ struct Row<'a> {
     value: Rc<str>,
 }
 
-/// The properties that are wanted, by set and name; an empty set is wanted where `wanted` takes it without a name. Of what
-/// a damaged image has twice, the runtime sees the first.
-pub(crate) fn collect<'a>(facts: &FileFacts<'a>, wanted: impl Fn(&str, Option<&str>) -> bool) -> FileProps<'a> {
+/// Whether a property of a set is wanted, or a set without one.
+pub(crate) type Wanted<'w> = &'w dyn Fn(&str, Option<&str>) -> bool;
+
+/// The properties that are wanted, by set and name, or all. Of what a damaged image has twice, the runtime sees the first.
+pub(crate) fn collect<'a>(facts: &FileFacts<'a>, wanted: Option<Wanted<'_>>) -> FileProps<'a> {
     let epoch = facts.bundle.map_or(Epoch::From2026, |bundle| bundle.epoch);
+    let is_wanted = |set: &str, name: Option<&str>| wanted.is_none_or(|wanted| wanted(set, name));
     let of = |image: &'a Image<'a>| {
-        let sets = first_of_each(&image.properties.sets, |set| set.name).filter_map(|set| {
+        let all = image.properties.sets.as_slice();
+        if wanted.is_none() && names_once(all) {
+            return ImageProps { image, sets: Cow::Borrowed(all) };
+        }
+        let sets = first_of_each(all, |set| set.name).filter_map(|set| {
             let all = first_of_each(&set.properties, |property| property.name);
             let properties: Vec<Property<'a>> =
-                all.filter(|property| wanted(set.name, Some(property.name))).copied().collect();
-            let shown = !properties.is_empty() || (set.properties.is_empty() && wanted(set.name, None));
+                all.filter(|property| is_wanted(set.name, Some(property.name))).copied().collect();
+            let shown = !properties.is_empty() || (set.properties.is_empty() && is_wanted(set.name, None));
             shown.then_some(PropertySet { name: set.name, properties })
         });
         ImageProps { image, sets: sets.collect() }
     };
     FileProps { path: facts.path, epoch, images: facts.images.iter().map(|one| of(one.image)).collect() }
+}
+
+/// Whether no set, and no property of a set, has the name of another.
+fn names_once(sets: &[PropertySet<'_>]) -> bool {
+    let once = |set: &PropertySet<'_>| {
+        first_of_each(&set.properties, |property| property.name).count() == set.properties.len()
+    };
+    first_of_each(sets, |set| set.name).count() == sets.len() && sets.iter().all(once)
 }
 
 /// The name of a property in the source. Those of program metadata are a kernel's name, `@` and a key.
@@ -119,7 +138,7 @@ impl<'a> FileProps<'a> {
         let mut sections: Vec<(&str, Section<'_, 'a>)> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
         for one in &self.images {
-            for set in &one.sets {
+            for set in one.sets.iter() {
                 let place = *places.entry(set.name).or_insert_with(|| {
                     sections.push((set.name, Section::default()));
                     sections.len().saturating_sub(1)
@@ -129,82 +148,82 @@ impl<'a> FileProps<'a> {
                 if set.properties.is_empty() {
                     section.empty.insert(one.image.index);
                 }
-                section.properties.extend(set.properties.iter().map(|property| (one, *property)));
+                section.properties.push((one, &set.properties));
             }
         }
         sections
     }
 
-    /// A table for each set.
-    fn table(&self, view: &View, shape: Shape) -> Shown {
-        let mut out = Shown::default();
+    /// Shows a table for each set, piece by piece.
+    fn table(&self, view: &View, shape: Shape, show: &mut dyn FnMut(&Shown) -> Result<()>) -> Result<()> {
         let targets: BTreeSet<&str> = self.images.iter().map(|one| target(one.image)).collect();
         for (set, section) in self.sections() {
-            out.push_str("\n");
-            out.append(&view.heading(&format!("[{set}] {}", of_images(&section.images, SHOWN))));
-            out.append(&self.rows(set, &section, view, shape, targets.len() > 1));
+            let mut head = Shown::default();
+            head.push_str("\n");
+            head.append(&view.heading(&format!("[{set}] {}", of_images(&section.images, SHOWN))));
+            show(&head)?;
+            self.rows(set, &section, (view, shape, targets.len() > 1), show)?;
             if !section.empty.is_empty() {
+                let mut out = Shown::default();
                 writeln!(out, "without a property: {}", of_images(&section.empty, SHOWN));
+                show(&out)?;
             }
         }
         let without: BTreeSet<usize> =
             self.images.iter().filter(|one| one.image.properties.sets.is_empty()).map(|one| one.image.index).collect();
         if !without.is_empty() {
+            let mut out = Shown::default();
             out.push_str("\n");
             writeln!(out, "no property sets: {}", of_images(&without, SHOWN));
+            show(&out)?;
         }
-        out
+        Ok(())
     }
 
-    fn rows(&self, set: &str, section: &Section<'_, 'a>, view: &View, shape: Shape, targets: bool) -> Shown {
+    /// Shows the rows of a set, with a column for targets or without.
+    fn rows(
+        &self,
+        set: &str,
+        section: &Section<'_, 'a>,
+        (view, shape, targets): (&View, Shape, bool),
+        show: &mut dyn FnMut(&Shown) -> Result<()>,
+    ) -> Result<()> {
         let mut rows: Vec<Row<'a>> = Vec::new();
         let mut places: HashMap<Place<'_>, usize> = HashMap::new();
         // Of symbols the names are what matters; kernels are many instances of few templates.
         let fold = !shape.all && matches!(KnownSet::find(set).about, About::Kernel | About::KernelOrFunction);
-        let mut of_image: HashMap<usize, &'a str> = HashMap::new();
-        for (one, property) in &section.properties {
-            let target = *of_image.entry(one.image.index).or_insert_with(|| target(one.image));
-            let name = shown_name(property.name, |name| view.kernel(name));
-            for (shown, value) in self.values(&one.image.properties, set, property, name, shape.raw) {
-                let label = if fold { family(&shown) } else { &shown };
-                let key = (label.into(), value.into(), target, shape.all.then_some(one.image.index));
-                let place = *places.entry(key).or_insert_with_key(|(label, value, ..)| {
-                    let (label, value) = (label.clone(), value.clone());
-                    let (images, others) = Default::default();
-                    rows.push(Row { images, name: property.name, others, target, first: shown, label, value });
-                    rows.len().saturating_sub(1)
-                });
-                let Some(row) = rows.get_mut(place) else { continue };
-                if row.images.last() != Some(&one.image.index) {
-                    row.images.push(one.image.index);
+        for (one, properties) in &section.properties {
+            let target = target(one.image);
+            for property in *properties {
+                let name = shown_name(property.name, |name| view.kernel(name));
+                for (shown, value) in self.values(&one.image.properties, set, property, name, shape.raw) {
+                    let label = if fold { family(&shown) } else { &shown };
+                    let key = (label.into(), value.into(), target, shape.all.then_some(one.image.index));
+                    let place = *places.entry(key).or_insert_with_key(|(label, value, ..)| {
+                        let (label, value) = (label.clone(), value.clone());
+                        let (images, others) = Default::default();
+                        rows.push(Row { images, name: property.name, others, target, first: shown, label, value });
+                        rows.len().saturating_sub(1)
+                    });
+                    let Some(row) = rows.get_mut(place) else { continue };
+                    if row.images.last() != Some(&one.image.index) {
+                        row.images.push(one.image.index);
+                    }
+                    if row.name != property.name {
+                        row.others.insert(property.name);
+                    }
                 }
-                if row.name != property.name {
-                    row.others.insert(property.name);
+                if rows.len() >= ROWS {
+                    places.clear();
+                    show(&draw(std::mem::take(&mut rows), (view, shape, targets)))?;
                 }
             }
         }
         if rows.is_empty() {
-            return Shown::default();
+            return Ok(());
         }
         drop(places);
-        let cells: Vec<Vec<String>> = rows
-            .into_iter()
-            .map(|row| {
-                let name = match row.others.len() {
-                    0 => row.first,
-                    more => format!("{} ({})", row.label, counted(more.saturating_add(1), "name")),
-                };
-                let images = ranges(row.images.iter().copied(), if shape.every { usize::MAX } else { SHOWN });
-                let target = targets.then(|| row.target.to_owned());
-                [name, (*row.value).to_owned()].into_iter().chain(target).chain([images]).collect()
-            })
-            .collect();
-        let mut columns =
-            vec![("Property", Column::Wrapped(50)), ("Value", Column::Wrapped(40)), ("Images", Column::Wrapped(24))];
-        if targets {
-            columns.insert(2, ("Target", Column::Wrapped(24)));
-        }
-        render(&columns, &cells, &["Target", "Images"], view.width, view.color)
+        show(&draw(rows, (view, shape, targets)))
     }
 
     /// Decodes a property: a name and a value for each part of it.
@@ -226,6 +245,28 @@ impl<'a> FileProps<'a> {
             decoded => vec![(name, describe(decoded, property.value))],
         }
     }
+}
+
+/// A table of rows, with a column for targets or without.
+fn draw(rows: Vec<Row<'_>>, (view, shape, targets): (&View, Shape, bool)) -> Shown {
+    let cells: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|row| {
+            let name = match row.others.len() {
+                0 => row.first,
+                more => format!("{} ({})", row.label, counted(more.saturating_add(1), "name")),
+            };
+            let images = ranges(row.images.iter().copied(), if shape.every { usize::MAX } else { SHOWN });
+            let target = targets.then(|| row.target.to_owned());
+            [name, (*row.value).to_owned()].into_iter().chain(target).chain([images]).collect()
+        })
+        .collect();
+    let mut columns =
+        vec![("Property", Column::Wrapped(50)), ("Value", Column::Wrapped(40)), ("Images", Column::Wrapped(24))];
+    if targets {
+        columns.insert(2, ("Target", Column::Wrapped(24)));
+    }
+    render(&columns, &cells, &["Target", "Images"], view.width, view.color)
 }
 
 /// The device of an image, as far as it is known.
@@ -293,9 +334,8 @@ impl<'o> Listing<'o> {
             Kind::Table { .. } if file.images.is_empty() => Ok(()),
             Kind::Table { shape, parts, out } => {
                 let view = out.look().view;
-                let mut text = view.heading(file.path);
-                text.append(&file.table(&view, *shape));
-                parts.show(&text, *out)
+                parts.show(&view.heading(file.path), *out)?;
+                file.table(&view, *shape, &mut |text| out.show(text))
             }
         }
     }
@@ -318,8 +358,7 @@ impl<'o> Listing<'o> {
 /// `Input` where a value has no such text.
 pub(crate) fn texts(file: &FileProps<'_>) -> Result<Vec<String>> {
     let shown = file.images.iter().filter(|one| !one.sets.is_empty());
-    let text = |sets: &[_]| property_text::write(&Properties { sets: sets.to_vec() });
-    shown.map(|one| text(&one.sets).map_err(|error| error.context(file.path))).collect()
+    shown.map(|one| property_text::write_sets(&one.sets).map_err(|error| error.context(file.path))).collect()
 }
 
 #[cfg(test)]

@@ -193,6 +193,18 @@ fn many_kernels_are_not_held_at_once() {
     bounded(&folder, &["diff", "m.spv", "m.spv", "--max-memory", "128MiB"]);
 }
 
+/// A row for each property, or the text of all, would take 110 to 220 MB.
+#[test]
+fn many_properties_are_not_held_twice() {
+    let folder = Folder::new();
+    folder.put("m.spv", Module::kernels(1).bytes());
+    let lines = (0..250_000).map(|nth| format!("property_with_a_name_of_some_length_{nth:08}=1|{nth}\n"));
+    folder.put("m.prop", format!("[SYCL/misc properties]\n{}", lines.collect::<String>()));
+    for form in ["table", "json", "jsonl", "text"] {
+        bounded(&folder, &["props", "m.spv", "--format", form, "--max-memory", "80MiB"]);
+    }
+}
+
 /// With a text of its own for the name of each kernel wherever it is held, and a list for its images and parameters, these
 /// take a fifth more at least.
 #[test]

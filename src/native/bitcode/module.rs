@@ -278,10 +278,7 @@ impl<'a> Reader<'a> {
                         defined: *initial != 0,
                         linked: !is_local(*linkage),
                         space: flags >> 2,
-                        size: self
-                            .types
-                            .layout(kind, self.pointer_size(), limits::MAX_METADATA_DEPTH as u32)
-                            .map(|it| it.0),
+                        size: self.types.layout(kind, self.pointer_size()).map(|it| it.0),
                     });
                     self.push(&module, Value { kind: NO_TYPE, meaning })?;
                 }
@@ -550,7 +547,6 @@ impl<'a> Reader<'a> {
                 (true, _) => group.and_then(|group| group.by_value),
                 _ => None,
             };
-            let depth = limits::MAX_METADATA_DEPTH as u32;
             Argument {
                 name: told(told_names).or_else(|| names.get(&u32::try_from(index).ok()?).cloned()),
                 type_name: told(told_types).unwrap_or_else(|| self.types.opencl_name(of.unwrap_or(*kind))),
@@ -565,7 +561,7 @@ impl<'a> Reader<'a> {
                     _ => None,
                 },
                 qualifiers: told(told_qualifiers).iter().flat_map(|text| text.split(' ')).map(str::to_owned).collect(),
-                layout: self.types.layout(of.unwrap_or(*kind), self.pointer_size(), depth),
+                layout: self.types.layout(of.unwrap_or(*kind), self.pointer_size()),
                 by_value,
             }
         };

@@ -6,6 +6,10 @@
 use serde::Serialize;
 use serde::ser::{self, Impossible, Serializer};
 use std::fmt::{self, Display, Write as _};
+use std::io;
+
+/// Bytes of text after which [`write`] hands over what it has.
+const PIECE: usize = 64 << 10;
 
 /// The name by which [`Gap`] is known to the writer.
 const GAP: &str = "$sycl_bundle::gap";
@@ -23,7 +27,7 @@ impl Serialize for Gap {
 /// Appends a value.
 pub(in crate::report) fn push(out: &mut String, value: &(impl Serialize + ?Sized)) {
     let start = out.len();
-    if value.serialize(&mut Writer { out, gaps: Vec::new() }).is_err() {
+    if value.serialize(&mut Writer { out, gaps: Vec::new(), drain: None }).is_err() {
         // No value of a document can fail; were there one, the document would still be JSON.
         out.truncate(start);
         out.push_str("null");
@@ -37,10 +41,28 @@ pub(in crate::report) fn text(value: &(impl Serialize + ?Sized)) -> String {
     out
 }
 
+/// Writes a value piece by piece, so that the text of many members is never held whole.
+///
+/// # Errors
+/// Errors of the writer.
+pub(in crate::report) fn write(to: &mut impl io::Write, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
+    let (mut out, mut failed) = (String::new(), None);
+    let mut hand_over = |text: &str| {
+        failed = to.write_all(text.as_bytes()).err();
+        failed.is_none()
+    };
+    // No value of a document can fail, so what fails is the writer.
+    let _ = value.serialize(&mut Writer { out: &mut out, gaps: Vec::new(), drain: Some(&mut hand_over) });
+    match failed {
+        Some(error) => Err(error),
+        None => to.write_all(out.as_bytes()),
+    }
+}
+
 /// The texts between the [`Gap`]s in a value: of a value with one gap, what stands before and behind it.
 pub(in crate::report) fn split<const PARTS: usize>(value: &impl Serialize) -> [String; PARTS] {
     let mut text = String::new();
-    let mut writer = Writer { out: &mut text, gaps: Vec::new() };
+    let mut writer = Writer { out: &mut text, gaps: Vec::new(), drain: None };
     // No value of a document can fail.
     let _ = value.serialize(&mut writer);
     let gaps = writer.gaps;
@@ -59,6 +81,23 @@ struct Writer<'o> {
     out: &'o mut String,
     /// Positions of the [`Gap`]s in `out`, in bytes.
     gaps: Vec<usize>,
+    /// Takes `out` between members, once it is long; tells whether it could.
+    drain: Option<&'o mut (dyn FnMut(&str) -> bool + 'o)>,
+}
+
+impl Writer<'_> {
+    /// Hands over a long text. It is for between members: within a value the text may be looked at again.
+    #[inline]
+    fn hand_over(&mut self) -> Result<(), Refused> {
+        match &mut self.drain {
+            Some(drain) if self.out.len() >= PIECE => {
+                let taken = drain(self.out);
+                self.out.clear();
+                if taken { Ok(()) } else { Err(Refused(String::new())) }
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The reason why a value cannot be written.
@@ -94,6 +133,7 @@ impl<'w, 'o> Members<'w, 'o> {
 
     #[inline]
     fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
+        self.writer.hand_over()?;
         if !std::mem::take(&mut self.empty) {
             self.writer.out.push(',');
         }
@@ -103,6 +143,7 @@ impl<'w, 'o> Members<'w, 'o> {
     /// Adds a member whose name needs no escapes.
     #[inline]
     fn member<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Refused> {
+        self.writer.hand_over()?;
         self.writer.out.push_str(if std::mem::take(&mut self.empty) { "\"" } else { ",\"" });
         self.writer.out.push_str(name);
         self.writer.out.push_str("\":");
@@ -408,6 +449,33 @@ mod tests {
         assert_eq!(text(&format_args!("{}\"{}", 1, "ü\n")), "\"1\\\"ü\\n\"");
         let nested = json!({ "a\n": null, "b": [1, -2, [], {}], "c": { "d": true, "e": "x" }, "f": 1.5 });
         assert_eq!(text(&nested), nested.to_string());
+    }
+
+    #[test]
+    fn a_long_text_is_handed_over_in_pieces() {
+        struct Pieces(Vec<String>);
+        impl io::Write for Pieces {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                if self.0.len() >= 20 {
+                    return Err(io::ErrorKind::StorageFull.into());
+                }
+                self.0.push(String::from_utf8(bytes.to_vec()).unwrap());
+                Ok(bytes.len())
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut value =
+            json!({ "list": (0..60_000).collect::<Vec<u32>>(), "map": { "name": "x".repeat(PIECE) }, "end": 1 });
+        let mut pieces = Pieces(Vec::new());
+        write(&mut pieces, &value).unwrap();
+        assert!(pieces.0.len() > 4 && pieces.0.iter().all(|piece| piece.len() < 2 * PIECE));
+        assert_eq!(pieces.0.concat(), text(&value));
+        value["list"] = (0..1_000_000).collect();
+        let error = write(&mut Pieces(Vec::new()), &value).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }
 
     #[test]

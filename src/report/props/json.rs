@@ -8,8 +8,8 @@ use crate::bundle::property::{self, Properties, PropertySet};
 use crate::bundle::property_sets::{Decoded, KnownSet};
 use crate::demangle::demangle;
 use crate::error::{Problem, Result};
-use crate::report::json::writer::{Gap, push, text};
-use crate::report::json::{self, ImageProblem, Rows, SchemaVersion, put};
+use crate::report::json::writer::Gap;
+use crate::report::json::{self, ImageProblem, Rows, SchemaVersion, put_line, put_value};
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -222,7 +222,7 @@ impl<W: Write> Document<W> {
     pub(crate) fn file(&mut self, file: &FileProps<'_>, wrong: &[Problem]) -> Result<()> {
         let images = file.images.iter().map(|one| Image::new(one, file.epoch)).collect();
         let problems = wrong.iter().map(ImageProblem::from).collect();
-        put(self.0.next()?, &text(&File { path: file.path, images, problems }))
+        put_value(self.0.next()?, &File { path: file.path, images, problems })
     }
 
     /// Closes the document and gives the writer back.
@@ -241,8 +241,7 @@ impl<W: Write> Document<W> {
 pub(crate) fn lines(out: &mut impl Write, file: &FileProps<'_>) -> Result<()> {
     for one in &file.images {
         let sets = Sets { shown: &one.sets, all: &one.image.properties, epoch: file.epoch };
-        let mut lines = String::new();
-        for set in &one.sets {
+        for set in one.sets.iter() {
             let known = KnownSet::find(set.name);
             for property in &set.properties {
                 let demangled = shown_name(property.name, |name| demangle(name).into_owned());
@@ -255,11 +254,9 @@ pub(crate) fn lines(out: &mut impl Write, file: &FileProps<'_>) -> Result<()> {
                     demangled,
                     value: sets.value(known, property),
                 };
-                push(&mut lines, &line);
-                lines.push('\n');
+                put_line(out, &line)?;
             }
         }
-        put(out, &lines)?;
     }
     Ok(())
 }
