@@ -160,6 +160,19 @@ pub(crate) const MAX_NATIVE_PROBLEMS: usize = 100;
 /// Abbreviations of one block of LLVM bitcode. LLVM writes under a hundred.
 pub(crate) const MAX_ABBREVIATIONS: usize = 1024;
 
+/// Fields of an abbreviation of LLVM bitcode. LLVM writes under thirty.
+pub(crate) const MAX_ABBREVIATION_FIELDS: u64 = 1024;
+
+/// Blocks of LLVM bitcode for which abbreviations are registered. LLVM knows under thirty.
+pub(crate) const MAX_ABBREVIATED_BLOCKS: usize = 64;
+
+/// Bytes of names, sources, aspects and types that all functions of a module of LLVM bitcode may have together, beyond four times
+/// those of its names: thousands may name one of a megabyte.
+pub(crate) const MAX_BITCODE_TEXT: usize = 32 << 20;
+
+/// Parameters of all functions of a module of LLVM bitcode that have a body, which may share a type with many.
+pub(crate) const MAX_BITCODE_PARAMETERS: usize = 1 << 23;
+
 /// Values, and nodes and operands of metadata, that are kept of one module of LLVM bitcode.
 pub(crate) const MAX_BITCODE_METADATA: usize = 1 << 24;
 

@@ -11,6 +11,19 @@ use std::rc::Rc;
 
 /// Block 0: abbreviations for others.
 const BLOCKINFO: u64 = 0;
+/// Block of a module.
+const MODULE: u64 = 8;
+/// Stream itself, which is no block.
+const TOP: u64 = u64::MAX;
+/// Bits that an operand takes in the stream, on average, at the least. Letters take six, and constants of abbreviations none.
+const OPERAND: usize = 3;
+/// Operands that a block of any size may have.
+const FEW: usize = 1024;
+
+/// Returns the number of operands that a block of so many bits may have.
+fn operands_of(bits: usize) -> usize {
+    (bits / OPERAND).saturating_add(FEW)
+}
 
 /// An operand of an abbreviation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,9 +67,10 @@ pub(crate) struct Cursor<'a> {
     at: usize,
     width: u32,
     block: u64,
-    abbreviations: Vec<Abbreviation>,
+    /// Abbreviations, shared with blocks of the same id until it has its own.
+    abbreviations: Rc<Vec<Abbreviation>>,
     /// Abbreviations for blocks of an id; those within inherit them.
-    registered: Rc<HashMap<u64, Vec<Abbreviation>>>,
+    registered: Rc<HashMap<u64, Rc<Vec<Abbreviation>>>>,
     /// Operands that may yet be decoded.
     budget: usize,
 }
@@ -69,10 +83,10 @@ impl<'a> Cursor<'a> {
             end: data.len().saturating_mul(8),
             at: 0,
             width: 2,
-            block: u64::MAX,
-            abbreviations: Vec::new(),
+            block: TOP,
+            abbreviations: Rc::default(),
             registered: Rc::default(),
-            budget: data.len().saturating_mul(8),
+            budget: operands_of(data.len().saturating_mul(8)),
         }
     }
 
@@ -100,7 +114,10 @@ impl<'a> Cursor<'a> {
                 1 => {
                     let (id, inner) = self.enter()?;
                     if id == BLOCKINFO {
-                        self.register(inner)?;
+                        // Those of LLVM stand in the module alone; of one within a function its reader takes nothing.
+                        if matches!(self.block, TOP | MODULE) {
+                            self.register(inner)?;
+                        }
                     } else {
                         return Ok(Some(Item::Block(id, inner)));
                     }
@@ -110,7 +127,7 @@ impl<'a> Cursor<'a> {
                     if self.abbreviations.len() >= limits::MAX_ABBREVIATIONS {
                         return Err(self.error("more abbreviations than a block has"));
                     }
-                    self.abbreviations.push(abbreviation);
+                    Rc::make_mut(&mut self.abbreviations).push(abbreviation);
                 }
                 3 => return self.unabbreviated().map(|record| Some(Item::Record(record))),
                 number => return self.abbreviated(number).map(|record| Some(Item::Record(record))),
@@ -128,7 +145,7 @@ impl<'a> Cursor<'a> {
         let (Some(end), 2..=32) = (end, width) else { return Err(self.error("a block that passes the end")) };
         let abbreviations = self.registered.get(&id).cloned().unwrap_or_default();
         // Fields without bits cost nothing in the stream: a block's own bits bound what its records may come to.
-        let budget = end.saturating_sub(self.at);
+        let budget = operands_of(end.saturating_sub(self.at));
         let registered = self.registered.clone();
         let inner = Cursor { data: self.data, end, at: self.at, width, block: id, abbreviations, registered, budget };
         self.at = end;
@@ -147,7 +164,11 @@ impl<'a> Cursor<'a> {
                 2 => {
                     let abbreviation = info.define()?;
                     if let Some(block) = block {
-                        let registered = Rc::make_mut(&mut self.registered).entry(block).or_default();
+                        let all = Rc::make_mut(&mut self.registered);
+                        if all.len() >= limits::MAX_ABBREVIATED_BLOCKS && !all.contains_key(&block) {
+                            return Err(info.error("abbreviations for more blocks than there are"));
+                        }
+                        let registered = Rc::make_mut(all.entry(block).or_default());
                         if registered.len() >= limits::MAX_ABBREVIATIONS {
                             return Err(info.error("more abbreviations than a block has"));
                         }
@@ -168,10 +189,11 @@ impl<'a> Cursor<'a> {
 
     fn define(&mut self) -> Result<Abbreviation> {
         let count = self.vbr(5)?;
+        if count > limits::MAX_ABBREVIATION_FIELDS {
+            return Err(self.error("an abbreviation with that many fields"));
+        }
         let mut operands = Vec::new();
-        let mut left = count;
-        while left > 0 {
-            left -= 1;
+        for _ in 0..count {
             let operand = if self.fixed(1)? == 1 {
                 Operand::Literal(self.vbr(8)?)
             } else {
@@ -305,7 +327,7 @@ impl<'a> Cursor<'a> {
 
     #[cold]
     pub(super) fn error(&self, what: &str) -> Error {
-        let block = if self.block == u64::MAX { String::new() } else { format!(" in block {}", self.block) };
+        let block = if self.block == TOP { String::new() } else { format!(" in block {}", self.block) };
         Error::at(self.byte(), format!("bitcode holds {what}{block}"))
     }
 }

@@ -4,6 +4,7 @@ use crate::compat::examine::Examined;
 use crate::compat::finding::{Finding, RuleId};
 use crate::device::target::Target;
 use crate::native::Kernel;
+use std::collections::HashMap;
 
 /// Upper limits; none means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -94,6 +95,8 @@ fn findings(budget: &Budget, whose: &str, bytes: u64, images: &[(usize, &Examine
 fn spills(budget: &Budget, at: usize, image: &Examined<'_, '_>, found: &mut Vec<BudgetFinding>) {
     let parts = image.native.iter().flat_map(|native| &native.parts);
     let told: Vec<&Kernel> = parts.flat_map(|part| &part.kernels).map(|kernel| &**kernel).collect();
+    let mut by_name: HashMap<&str, Vec<&Kernel>> = HashMap::new();
+    told.iter().for_each(|kernel| by_name.entry(&kernel.name).or_default().push(kernel));
     let mut push = |kernel: &str, finding| found.push(BudgetFinding { kernel: Some(kernel.to_owned()), at, finding });
     let remedy = "hold less at a time, or compile with large GRF (-ftarget-register-alloc-mode)";
     for kernel in &told {
@@ -112,7 +115,7 @@ fn spills(budget: &Budget, at: usize, image: &Examined<'_, '_>, found: &mut Vec<
     // One kind of device counts spills in bytes and another in registers; one of the two is enough.
     let rule = if budget.spill.is_some() { RuleId::BudgetSpill } else { RuleId::BudgetSpilledRegisters };
     for name in &image.kernels {
-        let of_name = || told.iter().filter(|kernel| kernel.name == *name);
+        let of_name = || by_name.get(name.as_str()).into_iter().flatten();
         // Spills share scratch memory with private arrays, so they fit if all of it does.
         let within = |scratch: u64| budget.spill.is_some_and(|most| scratch <= most);
         let tells = |kernel: &&Kernel| {

@@ -148,6 +148,9 @@ impl<'r, 'a> Body<'r, 'a> {
         let Some(Type::Function { result, parameters }) = signature else { return Ok(()) };
         let mut step = Step { name: "parameter".into(), ..Step::new(&[]) };
         self.touch(&mut step, result);
+        let left = self.reader.parameters_left.checked_sub(parameters.len());
+        self.reader.parameters_left =
+            left.ok_or_else(|| block.error("more parameters than functions have together"))?;
         for kind in parameters {
             self.touch(&mut step, kind);
             self.reader.push(block, Value { kind, meaning: Meaning::Other })?;

@@ -196,6 +196,14 @@ impl<'a> Metadata<'a> {
         }
     }
 
+    /// Returns the bytes of the text that a reference means.
+    fn length(&self, reference: u32) -> usize {
+        match reference.checked_sub(1).and_then(|at| self.get(at)) {
+            Some(Node::Text(bytes)) => bytes.len(),
+            _ => 0,
+        }
+    }
+
     /// Returns the number of the value that a reference means.
     pub(super) fn value(&self, reference: u32) -> Option<u32> {
         match self.get(reference.checked_sub(1)?)? {
@@ -245,13 +253,15 @@ impl<'a> Metadata<'a> {
             _ => operands.get(2).copied(),
         })?;
         let Some((code::FILE, [_, name, folder, ..])) = self.record(file) else { return None };
+        if line == 0 || self.length(*name).saturating_add(self.length(*folder)) >= limits::MAX_NAME {
+            return None;
+        }
         let name = self.text(*name)?;
         let file = match self.text(*folder) {
             Some(folder) if !name.starts_with('/') && !folder.is_empty() => format!("{folder}/{name}"),
             _ => name,
         };
         Some(SourceLocation { file, line, column })
-            .filter(|place| place.line != 0 && place.file.len() <= limits::MAX_NAME)
     }
 
     fn function(&self, scope: u32) -> Option<String> {

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::limits;
 use crate::source::{Inlined, SourceLocation};
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 /// Code of a bitcode module.
@@ -192,6 +193,10 @@ pub(super) struct Reader<'a> {
     attributes: Vec<u64>,
     /// Blocks of the functions that are defined.
     bodies: Vec<Cursor<'a>>,
+    /// Bytes of text that functions may yet have; none once they had more.
+    room: Cell<Option<usize>>,
+    /// Parameters that functions with a body may yet have.
+    pub(super) parameters_left: usize,
 }
 
 /// Number of the attribute `byval`.
@@ -200,7 +205,12 @@ const BY_VALUE: u64 = 3;
 impl<'a> Reader<'a> {
     /// Reads a module, whose names stand in `strings`.
     pub(super) fn read(cursor: Cursor<'a>, strings: &'a [u8]) -> Module {
-        let mut reader = Reader::default();
+        let room = limits::MAX_BITCODE_TEXT.saturating_add(strings.len().saturating_mul(4));
+        let mut reader = Reader {
+            room: Cell::new(Some(room)),
+            parameters_left: limits::MAX_BITCODE_PARAMETERS,
+            ..Reader::default()
+        };
         if let Err(error) = reader.all(cursor, strings) {
             reader.module.stopped = Some(error);
         }
@@ -213,6 +223,7 @@ impl<'a> Reader<'a> {
         self.annotations();
         for at in 0..self.module.functions.len() {
             self.attributes_of(at);
+            self.in_room()?;
         }
         let bodies = std::mem::take(&mut self.bodies);
         let defined = self.module.functions.iter().enumerate().filter(|(_, function)| function.defined);
@@ -223,10 +234,24 @@ impl<'a> Reader<'a> {
         }
         for (at, body) in defined.into_iter().zip(bodies) {
             Body::read(self, at, body)?;
+            self.in_room()?;
             self.values.truncate(globals);
             self.metadata.truncate(nodes);
         }
         Ok(())
+    }
+
+    /// Whether functions may have these further bytes of text. Where not, the module is not read to its end: see
+    /// [`Reader::in_room`].
+    fn takes(&self, bytes: usize) -> bool {
+        self.room.set(self.room.get().and_then(|room| room.checked_sub(bytes)));
+        self.room.get().is_some()
+    }
+
+    fn in_room(&self) -> Result<()> {
+        let spent =
+            || Error::input("names, sources, aspects and types of functions are many times as long as the file");
+        self.room.get().map(|_| ()).ok_or_else(spent)
     }
 
     fn declarations(&mut self, mut module: Cursor<'a>, strings: &'a [u8]) -> Result<()> {
@@ -265,6 +290,7 @@ impl<'a> Reader<'a> {
             };
             let name = |offset: u64, len: u64| {
                 let name = bytes::slice_at(strings, usize::try_from(offset).ok()?, usize::try_from(len).ok()?)?;
+                let name = if self.takes(name.len()) { name } else { &[] };
                 Some(String::from_utf8_lossy(name).into_owned())
             };
             match (record.code, record.operands.as_slice()) {
@@ -305,6 +331,7 @@ impl<'a> Reader<'a> {
                 (9 | 14 | 18, _) => self.push(&module, Value { kind: NO_TYPE, meaning: Meaning::Other })?,
                 _ => {}
             }
+            self.in_room()?;
         }
         Ok(())
     }
@@ -405,7 +432,7 @@ impl<'a> Reader<'a> {
         let (mut source, mut kernel) = (None, false);
         for (key, value) in strings {
             match key.as_str() {
-                "sycl-module-id" => source = Some(value.clone()),
+                "sycl-module-id" => source = self.takes(value.len()).then(|| value.clone()),
                 "sycl-kernel" => kernel = true,
                 _ => {}
             }
@@ -501,7 +528,10 @@ impl<'a> Reader<'a> {
         let attached = |names: &[&str]| self.metadata.attached(pairs, names);
         let aspects = |name: &str| {
             let node = attached(&[name])?;
-            Some(self.metadata.operands(node).iter().filter_map(|one| self.numbered(*one)).collect())
+            let operands = self.metadata.operands(node);
+            let operands =
+                if self.takes(operands.len().saturating_mul(size_of::<Numbered>())) { operands } else { &[] };
+            Some(operands.iter().filter_map(|one| self.numbered(*one)).collect())
         };
         let dimensions = attached(&["work_group_num_dim"]).and_then(|node| self.integers(node).first().copied());
         let dimensions = dimensions.and_then(|count| usize::try_from(count).ok()).unwrap_or(3);
@@ -565,7 +595,12 @@ impl<'a> Reader<'a> {
                 by_value,
             }
         };
-        parameters.iter().enumerate().map(one).collect()
+        // Each argument has its place, and a name and a type that may be as long as the longest.
+        let told = |argument: Argument| {
+            let text = argument.name.as_ref().map_or(0, String::len).saturating_add(argument.type_name.len());
+            self.takes(text.saturating_add(size_of::<Argument>())).then_some(argument)
+        };
+        parameters.iter().enumerate().map(one).map_while(told).collect()
     }
 }
 
