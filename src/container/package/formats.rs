@@ -6,7 +6,7 @@
 //! GiB, whose size only an extension header holds, is beyond the limit anyway; it ends the walk with a problem.
 
 use super::stream::{self, Bounded};
-use super::{HEAD, PackageLocation, Walk, is_useless, may_inflate, unreadable, whole};
+use super::{Budget, HEAD, PackageLocation, Walk, is_useless, may_inflate, unreadable, whole};
 use crate::bytes::Draft;
 use crate::bytes::{slice_at, u16_at, u32_at};
 use crate::error::{Error, Result};
@@ -69,7 +69,6 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
         walk.damaged(&place.join(name), error)?;
     }
     let (mut plan, mut starts) = (Vec::new(), HashSet::new());
-    let mut left = walk.budget.get();
     for index in 0..archive.len() {
         let error = match archive.by_index(index) {
             Ok(file) if file.is_dir() || file.is_symlink() => continue,
@@ -77,7 +76,7 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
                 Error::input("the member shares its bytes with another")
             }
             Ok(file) => {
-                plan.extend(planned(file, index, bytes, &mut left));
+                plan.extend(planned(file, index, bytes, walk.budget));
                 continue;
             }
             Err(error) => Error::input(error.to_string()),
@@ -85,7 +84,6 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
         let name = archive.name_for_index(index).and_then(std::result::Result::ok);
         plan.push((name.map(|name| name.as_bytes().to_vec()), Planned::Damaged(error)));
     }
-    walk.budget.set(left);
     // Members that are in the archive unchanged need no thread.
     let inflate = |number: usize| match plan.get(number) {
         Some((_, Planned::Inflate { index, size })) => {
@@ -140,13 +138,12 @@ enum Planned<'z> {
     },
 }
 
-/// Returns what is to be done with a member, with its name; several where it is also damaged. `left` is how much all
-/// members may still inflate to.
+/// Returns what is to be done with a member, with its name; several where it is also damaged.
 fn planned<'z, R: Read>(
     mut file: ZipFile<'_, R>,
     index: usize,
     bytes: &'z [u8],
-    left: &mut u64,
+    budget: &Budget<'_>,
 ) -> Vec<(Option<Vec<u8>>, Planned<'z>)> {
     let name = Some(file.name_raw().to_vec());
     let one = |planned| vec![(name.clone(), planned)];
@@ -160,10 +157,10 @@ fn planned<'z, R: Read>(
         if is_useless(&head, size) {
             return Vec::new();
         }
-        if let Err(error) = may_inflate(size, ceiling.min(limits::MAX_MEMBER), *left) {
+        if let Err(error) = may_inflate(size, ceiling.min(limits::MAX_MEMBER), budget.left()) {
             return one(Planned::Damaged(error));
         }
-        *left = left.saturating_sub(size);
+        budget.spend(size);
         return one(Planned::Inflate { index, size });
     }
     // The bytes of a stored member are in the archive unchanged.
