@@ -143,9 +143,7 @@ impl<'a> Reader<'a> {
     /// Errors of [`Reader::spend`].
     pub(super) fn c_string<'d>(&mut self, data: &'d [u8], at: u64) -> Result<Option<&'d [u8]>> {
         let tail = usize::try_from(at).ok().and_then(|at| data.get(at..)).unwrap_or_default();
-        // What could not be charged is not looked through.
-        let most = usize::try_from(self.budget).unwrap_or(usize::MAX).min(limits::MAX_STRING);
-        let window = tail.get(..tail.len().min(most)).unwrap_or_default();
+        let window = tail.get(..tail.len().min(limits::MAX_STRING)).unwrap_or_default();
         let found = end_of_string(window);
         self.spend(found.unwrap_or(window.len()))?;
         Ok(found.and_then(|end| window.get(..end)))

@@ -292,11 +292,6 @@ impl<'a> Walker<'a> {
         if address == 0 {
             return Ok("");
         }
-        if self.left.string_bytes == 0 {
-            // Nothing is looked through that could not be charged.
-            self.spend(|left| &mut left.string_bytes, 1, "bytes of names")
-                .map_err(|error| self.place(holder, error))?;
-        }
         let bytes = self.map.c_string(address).ok_or_else(|| {
             self.error(holder, format!("the {what} at address {address:#x} is no string in the file"))
         })?;
@@ -334,7 +329,6 @@ impl<'a> Walker<'a> {
                 Ok(())
             }
             None => {
-                *of(&mut self.left) = 0;
                 self.left.exceeded = true;
                 Err(Error::input(format!("the file's images list too many {what}; they overlap, or are forged")))
             }

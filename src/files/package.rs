@@ -408,14 +408,17 @@ impl Package {
                 Some(opened.map_err(|error| Error::io("cannot read the copy", &error)))
             };
             let mode = mode_of(&wheel.input);
-            let repacked = write_streamed(&wheel.output, mode, |file| {
-                wheel::repack(input.bytes(), &copy, BufWriter::new(file)).context(named)
-            })?;
             let built = wheel.copies.values().filter(|path| path.is_file()).count();
-            if repacked.changed != built {
-                let message = format!("{built} files were changed, and {} of them found their place", repacked.changed);
-                return Err(Error::input(message).context(named()));
-            }
+            let repacked = write_streamed(&wheel.output, mode, |file| {
+                let repacked = wheel::repack(input.bytes(), &copy, BufWriter::new(file)).context(named)?;
+                // Other members may have names that are shown in the same way. Nothing is written then.
+                if repacked.changed != built {
+                    let message =
+                        format!("{built} files were changed, and {} members have their names", repacked.changed);
+                    return Err(Error::input(message).context(named()));
+                }
+                Ok(repacked)
+            })?;
             for name in &repacked.unrecorded {
                 let name = package::shown_name(name.as_bytes());
                 reporter.note(&format!("{}: RECORD did not say of {name} what it was before", wheel.input.display()));

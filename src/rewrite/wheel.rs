@@ -6,7 +6,7 @@
 //! the ends of all, stay. Signatures of `RECORD` would be wrong and are left out.
 
 use crate::bytes::{slice_at, u16_at, u32_at};
-use crate::container::package::{duplicates, shown_name};
+use crate::container::package::{Directory, shown_name};
 use crate::error::{Error, Result};
 use crate::limits;
 use base64::Engine as _;
@@ -48,8 +48,12 @@ const MAX_STATED: u64 = 80;
 /// `Input` where the wheel is malformed or has no `RECORD`, `Io` where it cannot be written, and those of `contents`.
 pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) -> Result<Repacked> {
     let mut archive = ZipArchive::new(Cursor::new(wheel)).map_err(|error| malformed(&error))?;
-    if let Some(name) = duplicates(wheel, &archive).first() {
+    let listed = Directory::read(wheel, &archive);
+    if let Some(name) = listed.duplicates.first() {
         return Err(malformed(&format!("two members are called {}", shown_name(name))));
+    }
+    if listed.count != archive.len() {
+        return Err(malformed(&"its directory lists more members than its end says"));
     }
     let directory = archive.central_directory_start();
     let mut writer = ZipWriter::new(out);
@@ -132,7 +136,7 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
 }
 
 /// Whether what stands before a member's bytes agrees with the directory at the end, and the bytes lie between the two. A
-/// member that is copied with another length or name would misplace what follows it.
+/// member that is copied with another length or name would misplace what follows it, and an encrypted one would lose its mark.
 fn is_as_listed<R: Read>(wheel: &[u8], member: &ZipFile<'_, R>, directory: u64) -> bool {
     const SIGNATURE: u32 = 0x0403_4b50;
     const LENGTH: usize = 30;
@@ -145,6 +149,7 @@ fn is_as_listed<R: Read>(wheel: &[u8], member: &ZipFile<'_, R>, directory: u64) 
         && slice_at(wheel, begin, name) == Some(member.name_raw())
         && data.checked_add(member.compressed_size()).is_some_and(|end| end <= directory)
         && (member.compression() != CompressionMethod::Stored || member.size() == member.compressed_size())
+        && !member.encrypted()
 }
 
 /// Name of a file directly in the wheel's own `.dist-info` folder.

@@ -5,6 +5,7 @@
 use super::costly::{Module, TIME_LIMIT, put, run_bounded};
 use super::support::folder::Folder;
 use std::io::{Cursor, Write as _};
+use sycl_bundle::container::Host;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 /// Exit codes of files of which something is read.
@@ -278,17 +279,6 @@ fn properties_that_share_a_value() {
     read("a.so", file, &[&["inspect"], &["diff", "a.so"], &["extract", "-o", "out"]]);
 }
 
-#[test]
-fn targets_of_images_that_are_one_long_name() {
-    let mut file = Linked::new();
-    let long = file.add(&[vec![b'A'; (1 << 20) - 2], vec![0]].concat());
-    let (target, module) = (file.add(b"spir64\0"), file.add(&Module::default().bytes()));
-    let image = |target| words(&[2 | 4 << 16 | 2 << 24, target, 0, 0, 0, 0, module, module + 20, 0, 0, 0, 0]);
-    let array = file.add(&[image(target), image(long).repeat(65_000)].concat());
-    file.add(&words(&[1 | 65_001 << 16, array, 0, 0]));
-    read("a.so", file.finish(None, None), INSPECT);
-}
-
 /// An object file for a host.
 fn of_host(sections: &[(&str, &[u8])]) -> Vec<u8> {
     let sections: Vec<_> = sections.iter().map(|(name, bytes)| (*name, 1, *bytes, 0)).collect();
@@ -310,9 +300,9 @@ fn sections_of_objects_that_share_their_sizes_or_bytes() {
 /// Property sets of a megabyte beside parts by the ten thousands that each would have a copy.
 #[test]
 fn parts_of_a_layer_that_says_much() {
-    let sets = format!("[S]\n{}", "a=1|1\n".repeat(200_000)).into_bytes();
+    let sets = format!("[S]\n{}", "a=1|1\n".repeat(250_000)).into_bytes();
     let module = Module::default().bytes();
-    let (count, global) = (60_000u32, b"[SYCLBIN/global metadata]\nstate=1|0\n");
+    let (count, global) = (200_000u32, b"[SYCLBIN/global metadata]\nstate=1|0\n");
     let mut file = [&b"IBYS"[..], &[1, 1, count, 0, 0].map(u32::to_le_bytes).concat()].concat();
     let (text, all) = (sets.len() as u64, (sets.len() + global.len()) as u64);
     file.extend(words(&[all, module.len() as u64, text, global.len() as u64, 0, text, u64::from(count), 0]));
@@ -322,7 +312,7 @@ fn parts_of_a_layer_that_says_much() {
     file.extend(&module);
     read("a.syclbin", file, INSPECT);
     let part = [words(&[0, 0, 6]), b"host-x".to_vec()].concat();
-    let bundle = [b"__CLANG_OFFLOAD_BUNDLE__".to_vec(), words(&[100_000]), part.repeat(100_000)].concat();
+    let bundle = [b"__CLANG_OFFLOAD_BUNDLE__".to_vec(), words(&[250_000]), part.repeat(250_000)].concat();
     let key = b"sycl-property-sets\0";
     let (strings, value) = (72 + 24, 72 + 24 + key.len() as u64);
     let image = (value + text).next_multiple_of(8);
@@ -446,4 +436,16 @@ fn a_property_of_many_megabytes_is_shown() {
     folder.put("m.spv", Module::default().bytes());
     folder.put("m.prop", format!("[SYCL/x]\na=2|{}\n", "A".repeat(8 * LONG)));
     run_bounded(&folder, &["props", "m.spv"], TIME_LIMIT, READ);
+}
+
+/// What is read has to be what the loader takes.
+#[test]
+fn tags_that_stand_twice_and_segments_that_overlap() {
+    let mut file = Linked::new();
+    let (first, last) = (file.add(b"libsycl.so.8\0"), file.add(b"libsycl.so.9\0"));
+    let dynamic = file.add(&words(&[5, first, 1, 0, 5, last, 0, 0]));
+    let mut bytes = file.finish(Some((dynamic, 64)), None);
+    assert_eq!(Host::read(&bytes).unwrap().sycl_abi, Some(9));
+    bytes[64 + 56] = 1;
+    assert!(Host::read(&bytes).unwrap_err().to_string().contains("overlap in memory"));
 }

@@ -15,7 +15,7 @@
 mod formats;
 mod stream;
 
-pub(crate) use formats::duplicates;
+pub(crate) use formats::Directory;
 
 use super::{Allowance, Kind};
 use crate::bytes::Draft;

@@ -1,7 +1,7 @@
 //! How is a compressed stream read without trusting its size?
 
 use super::Budget;
-use crate::container::inflate::ZSTD_MAGIC;
+use crate::container::kind::is_zstd_stream;
 use crate::error::Result;
 use crate::limits;
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ impl<R: Read> Read for Bounded<'_, R> {
 pub(super) fn decoder<'a>(bytes: &'a [u8]) -> io::Result<Option<Box<dyn Read + 'a>>> {
     Ok(Some(if bytes.starts_with(b"\x1f\x8b\x08") {
         Box::new(flate2::bufread::MultiGzDecoder::new(bytes))
-    } else if bytes.starts_with(&ZSTD_MAGIC) {
+    } else if is_zstd_stream(bytes) {
         Box::new(zstd::stream::read::Decoder::with_buffer(bytes)?)
     } else if bytes.starts_with(b"BZh") {
         Box::new(bzip2::bufread::MultiBzDecoder::new(bytes))
