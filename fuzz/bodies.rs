@@ -24,10 +24,8 @@ use sycl_bundle::bundle::table::Table;
 use sycl_bundle::bundle::{offload_binary, offload_bundle, property_sets, property_text, syclbin};
 use sycl_bundle::compat::aspects::{Code, Graph};
 use sycl_bundle::compat::explain::said;
-use sycl_bundle::container::Arena;
-use sycl_bundle::container::Place;
 use sycl_bundle::container::address::{AddressMap, Segment};
-use sycl_bundle::container::{Host, Kind, package};
+use sycl_bundle::container::{Allowance, Arena, Host, Kind, Place, package};
 use sycl_bundle::demangle;
 use sycl_bundle::device;
 use sycl_bundle::error::ErrorKind;
@@ -113,7 +111,7 @@ pub fn object_file(bytes: &[u8]) -> bool {
 /// Archives, zip and tar files, compressed and inside each other.
 pub fn package(bytes: &[u8]) -> bool {
     let Some(kind) = Kind::identify(bytes).ok().filter(|kind| package::is_package(*kind)) else { return false };
-    let _ = package::members("fuzz", bytes, kind, &mut |member| {
+    let _ = package::members("fuzz", bytes, kind, &Allowance::default(), &mut |member| {
         if let package::Content::Bytes { bytes, .. } = member.content {
             file(bytes);
         }
@@ -139,7 +137,7 @@ fn blob(magic: &[u8], bytes: &[u8]) -> bool {
     let bytes = &[magic, bytes].concat();
     let arena = Arena::default();
     let mut reader = Reader::new(&arena, bytes.len());
-    reader.read(bytes, Place::file(0), 0, &Image::bare(bytes, 0));
+    reader.read(bytes, Place::file(0), 0, Image::bare(bytes, 0));
     for image in &reader.images {
         let _ = (image.kernels(), image.exports(), image.state(), image.format(), image.compile_target());
     }

@@ -41,7 +41,8 @@ pub(crate) const MAX_UNENDED: usize = 256;
 /// Loadable segments of one ELF file, sections of one PE file, libraries that either needs. Linkers write under thirty.
 pub(crate) const MAX_SEGMENTS: usize = 512;
 
-/// Bytes that one compressed image may inflate to.
+/// Bytes that one compressed image may inflate to; those that all files of a run may, beyond [`MAX_INFLATED_RATIO`] times
+/// their size on the disk.
 pub(crate) const MAX_INFLATED: u64 = 1 << 30;
 
 /// Bytes that a compressed image may inflate to beyond [`MAX_INFLATED_RATIO`] times its stored size.

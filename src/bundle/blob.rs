@@ -6,6 +6,7 @@
 
 use super::format::Format;
 use super::image::Image;
+use super::property::Properties;
 use super::{hcf, kpack, offload_binary, offload_bundle, syclbin};
 use crate::bytes;
 use crate::container::Arena;
@@ -38,40 +39,47 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a blob of any kind; bytes of no known kind are an image. `outer` has the facts of the layer around it.
-    pub fn read(&mut self, data: &'a [u8], place: Place, depth: u32, outer: &Image<'a>) {
+    pub fn read(&mut self, data: &'a [u8], place: Place, depth: u32, outer: Image<'a>) {
         if depth > limits::MAX_BLOB_NESTING {
             return self
                 .problem(place.error(format!("more than {} blobs within each other", limits::MAX_BLOB_NESTING)));
         }
         let depth = depth.saturating_add(1);
+        // Each layer is walked through to its end; parts by the thousands may share one.
+        if let Err(error) = self.spend(data.len()) {
+            return self.problem(place.locate(error));
+        }
         match Kind::identify(data) {
-            Ok(Kind::OffloadBinary) => offload_binary::images(self, data, place, depth, outer),
+            Ok(Kind::OffloadBinary) => offload_binary::images(self, data, place, depth, &outer),
             Ok(Kind::SyclBin) => syclbin::images(self, data, place),
             Ok(Kind::OffloadBundle | Kind::CompressedBundle) => {
-                offload_bundle::images(self, data, place, depth, outer);
+                offload_bundle::images(self, data, place, depth, &outer);
             }
-            Ok(Kind::Hcf) => hcf::images(self, data, place, outer),
-            Ok(Kind::Kpack) => kpack::images(self, data, place, outer),
+            Ok(Kind::Hcf) => hcf::images(self, data, place, &outer),
+            Ok(Kind::Kpack) => kpack::images(self, data, place, &outer),
             Ok(Kind::Native) if outer.target.is_empty() => {
                 let target = if is_for_gpus(data) { "spir64_gen" } else { Format::sniff(data).usual_target() };
-                self.image(data, place, Image { target, ..outer.clone() });
+                self.push(data, place, Image { target, ..outer });
             }
             // Only SYCL uses bare SPIR-V kernels; shaders are for graphics, by LLVM's name for these.
             Ok(Kind::SpirV) if outer.target.is_empty() => {
                 let target = if is_shader(data) { "spirv-unknown-vulkan" } else { "spir64" };
-                self.image(data, place, Image { target, ..outer.clone() });
+                self.push(data, place, Image { target, ..outer });
             }
-            _ => self.image(data, place, outer.clone()),
+            _ => self.push(data, place, outer),
         }
     }
 
-    /// Adds an image with these bytes; `like` provides all else.
+    /// Adds an image with these bytes, which are charged; `like` provides all else.
     pub(crate) fn image(&mut self, stored: &'a [u8], place: Place, like: Image<'a>) {
-        let properties: usize = like.properties.sets.iter().map(|set| set.properties.len().saturating_mul(48)).sum();
-        let cost = stored.len().saturating_add(properties).saturating_add(like.entries.len().saturating_mul(16));
-        if let Err(error) = self.spend(cost) {
-            return self.problem(place.locate(error));
+        match self.spend(stored.len()) {
+            Ok(()) => self.push(stored, place, like),
+            Err(error) => self.problem(place.locate(error)),
         }
+    }
+
+    /// Adds an image whose bytes have been charged.
+    fn push(&mut self, stored: &'a [u8], place: Place, like: Image<'a>) {
         if self.images.len() >= limits::MAX_IMAGES {
             return self.problem(place.error(format!("more images than the limit of {}", limits::MAX_IMAGES)));
         }
@@ -82,6 +90,20 @@ impl<'a> Reader<'a> {
             inflated: place.is_inflated(),
             ..like
         });
+    }
+
+    /// Copies what a layer says of a part in it. Charged before it is made: a layer may say much and have thousands of parts.
+    ///
+    /// # Errors
+    /// Errors of [`Reader::spend`].
+    pub(super) fn copy(
+        &mut self,
+        properties: &Properties<'a>,
+        entries: &[&'a str],
+    ) -> Result<(Properties<'a>, Vec<&'a str>)> {
+        let count: usize = properties.sets.iter().map(|set| set.properties.len().saturating_add(1)).sum();
+        self.spend(count.saturating_mul(48).saturating_add(entries.len().saturating_mul(16)))?;
+        Ok((properties.clone(), entries.to_vec()))
     }
 
     /// Records a problem, up to the limit on problems.
@@ -101,17 +123,18 @@ impl<'a> Reader<'a> {
         self.problem(error.context(container.to_owned()));
     }
 
-    /// Charges the bytes of a part to the budget.
+    /// Charges the bytes of a part to the budget. Once it does not suffice, nothing is left for other parts.
     ///
     /// # Errors
     /// `Input` where the parts have more bytes together than parts of a valid file could.
     pub(crate) fn spend(&mut self, bytes: usize) -> Result<()> {
         // Each part has a fixed cost too.
         let cost = (bytes as u64).saturating_add(8);
-        self.budget = self.budget.checked_sub(cost).ok_or_else(|| {
+        let left = self.budget.checked_sub(cost);
+        self.budget = left.unwrap_or(0);
+        left.map(|_| ()).ok_or_else(|| {
             Error::input("the parts come to many times the size of the file; they overlap, or are forged")
-        })?;
-        Ok(())
+        })
     }
 
     /// Returns the NUL-terminated string at an offset, without the NUL, if it ends. What is looked through is charged.

@@ -25,7 +25,7 @@ const SIZES: &str = "__CLANG_OFFLOAD_BUNDLE_SIZE__";
 pub(crate) fn read<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
     for part in parts(host, reader) {
         let outer = Image::bare(part.data, part.place.offset());
-        part.read(reader, 0, outer);
+        part.read(reader, 0, &outer);
     }
 }
 
@@ -44,12 +44,14 @@ pub(crate) fn parts<'a>(host: &Host<'a>, reader: &mut Reader<'a>) -> Vec<Part<'a
             continue;
         }
         let place = Place::file(section.offset);
-        // Separating the files walks through all of them.
-        if let Err(error) = reader.spend(section.data.len()) {
+        let sizes = sized.get(id);
+        // Separating the files walks through all of them, and makes a part of eight words for each size.
+        let listed = sizes.map_or(0, |sizes| sizes.data.len().saturating_mul(8));
+        if let Err(error) = reader.spend(section.data.len().saturating_add(listed)) {
             reader.problem(place.locate(error));
             break;
         }
-        let lengths = match sized.get(id) {
+        let lengths = match sizes {
             Some(sizes) => stated(sizes.data, section.data.len()).unwrap_or_else(|| {
                 reader.problem(
                     Place::file(sizes.offset).error(format!("the sizes of `{id}` are not those of its parts")),

@@ -65,11 +65,7 @@ fn bundles<'a>(reader: &mut Reader<'a>, data: &'a [u8], offset: u64) {
             return reader.problem(place.error("what is here is no whole offload bundle"));
         };
         let whole = rest.get(..len).unwrap_or_default();
-        // The list of a bundle is walked through twice.
-        if let Err(error) = reader.spend(whole.len()) {
-            return reader.problem(place.locate(error));
-        }
-        reader.read(whole, place, 0, &Image { offload_kind: "hip", ..Image::bare(whole, place.offset()) });
+        reader.read(whole, place, 0, Image { offload_kind: "hip", ..Image::bare(whole, place.offset()) });
         at = start.saturating_add(len);
     }
 }

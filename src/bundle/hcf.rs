@@ -115,7 +115,7 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
         let entries = kernels.remove(image.name).unwrap_or_default();
         let properties = Properties { sets };
         // The image's name is that of its target: `llvm-ir.global` for code that is compiled at run time.
-        reader.image(bytes, place.at(at as u64), Image { target: image.name, entries, properties, ..outer.clone() });
+        reader.image(bytes, place.at(at as u64), Image { target: image.name, entries, properties, ..*outer });
     }
     Ok(())
 }

@@ -61,6 +61,7 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
                 reader.problem(place.at(offset).error(what));
                 continue;
             };
+            let (_, entries) = reader.copy(&Properties::default(), &outer.entries)?;
             let like = Image {
                 declared: if is_zstd(stored) { Declared::CompressedNone } else { Declared::None },
                 target: "amdgcn",
@@ -68,7 +69,8 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
                 stated: Some(State::Executable),
                 offload_kind: "hip",
                 properties: Properties { sets: vec![set.clone()] },
-                ..outer.clone()
+                entries,
+                ..*outer
             };
             reader.image(stored, place.at(*at), like);
         }

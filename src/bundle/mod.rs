@@ -105,7 +105,7 @@ impl<'a> Bundle<'a> {
     /// `NoDeviceCode` where it is valid and holds no image; the first problem where there is one and no image.
     fn from_blobs(host: &'a Host<'a>, reader: Reader<'a>, len: usize) -> Result<Bundle<'a>> {
         let Reader { mut images, mut problems, .. } = reader;
-        bound_inflated(&mut images, &mut problems, len);
+        bound_inflated(host, &mut images, &mut problems, len);
         if images.is_empty() {
             let problem = problems.into_iter().next().map(|problem| problem.error);
             return Err(problem.unwrap_or_else(no_device_code));
@@ -128,7 +128,7 @@ impl<'a> Bundle<'a> {
 
     fn read_blob(host: &'a Host<'a>) -> Result<Bundle<'a>> {
         let mut reader = Reader::new(&host.arena, host.bytes.len());
-        reader.read(host.bytes, Place::file(0), 0, &Image::bare(host.bytes, 0));
+        reader.read(host.bytes, Place::file(0), 0, Image::bare(host.bytes, 0));
         Self::from_blobs(host, reader, host.bytes.len())
     }
 
@@ -190,26 +190,37 @@ impl<'a> Bundle<'a> {
                 None => error,
             }));
         }
-        bound_inflated(&mut images, &mut problems, host.bytes.len());
+        bound_inflated(host, &mut images, &mut problems, host.bytes.len());
         let version = images.first().and_then(|image| image.origin).map(|origin| origin.version);
         Ok(Bundle { kind: host.kind, descriptors, images, epoch: Epoch::detect(host, version), problems })
     }
 }
 
-/// Takes out compressed images that would inflate, with those before them, to many times the size of the file: thousands may
-/// share one frame, or have one that stands for a thousand times its size.
-fn bound_inflated(images: &mut Vec<Image<'_>>, problems: &mut Vec<Problem>, len: usize) {
-    let ratio = limits::MAX_INFLATED_IMAGES_RATIO;
-    let mut left = (len as u64).saturating_mul(ratio).saturating_add(limits::MAX_INFLATED);
+/// Takes out compressed images that would inflate, with those before them, to many times the size of the file, or to more than
+/// all files of the run may: thousands may share one frame, or have one that stands for a thousand times its size.
+fn bound_inflated(host: &Host<'_>, images: &mut Vec<Image<'_>>, problems: &mut Vec<Problem>, len: usize) {
+    host.allowance.spend(host.arena.used());
+    let own = (len as u64).saturating_mul(limits::MAX_INFLATED_IMAGES_RATIO).saturating_add(limits::MAX_INFLATED);
+    let most = own.min(host.allowance.left());
+    let mut left = most;
     images.retain(|image| {
-        let rest = image.compression().map_or(Some(left), |_| left.checked_sub(image.inflation_cost(left)));
-        if rest.is_none() && problems.len() < limits::MAX_PROBLEMS {
-            let error = Error::at(image.offset, "the images of the file inflate to many times its size");
-            problems.push(Problem::of_image(image.index, error));
+        if image.compression().is_none() {
+            return true;
         }
-        left = rest.unwrap_or(left);
+        // Some are inflated to know their size. Once that led beyond the bound, no others are.
+        let rest = if left == 0 { None } else { left.checked_sub(image.inflation_cost(left)) };
+        if rest.is_none() && problems.len() < limits::MAX_PROBLEMS {
+            let what = if most < own {
+                "the images of the file, with those before it, inflate to many times the size of all files"
+            } else {
+                "the images of the file inflate to many times its size"
+            };
+            problems.push(Problem::of_image(image.index, Error::at(image.offset, what)));
+        }
+        left = rest.unwrap_or(0);
         rest.is_some()
     });
+    host.allowance.spend(most.saturating_sub(left));
 }
 
 fn no_device_code() -> Error {

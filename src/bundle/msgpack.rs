@@ -20,9 +20,9 @@ pub(crate) enum Value<'a> {
     /// Text.
     Text(&'a str),
     /// A list.
-    Array(Vec<Value<'a>>),
+    Array(Box<[Value<'a>]>),
     /// A mapping with names as keys, in order.
-    Map(Vec<(&'a str, Value<'a>)>),
+    Map(Box<[(&'a str, Value<'a>)]>),
 }
 
 impl<'a> Value<'a> {
@@ -80,6 +80,13 @@ pub(crate) fn read(data: &[u8]) -> Result<Value<'_>> {
     Reader { data, at: 0, left: limits::MAX_METADATA_VALUES }.value(0)
 }
 
+/// Returns how many items a list takes memory for at first: a million short ones none that they do not need, and one of a
+/// forged length, which ends with the data, not much.
+fn reserved(len: u64) -> usize {
+    const MOST: u64 = 64;
+    usize::try_from(len.min(MOST)).unwrap_or(0)
+}
+
 struct Reader<'a> {
     data: &'a [u8],
     at: usize,
@@ -132,16 +139,15 @@ impl<'a> Reader<'a> {
     }
 
     fn array(&mut self, len: u64, depth: usize) -> Result<Value<'a>> {
-        // Nothing is reserved: a forged length ends with the data.
-        let mut items = Vec::new();
+        let mut items = Vec::with_capacity(reserved(len));
         for _ in 0..len {
             items.push(self.value(depth.saturating_add(1))?);
         }
-        Ok(Value::Array(items))
+        Ok(Value::Array(items.into()))
     }
 
     fn map(&mut self, len: u64, depth: usize) -> Result<Value<'a>> {
-        let mut entries = Vec::new();
+        let mut entries = Vec::with_capacity(reserved(len));
         for _ in 0..len {
             let key = self.value(depth.saturating_add(1))?;
             let value = self.value(depth.saturating_add(1))?;
@@ -149,7 +155,7 @@ impl<'a> Reader<'a> {
                 entries.push((key, value));
             }
         }
-        Ok(Value::Map(entries))
+        Ok(Value::Map(entries.into()))
     }
 
     fn text(&mut self, len: u64) -> Result<Value<'a>> {
@@ -190,7 +196,7 @@ mod tests {
         assert_eq!(value.items("b"), [Value::Bool(true), Value::Number(0)]);
         assert_eq!(value.text("c"), Some("hi"));
         assert_eq!(value.get("d"), Some(&Value::Other));
-        assert_eq!(value.get("e"), Some(&Value::Map(Vec::new())));
+        assert_eq!(value.get("e"), Some(&Value::Map(Box::default())));
     }
 
     #[test]

@@ -280,19 +280,27 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, 
         for entry in entries.iter().filter(|entry| entry.flags & 1 == 0) {
             let or = |own: &'a str, outer: &'a str| if own.is_empty() { outer } else { own };
             let triple = entry.string("triple");
+            let own = properties(reader, entry).map(|own| Ok((own, Vec::new())));
+            let properties = match own.unwrap_or_else(|| reader.copy(&outer.properties, &[])) {
+                Ok((properties, _)) => properties,
+                Err(error) => {
+                    reader.problem(entry.place.locate(error));
+                    continue;
+                }
+            };
             let model = Some(entry.model()).filter(|model| !matches!(*model, "unknown" | "sycl"));
             let like = Image {
                 offload_kind: model.unwrap_or(outer.offload_kind),
-                properties: properties(reader, entry).unwrap_or_else(|| outer.properties.clone()),
+                properties,
                 declared: entry.declared(),
                 target: or(blob::target_of(triple), outer.target),
                 arch: or(blob::arch_of(entry.string("arch")), outer.arch),
                 compile_options: or(entry.string("compile-opts"), outer.compile_options),
                 link_options: or(entry.string("link-opts"), outer.link_options),
                 entries: entry.symbols(),
-                ..outer.clone()
+                ..*outer
             };
-            reader.read(entry.image, entry.place, depth, &like);
+            reader.read(entry.image, entry.place, depth, like);
         }
     }
 }
@@ -449,14 +457,14 @@ pub(crate) fn read_embedded<'a>(host: &'a Host<'a>, unlisted: bool, reader: &mut
         if !unlisted && !section.data.starts_with(&MAGIC) {
             continue;
         }
-        reader.read(section.data, Place::file(section.offset), 0, &Image::bare(section.data, section.offset));
+        reader.read(section.data, Place::file(section.offset), 0, Image::bare(section.data, section.offset));
     }
     if !unlisted || !host.registers || !reader.images.is_empty() {
         return;
     }
     for (offset, blob) in registered(host) {
         let place = Place::file(offset);
-        reader.read(blob, place, 0, &Image::bare(blob, place.offset()));
+        reader.read(blob, place, 0, Image::bare(blob, place.offset()));
     }
 }
 

@@ -37,12 +37,18 @@ pub struct Part<'a> {
 
 impl<'a> Part<'a> {
     /// Adds the images of the part; `outer` provides the facts that the part does not have. The host's part has none.
-    pub(super) fn read(self, reader: &mut Reader<'a>, depth: u32, outer: Image<'a>) {
+    pub(super) fn read(self, reader: &mut Reader<'a>, depth: u32, outer: &Image<'a>) {
         let (kind, triple, arch) = self.names();
-        if kind != "host" && !self.data.is_empty() {
-            let (target, arch) = (blob::target_of(triple), blob::arch_of(arch));
-            let like = Image { target, arch, offload_kind: kind, ..outer };
-            reader.read(self.data, self.place, depth, &like);
+        if kind == "host" || self.data.is_empty() {
+            return;
+        }
+        let (target, arch) = (blob::target_of(triple), blob::arch_of(arch));
+        match reader.copy(&outer.properties, &outer.entries) {
+            Ok((properties, entries)) => {
+                let like = Image { target, arch, offload_kind: kind, properties, entries, ..*outer };
+                reader.read(self.data, self.place, depth, like);
+            }
+            Err(error) => reader.problem(self.place.locate(error)),
         }
     }
 
@@ -172,7 +178,7 @@ fn marker(line: &[u8]) -> Option<(bool, &str)> {
 /// Adds the images of a bundle: every part but the host's.
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32, outer: &Image<'a>) {
     for part in parse(reader, data, place) {
-        part.read(reader, depth, outer.clone());
+        part.read(reader, depth, outer);
     }
 }
 

@@ -35,8 +35,8 @@ struct Budget {
     entries: usize,
     properties: usize,
     string_bytes: usize,
-    /// Bytes of payloads: valid images share none.
-    payloads: usize,
+    /// Bytes of payloads and of values of properties: valid images share none.
+    contents: usize,
     /// Whether a limit was exceeded.
     exceeded: bool,
 }
@@ -48,7 +48,7 @@ impl Budget {
             entries: by(self.entries, other.entries),
             properties: by(self.properties, other.properties),
             string_bytes: by(self.string_bytes, other.string_bytes),
-            payloads: by(self.payloads, other.payloads),
+            contents: by(self.contents, other.contents),
             exceeded: self.exceeded || other.exceeded,
         }
     }
@@ -63,8 +63,8 @@ impl<'a> Walker<'a> {
         let string_bytes = limits::MAX_STRING_BYTES.saturating_add(file_len);
         let (entries, properties) = (limits::MAX_ENTRIES, limits::MAX_PROPERTIES);
         let overlap = usize::try_from(limits::MAX_OVERLAP).unwrap_or(usize::MAX);
-        let payloads = file_len.saturating_mul(overlap).saturating_add(1 << 20);
-        Walker { map, left: Budget { entries, properties, string_bytes, payloads, exceeded: false } }
+        let contents = file_len.saturating_mul(overlap).saturating_add(1 << 20);
+        Walker { map, left: Budget { entries, properties, string_bytes, contents, exceeded: false } }
     }
 
     /// Reads all images of a descriptor, in order, as chunks; the first image has number `index` in the file.
@@ -103,7 +103,7 @@ impl<'a> Walker<'a> {
                 (walker.walk(share, descriptor, place, index), walker.left)
             })
             .collect();
-        let none = Budget { entries: 0, properties: 0, string_bytes: 0, payloads: 0, exceeded: false };
+        let none = Budget { entries: 0, properties: 0, string_bytes: 0, contents: 0, exceeded: false };
         let spent = done.iter().fold(none, |sum, (_, rest)| {
             let spent = part.map(*rest, usize::saturating_sub);
             sum.map(spent, usize::saturating_add)
@@ -111,7 +111,7 @@ impl<'a> Walker<'a> {
         let covered = spent.entries <= left.entries
             && spent.properties <= left.properties
             && spent.string_bytes <= left.string_bytes
-            && spent.payloads <= left.payloads;
+            && spent.contents <= left.contents;
         if spent.exceeded || !covered {
             return None;
         }
@@ -160,7 +160,7 @@ impl<'a> Walker<'a> {
         };
         let tables = [16, 24, layout.entries(), layout.properties()].map(pointer);
         let stored = self.range(start, end, address, "payload")?;
-        self.spend(|left| &mut left.payloads, stored.len(), "bytes of payloads")
+        self.spend(|left| &mut left.contents, stored.len(), "bytes of payloads")
             .map_err(|error| self.place(address, error))?;
         Ok(Image {
             index,
@@ -247,6 +247,8 @@ impl<'a> Walker<'a> {
             let stored = self.map.slice(at(8), at(24));
             let stored =
                 stored.ok_or_else(|| self.outside(at(8), at(24), table, &format!("value of property `{name}`")))?;
+            self.spend(|left| &mut left.contents, stored.len(), "bytes of values")
+                .map_err(|error| self.place(table, error))?;
             match kind {
                 2 if stored.len() < 8 => {
                     return Err(self.error(

@@ -80,7 +80,11 @@ fn state(global: &Properties<'_>) -> Option<State> {
 }
 
 /// Adds one IR module or native image of an abstract module.
-fn add<'a>(reader: &mut Reader<'a>, global: &Properties<'_>, module: &Properties<'a>, code: Code<'a>) {
+///
+/// # Errors
+/// Errors of [`Reader::copy`].
+fn add<'a>(reader: &mut Reader<'a>, global: &Properties<'_>, module: &Properties<'a>, code: Code<'a>) -> Result<()> {
+    let (properties, _) = reader.copy(module, &[])?;
     let text = |set: &str, name: &str| code.metadata.get(set, name).and_then(|value| value.text()).unwrap_or_default();
     let kind = if code.native { metadata::NATIVE } else { metadata::IR };
     let declared = match (code.native, code.metadata.get(metadata::IR, "type")) {
@@ -94,10 +98,11 @@ fn add<'a>(reader: &mut Reader<'a>, global: &Properties<'_>, module: &Properties
         arch: blob::arch_of(text(kind, "arch")),
         stated: state(global),
         entries: module.names(set::KERNEL_NAMES),
-        properties: module.clone(),
+        properties,
         ..Image::bare(code.payload, code.place.offset())
     };
     reader.image(code.payload, code.place, like);
+    Ok(())
 }
 
 /// Size of the file header in bytes.
@@ -227,8 +232,7 @@ fn code<'a>(
             Properties::default()
         }
     };
-    add(reader, &file.global, module, Code { native, metadata, payload, place });
-    Ok(())
+    add(reader, &file.global, module, Code { native, metadata, payload, place })
 }
 
 /// Values of `role`.
@@ -295,12 +299,12 @@ pub(crate) fn images_of_parts<'a>(reader: &mut Reader<'a>, entries: &[Entry<'a>]
             reader.problem(error.context(format!("SYCLBIN {role} image")));
             &none
         });
-        match split_code(entry) {
-            Ok((text, payload, at)) => {
-                let metadata = properties(reader, text, entry.place.at(8), "image metadata");
-                add(reader, &global, module, Code { native, metadata, payload, place: entry.place.at(at) });
-            }
-            Err(error) => reader.problem(entry.place.locate(error).context(format!("SYCLBIN {role} image"))),
+        let added = split_code(entry).and_then(|(text, payload, at)| {
+            let metadata = properties(reader, text, entry.place.at(8), "image metadata");
+            add(reader, &global, module, Code { native, metadata, payload, place: entry.place.at(at) })
+        });
+        if let Err(error) = added {
+            reader.problem(entry.place.locate(error).context(format!("SYCLBIN {role} image")));
         }
     }
 }

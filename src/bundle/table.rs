@@ -156,7 +156,7 @@ pub(super) fn read_row<'a>(reader: &mut Reader<'a>, row: &Row<'a>) {
             None => reader.problem(Place::default().error("the symbols are not UTF-8")),
         }
     }
-    reader.read(row.code, Place::default(), 0, &like);
+    reader.read(row.code, Place::default(), 0, like);
     for problem in reader.problems.iter_mut().skip(first) {
         problem.error = problem.error.clone().context(row.name);
     }

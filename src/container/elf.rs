@@ -103,9 +103,14 @@ impl<'a> Elf<'a> {
         Ok((Elf { bytes, header, program_headers, dynamic, machine, section_problem }, sections))
     }
 
-    /// Returns the value of the first dynamic entry with a tag.
+    /// Returns the dynamic entry with a tag; of several the last, which is the one that loaders take.
+    pub(crate) fn dynamic_entry(&self, tag: DynamicTag) -> Option<&Dynamic> {
+        self.dynamic.iter().rev().find(|entry| entry.tag == tag)
+    }
+
+    /// Returns the value of the dynamic entry with a tag.
     pub(crate) fn dynamic_value(&self, tag: DynamicTag) -> Option<u64> {
-        self.dynamic.iter().find(|entry| entry.tag == tag).map(|entry| entry.value)
+        self.dynamic_entry(tag).map(|entry| entry.value)
     }
 
     /// Whether the loader chooses the addresses, so that pointers need relocations.
@@ -160,8 +165,17 @@ impl<'a> Elf<'a> {
     /// that the file itself defines. Others keep the value in the file; SYCL's structures do not need them.
     ///
     /// # Errors
-    /// `Input` where segments pass the end of the file or together hold more than the file.
+    /// `Input` where segments pass the end of the file, overlap, or together hold more than the file.
     pub(crate) fn address_map(&self) -> Result<AddressMap<'a>> {
+        let loaded = self.program_headers.iter().filter(|header| header.p_type(LE) == elf::PT_LOAD);
+        let mut ranges: Vec<(u64, u64)> =
+            loaded.map(|header| (header.p_vaddr(LE), header.p_memsz(LE).max(header.p_filesz(LE)))).collect();
+        ranges.retain(|(_, size)| *size > 0);
+        ranges.sort_unstable();
+        // Loaders put one over the other in an order of their own, and would see other images than are read here.
+        if ranges.windows(2).any(|pair| matches!(pair, [(at, size), (next, _)] if at.saturating_add(*size) > *next)) {
+            return Err(Error::at(self.header.e_phoff(LE), "the loadable segments overlap in memory"));
+        }
         let mut segments = Vec::new();
         let mut total = 0u64;
         for (index, header) in self.program_headers.iter().enumerate() {
@@ -278,7 +292,8 @@ fn sections<'a>(header: &'a FileHeader64<LE>, bytes: &'a [u8]) -> Result<Vec<Sec
 }
 
 fn dynamic(program_headers: &[ProgramHeader64<LE>], bytes: &[u8]) -> Result<Vec<Dynamic>> {
-    let Some(header) = program_headers.iter().find(|header| header.p_type(LE) == elf::PT_DYNAMIC) else {
+    // Of several loaders take the last.
+    let Some(header) = program_headers.iter().rev().find(|header| header.p_type(LE) == elf::PT_DYNAMIC) else {
         return Ok(Vec::new());
     };
     let start = header.p_offset(LE);

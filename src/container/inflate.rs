@@ -4,6 +4,37 @@ use super::Arena;
 use crate::error::{Error, Result};
 use crate::limits;
 use std::io::Read;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that all files of a run together may inflate to: the members of packages, the parts of files, and images. Thousands
+/// of members that may be small and inflate to much have one allowance, not one each.
+#[derive(Debug)]
+pub struct Allowance(AtomicU64);
+
+impl Default for Allowance {
+    /// Creates what is allowed whatever the sizes.
+    fn default() -> Self {
+        Allowance(AtomicU64::new(limits::MAX_INFLATED))
+    }
+}
+
+impl Allowance {
+    /// Adds what a file of this many bytes on the disk warrants.
+    pub(crate) fn grant(&self, bytes: usize) {
+        let more = (bytes as u64).saturating_mul(limits::MAX_INFLATED_RATIO);
+        self.0.store(self.left().saturating_add(more), Ordering::Relaxed);
+    }
+
+    /// Takes what was inflated.
+    pub(crate) fn spend(&self, bytes: u64) {
+        self.0.store(self.left().saturating_sub(bytes), Ordering::Relaxed);
+    }
+
+    /// Returns the bytes that are left.
+    pub(crate) fn left(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// Magic of a zstd frame.
 pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];

@@ -3,6 +3,7 @@
 //! Files are identified by content, never by name, and only here: every reader starts from this answer.
 
 use super::device_elf;
+use super::inflate::ZSTD_MAGIC;
 use crate::bytes;
 use crate::error::{Error, Result};
 use object::elf::ET_REL;
@@ -143,7 +144,7 @@ impl Kind {
             Kind::Hcf
         } else if head(b"KPAK") {
             Kind::Kpack
-        } else if head(b"PK\x03\x04") || head(b"PK\x05\x06") {
+        } else if head(b"PK\x03\x04") || head(b"PK\x05\x06") || head(b"PK\x07\x08PK\x03\x04") {
             Kind::Zip
         } else if head(b"[Code") {
             Kind::Table
@@ -200,8 +201,25 @@ fn is_text_bundle(bytes: &[u8]) -> bool {
 /// Whether bytes are a tar archive, by the magic in its first header; a compressed one is identified by the
 /// compressor's magic.
 fn is_tar(bytes: &[u8]) -> bool {
-    let compressed: [&[u8]; 4] = [b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\0"];
-    bytes.get(257..262) == Some(b"ustar") || compressed.iter().any(|magic| bytes.starts_with(magic))
+    let compressed: [&[u8]; 3] = [b"\x1f\x8b\x08", b"BZh", b"\xfd7zXZ\0"];
+    compressed.iter().any(|magic| bytes.starts_with(magic)) || is_zstd_stream(bytes) || is_tar_header(bytes)
+}
+
+/// Whether bytes are a zstd stream, which may begin with a frame that readers skip.
+pub(super) fn is_zstd_stream(bytes: &[u8]) -> bool {
+    bytes.starts_with(&ZSTD_MAGIC) || matches!(bytes, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
+/// Whether bytes begin with a header of a tar archive: by its magic, or by its checksum in the form before that.
+pub(super) fn is_tar_header(bytes: &[u8]) -> bool {
+    let sum = |bytes: &[u8]| bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>();
+    let checked = || {
+        let (head, stated, rest) = (bytes.get(..148)?, bytes.get(148..156)?, bytes.get(156..512)?);
+        let stated = std::str::from_utf8(stated).ok()?.trim_matches(['\0', ' ']);
+        let all = sum(head).checked_add(sum(rest))?.checked_add(8 * u64::from(b' '))?;
+        Some(u64::from_str_radix(stated, 8).ok()? == all)
+    };
+    bytes.get(257..262) == Some(b"ustar") || checked() == Some(true)
 }
 
 /// Whether bytes are a COFF object. COFF has no magic number: the first word is the machine, and a few header fields

@@ -19,11 +19,12 @@ use crate::error::{Error, Result};
 use crate::limits;
 use address::AddressMap;
 use elf::Elf;
+pub use inflate::Allowance;
 pub use kind::Kind;
 use object_file::ObjectFile;
 use pe::Pe;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Function of a SYCL runtime to which a program hands its images.
 const REGISTRATION: &str = "__sycl_register_lib";
@@ -62,6 +63,8 @@ pub struct Host<'a> {
     pub registers: bool,
     /// Owner of the bytes that readers inflate or decode.
     pub arena: Arena,
+    /// What the file and those that are read with it may inflate to.
+    pub(crate) allowance: Arc<Allowance>,
 }
 
 impl<'a> Host<'a> {
@@ -71,7 +74,18 @@ impl<'a> Host<'a> {
     /// `Input`, with the offset, where the file is of no supported kind or too damaged to use. Damage in parts that are
     /// not needed (section headers) is not an error.
     pub fn read(bytes: &'a [u8]) -> Result<Host<'a>> {
+        let allowance = Allowance::default();
+        allowance.grant(bytes.len());
+        Self::read_within(bytes, &Arc::new(allowance))
+    }
+
+    /// Reads a file like [`Host::read`], with an allowance that others share.
+    ///
+    /// # Errors
+    /// Errors of [`Host::read`].
+    pub(crate) fn read_within(bytes: &'a [u8], allowance: &Arc<Allowance>) -> Result<Host<'a>> {
         let kind = Kind::identify(bytes)?;
+        let plain = Host::plain(kind, bytes, allowance);
         match kind {
             Kind::Elf => {
                 let (elf, sections) = Elf::parse(bytes)?;
@@ -81,7 +95,7 @@ impl<'a> Host<'a> {
                 let sycl_abi = elf.needed(&addresses).iter().find_map(|name| sycl_abi(name));
                 let registers = elf.imports(&addresses, REGISTRATION);
                 let elf = Some(elf);
-                Ok(Host { addresses, sections, elf, producer, sycl_abi, registers, ..Host::plain(kind, bytes) })
+                Ok(Host { addresses, sections, elf, producer, sycl_abi, registers, ..plain })
             }
             Kind::Pe => {
                 let (pe, sections) = Pe::parse(bytes)?;
@@ -90,14 +104,14 @@ impl<'a> Host<'a> {
                 let sycl_abi = imports.libraries.iter().find_map(|name| sycl_abi(name));
                 let registers = imports.names_wanted;
                 // PE files do not name the compiler.
-                Ok(Host { addresses, sections, sycl_abi, registers, ..Host::plain(kind, bytes) })
+                Ok(Host { addresses, sections, sycl_abi, registers, ..plain })
             }
             Kind::ElfObject | Kind::Coff => {
                 let ObjectFile { addresses, sections, refers_to_wanted } = object_file::read(bytes, REGISTRATION)?;
                 let comment = sections.iter().find(|section| section.name == ".comment");
                 let producer = comment.and_then(|section| Producer::from_comment(section.data));
                 let registers = refers_to_wanted;
-                Ok(Host { addresses, sections, producer, registers, ..Host::plain(kind, bytes) })
+                Ok(Host { addresses, sections, producer, registers, ..plain })
             }
             Kind::SpirV
             | Kind::LlvmBitcode
@@ -108,14 +122,14 @@ impl<'a> Host<'a> {
             | Kind::Native
             | Kind::Hcf
             | Kind::Kpack
-            | Kind::Table => Ok(Host::plain(kind, bytes)),
+            | Kind::Table => Ok(plain),
             other => Err(Error::at(0, format!("this is {}, which is not read", other.description()))
                 .with_remedy("name an ELF, PE or COFF file, a SPIR-V module, or a bundle of device code")),
         }
     }
 
     /// Creates a host for a file without a memory image.
-    fn plain(kind: Kind, bytes: &'a [u8]) -> Host<'a> {
+    fn plain(kind: Kind, bytes: &'a [u8], allowance: &Arc<Allowance>) -> Host<'a> {
         Host {
             kind,
             bytes,
@@ -125,7 +139,8 @@ impl<'a> Host<'a> {
             producer: None,
             sycl_abi: None,
             registers: false,
-            arena: Arena::default(),
+            arena: Arena::with_limit(limits::MAX_INFLATED.min(allowance.left())),
+            allowance: Arc::clone(allowance),
         }
     }
 
@@ -317,6 +332,11 @@ impl Arena {
     /// Takes room for bytes that are not kept.
     pub(crate) fn waste(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Returns the number of bytes that were added or wasted.
+    pub(crate) fn used(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// Returns the number of bytes that can still be added.

@@ -5,7 +5,8 @@
 //! of thin archives.
 //!
 //! A folder stands for all files below it, sorted by name. A link within the folder is passed over, for what it leads to is met anyway; one that
-//! leads out is followed, unless it leads to a folder that holds this one. Pipes, sockets and devices are not opened.
+//! leads out is followed, unless it leads to a folder that holds this one. No folder is walked through twice. Pipes, sockets
+//! and devices are not opened.
 //!
 //! A process stands for the files that it maps, each once, in the order of addresses: executable and libraries, not
 //! packages or data. They
@@ -13,12 +14,15 @@
 //! its maps.
 
 use super::input::{FileId, Found, Input};
-use crate::container::Kind;
 use crate::container::package::{self, Content};
+use crate::container::{Allowance, Kind};
 use crate::error::{Error, Result};
 use crate::limits;
-use std::collections::HashSet;
+use rustix::io::Errno;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
+use std::ops::Bound;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// A file that may hold device code.
@@ -46,12 +50,12 @@ pub(crate) enum ArgumentKind {
 /// Takes what an argument stands for, one by one.
 pub(crate) type Each<'e> = dyn FnMut(ArgumentKind, Leaf<'_>) -> Result<()> + 'e;
 
-/// Hands on each file that an argument stands for.
+/// Hands on each file that an argument stands for; the size of each that is opened is granted to the allowance.
 ///
 /// # Errors
 /// Errors of `each`. Files that cannot be read are handed on as such.
-pub(crate) fn expand(argument: &Path, each: &mut Each<'_>) -> Result<ArgumentKind> {
-    let mut expansion = Expansion { each, seen: HashSet::new() };
+pub(crate) fn expand(argument: &Path, allowance: &Allowance, each: &mut Each<'_>) -> Result<ArgumentKind> {
+    let mut expansion = Expansion { each, allowance, seen: HashSet::new(), walked: HashSet::new() };
     if let Some(pid) = pid(argument) {
         return expansion.process(argument, &pid).map(|()| ArgumentKind::Package);
     }
@@ -64,21 +68,27 @@ pub(crate) fn expand(argument: &Path, each: &mut Each<'_>) -> Result<ArgumentKin
             (expansion.each)(ArgumentKind::Plain, Leaf { path: &name, depth: 0, absolute: None, bytes: Err(error) })?;
             Ok(ArgumentKind::Plain)
         }
-        Ok(input) => match Kind::identify(input.bytes()) {
-            Ok(kind) if package::is_package(kind) => {
-                expansion.package(&input, kind, argument, 0)?;
-                Ok(ArgumentKind::Package)
+        Ok(input) => {
+            allowance.grant(input.bytes().len());
+            match Kind::identify(input.bytes()) {
+                Ok(kind) if package::is_package(kind) => {
+                    expansion.package(&input, kind, argument, 0)?;
+                    Ok(ArgumentKind::Package)
+                }
+                _ => expansion.plain(ArgumentKind::Plain, &input).map(|()| ArgumentKind::Plain),
             }
-            _ => expansion.plain(ArgumentKind::Plain, &input).map(|()| ArgumentKind::Plain),
-        },
+        }
     }
 }
 
 /// The files inside one argument.
 struct Expansion<'x, 'e> {
     each: &'x mut Each<'e>,
+    allowance: &'x Allowance,
     /// The files that were handed on or opened, where each is to be once.
     seen: HashSet<FileId>,
+    /// The folders that were walked through.
+    walked: HashSet<FileId>,
 }
 
 impl Expansion<'_, '_> {
@@ -103,6 +113,9 @@ impl Expansion<'_, '_> {
             let useful = kind.is_some_and(|kind| kind != Kind::Table && (packages || !package::is_package(kind)));
             useful && seen.insert(id)
         });
+        if let Ok(Found::Input(input)) = &found {
+            self.allowance.grant(input.bytes().len());
+        }
         match (found, kind) {
             (Ok(Found::Input(input)), Some(kind)) if package::is_package(kind) => {
                 self.package(&input, kind, path, depth)
@@ -116,7 +129,8 @@ impl Expansion<'_, '_> {
     /// The members of a package; those of a thin archive are files relative to its folder.
     fn package(&mut self, input: &Input, kind: Kind, path: &Path, depth: usize) -> Result<()> {
         let folder = path.parent().unwrap_or(Path::new(""));
-        package::members(input.name(), input.bytes(), kind, &mut |member| match member.content {
+        let allowance = self.allowance;
+        package::members(input.name(), input.bytes(), kind, allowance, &mut |member| match member.content {
             Content::Bytes { bytes, offset } => {
                 let absolute = input.absolute().zip(offset);
                 (self.each)(
@@ -142,16 +156,19 @@ impl Expansion<'_, '_> {
     /// Hands on each file in a folder.
     fn folder(&mut self, path: &Path) -> Result<()> {
         match path.canonicalize() {
-            Ok(real) => self.below(path, &mut vec![real]),
+            Ok(real) => self.below(path, &mut Roots { all: BTreeSet::from([real.clone()]), argument: real }),
             Err(error) => self.damaged(&path.display().to_string(), unreadable(&error)),
         }
     }
 
-    /// `roots` are the real paths of folders whose contents are met anyway: the argument, and folders that links led to.
-    fn below(&mut self, folder: &Path, roots: &mut Vec<PathBuf>) -> Result<()> {
-        let listed = fs::read_dir(folder).and_then(|entries| entries.collect::<std::io::Result<Vec<_>>>());
+    fn below(&mut self, folder: &Path, roots: &mut Roots) -> Result<()> {
+        let listed = fs::metadata(folder).and_then(|metadata| {
+            let is_new = self.walked.insert((metadata.dev(), metadata.ino()));
+            is_new.then(|| fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()).transpose()
+        });
         let mut entries = match listed {
-            Ok(entries) => entries,
+            Ok(Some(entries)) => entries,
+            Ok(None) => return Ok(()),
             Err(error) => return self.damaged(&folder.display().to_string(), unreadable(&error)),
         };
         entries.sort_by_key(fs::DirEntry::file_name);
@@ -169,20 +186,51 @@ impl Expansion<'_, '_> {
         Ok(())
     }
 
-    fn link(&mut self, path: &Path, roots: &mut Vec<PathBuf>) -> Result<()> {
-        // A link that leads nowhere, or only to itself, holds nothing.
-        let Ok(real) = path.canonicalize() else { return Ok(()) };
-        if roots.iter().any(|root| real.starts_with(root)) {
+    fn link(&mut self, path: &Path, roots: &mut Roots) -> Result<()> {
+        let name = || path.display().to_string();
+        let real = match path.canonicalize() {
+            Ok(real) => real,
+            Err(error) => match Errno::from_io_error(&error) {
+                // A link that leads nowhere, or only to itself, holds nothing.
+                Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+                _ => return self.damaged(&name(), Error::io("cannot follow the link", &error)),
+            },
+        };
+        if roots.hold(&real) {
             return Ok(());
         }
         if !real.is_dir() {
-            return self.found(path, &path.display().to_string(), true, 0);
+            return self.found(path, &name(), true, 0);
         }
-        if roots.iter().any(|root| root.starts_with(&real)) {
+        if roots.argument.starts_with(&real) {
             return Ok(());
         }
-        roots.push(real);
+        roots.add(real);
         self.below(path, roots)
+    }
+}
+
+/// Folders whose contents are met anyway, by their real paths.
+struct Roots {
+    argument: PathBuf,
+    /// The argument, and folders that links led to; none is within another.
+    all: BTreeSet<PathBuf>,
+}
+
+impl Roots {
+    /// Whether a file or folder is within one of them, or is one.
+    fn hold(&self, real: &Path) -> bool {
+        // What stands between a folder and what it holds is in it, too, so that the last before is the only one that may.
+        let mut before = self.all.range::<Path, _>((Bound::Unbounded, Bound::Included(real)));
+        before.next_back().is_some_and(|root| real.starts_with(root))
+    }
+
+    /// Adds a folder that none of them holds, in place of those that it holds.
+    fn add(&mut self, real: PathBuf) {
+        let behind = self.all.range::<Path, _>((Bound::Included(real.as_path()), Bound::Unbounded));
+        let held: Vec<PathBuf> = behind.take_while(|root| root.starts_with(&real)).cloned().collect();
+        held.iter().for_each(|root| _ = self.all.remove(root));
+        self.all.insert(real);
     }
 }
 
@@ -271,7 +319,6 @@ impl Expansion<'_, '_> {
 
 /// Whether two paths are the same file.
 fn same(a: &Path, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
     let id = |path: &Path| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
     id(a) == id(b)
 }
@@ -279,6 +326,20 @@ fn same(a: &Path, b: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_hold_what_is_below_them() {
+        let mut roots = Roots { argument: "/in".into(), all: BTreeSet::from(["/in".into()]) };
+        ["/a/b/c", "/a/b d", "/a/b/e"].into_iter().for_each(|root| roots.add(root.into()));
+        let held = |roots: &Roots| {
+            ["/a", "/a/b", "/a/b/c", "/a/b/c/x", "/a/b/d", "/a/b d/x", "/in/x", "/inn"]
+                .map(|path| roots.hold(Path::new(path)))
+        };
+        assert_eq!(held(&roots), [false, false, true, true, false, true, true, false]);
+        roots.add("/a/b".into());
+        assert_eq!(held(&roots), [false, true, true, true, true, true, true, false]);
+        assert_eq!(roots.all.len(), 3);
+    }
 
     #[test]
     fn processes_are_told_from_files() {

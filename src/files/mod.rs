@@ -35,8 +35,7 @@ use crate::bundle::Bundle;
 use crate::compat::examine::{Examined, Extent, examine_image, examine_some};
 use crate::compat::offers::Offers;
 use crate::compat::other_models::OtherModels;
-use crate::container::Arena;
-use crate::container::{Host, Kind};
+use crate::container::{Allowance, Arena, Host, Kind};
 use crate::error::{Error, ErrorKind, Exit, Problem, Reporter, Result};
 use crate::report::{FileFacts, text};
 use crate::rewrite::prepare;
@@ -144,6 +143,7 @@ pub(crate) fn each_file_with(
         silent: options.silent,
         empty_counts: options.empty_counts,
         eager_free: options.eager_free,
+        allowance: Arc::default(),
         each,
         tally: Tally::default(),
         empty: Vec::new(),
@@ -154,7 +154,8 @@ pub(crate) fn each_file_with(
     for (at, path) in paths.iter().enumerate() {
         files.last = at.saturating_add(1) == paths.len();
         let mut useful = false;
-        let form = expand(path, &mut |form, leaf| {
+        let allowance = Arc::clone(&files.allowance);
+        let form = expand(path, &allowance, &mut |form, leaf| {
             useful |= files.leaf(form, leaf)?;
             Ok(())
         })?;
@@ -177,6 +178,8 @@ struct Files<'f, F> {
     silent: bool,
     empty_counts: bool,
     eager_free: bool,
+    /// What all files together may inflate to.
+    allowance: Arc<Allowance>,
     each: F,
     tally: Tally,
     /// Arguments without device code, with what was said of that.
@@ -216,7 +219,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
         facts.absolute = leaf.absolute.map(|(path, _)| path);
         facts.base = leaf.absolute.map_or(0, |(_, base)| base);
         facts.bytes = bytes.len() as u64;
-        let host = Host::read(bytes);
+        let host = Host::read_within(bytes, &self.allowance);
         // The parts of a table lie beside it, which they do only where it is a file itself.
         let table = host.as_ref().ok().filter(|host| host.kind == Kind::Table && form == ArgumentKind::Plain);
         let parts = table.map(|host| Parts::open(Path::new(leaf.path), host.bytes)).transpose();
@@ -236,6 +239,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
         }
         if let (Ok(Some(parts)), None) = (&parts, module) {
             facts.bytes = facts.bytes.saturating_add(parts.bytes());
+            self.allowance.grant(usize::try_from(parts.bytes()).unwrap_or(usize::MAX));
         }
         let bundle = host.as_ref().map_err(Clone::clone).and_then(|host| match &parts {
             Ok(Some(parts)) => parts.bundle(host),

@@ -10,13 +10,14 @@ use super::write::{
     Scratch, cannot_write, folder_of, is_temporary, make_folder, mode_of, write_atomically, write_streamed,
 };
 use crate::bundle::Bundle;
-use crate::container::{Host, Kind, package};
+use crate::container::{Allowance, Host, Kind, package};
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::report::edited::Edited;
 use crate::rewrite::wheel;
 use std::collections::HashMap;
 use std::io::{BufWriter, Read};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// Bytes of a file's name that every file system takes; temporary files beside it append to theirs.
 const MAX_FILE_NAME: usize = 200;
@@ -71,6 +72,8 @@ pub(crate) struct Package {
     wheels: Vec<Wheel>,
     /// Folders that were made for outputs, each after the one that it is in.
     made: Vec<PathBuf>,
+    /// What all files together may inflate to, to be told from those without images.
+    allowance: Arc<Allowance>,
 }
 
 /// Place of the outputs of a package.
@@ -134,6 +137,7 @@ impl Package {
             writes,
             wheels: Vec::new(),
             made: Vec::new(),
+            allowance: Arc::default(),
         };
         if let Destination::Folder(folder) = place {
             // A slash at its end leads nowhere where it is a file.
@@ -235,7 +239,10 @@ impl Package {
                 ));
             }
             let holds = opened.and_then(|found| match found {
-                Found::Input(file) => holds_images(file.bytes()),
+                Found::Input(file) => {
+                    self.allowance.grant(file.bytes().len());
+                    holds_images(file.bytes(), &self.allowance)
+                }
                 Found::Unwanted => Ok(false),
             });
             match holds {
@@ -268,8 +275,9 @@ impl Package {
         let scratch = if self.writes { Scratch::new(folder) } else { Scratch::temporary() }?;
         let mut copies = HashMap::new();
         let prefix = format!("{}!", wheel.display());
-        expand(wheel, &mut |_, leaf| {
-            let held = leaf.bytes.and_then(|bytes| Ok(holds_images(bytes)?.then_some(bytes)));
+        let allowance = Arc::clone(&self.allowance);
+        expand(wheel, &allowance, &mut |_, leaf| {
+            let held = leaf.bytes.and_then(|bytes| Ok(holds_images(bytes, &allowance)?.then_some(bytes)));
             let bytes = match held {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => return Ok(()),
@@ -400,14 +408,17 @@ impl Package {
                 Some(opened.map_err(|error| Error::io("cannot read the copy", &error)))
             };
             let mode = mode_of(&wheel.input);
-            let repacked = write_streamed(&wheel.output, mode, |file| {
-                wheel::repack(input.bytes(), &copy, BufWriter::new(file)).context(named)
-            })?;
             let built = wheel.copies.values().filter(|path| path.is_file()).count();
-            if repacked.changed != built {
-                let message = format!("{built} files were changed, and {} of them found their place", repacked.changed);
-                return Err(Error::input(message).context(named()));
-            }
+            let repacked = write_streamed(&wheel.output, mode, |file| {
+                let repacked = wheel::repack(input.bytes(), &copy, BufWriter::new(file)).context(named)?;
+                // Other members may have names that are shown in the same way. Nothing is written then.
+                if repacked.changed != built {
+                    let message =
+                        format!("{built} files were changed, and {} members have their names", repacked.changed);
+                    return Err(Error::input(message).context(named()));
+                }
+                Ok(repacked)
+            })?;
             for name in &repacked.unrecorded {
                 let name = package::shown_name(name.as_bytes());
                 reporter.note(&format!("{}: RECORD did not say of {name} what it was before", wheel.input.display()));
@@ -472,11 +483,12 @@ fn is_plain(path: &Path) -> bool {
 }
 
 /// Whether a file is a linked one that registers device images.
-fn holds_images(bytes: &[u8]) -> Result<bool> {
+fn holds_images(bytes: &[u8], allowance: &Arc<Allowance>) -> Result<bool> {
     if !matches!(Kind::identify(bytes), Ok(Kind::Elf | Kind::Pe)) {
         return Ok(false);
     }
-    let read = Host::read(bytes).and_then(|host| Bundle::read(&host).map(|bundle| !bundle.descriptors.is_empty()));
+    let read = Host::read_within(bytes, allowance);
+    let read = read.and_then(|host| Bundle::read(&host).map(|bundle| !bundle.descriptors.is_empty()));
     match read {
         Err(error) if error.kind() == ErrorKind::NoDeviceCode => Ok(false),
         other => other,

@@ -6,15 +6,15 @@
 //! the ends of all, stay. Signatures of `RECORD` would be wrong and are left out.
 
 use crate::bytes::{slice_at, u16_at, u32_at};
-use crate::container::package::{duplicates, shown_name};
+use crate::container::package::{Directory, shown_name};
 use crate::error::{Error, Result};
+use crate::limits;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
-use std::io::{Cursor, Read, Seek, Write};
+use std::io::{BufWriter, Cursor, Read, Seek, Write};
 use zip::read::ZipFile;
 use zip::write::FullFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -39,14 +39,21 @@ struct Recorded {
     hash: String,
 }
 
+/// Bytes of a hash and a size in `RECORD`, with their commas, at most.
+const MAX_STATED: u64 = 80;
+
 /// Writes a wheel in which some members have new contents.
 ///
 /// # Errors
 /// `Input` where the wheel is malformed or has no `RECORD`, `Io` where it cannot be written, and those of `contents`.
 pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) -> Result<Repacked> {
     let mut archive = ZipArchive::new(Cursor::new(wheel)).map_err(|error| malformed(&error))?;
-    if let Some(name) = duplicates(wheel, &archive).first() {
+    let listed = Directory::read(wheel, &archive);
+    if let Some(name) = listed.duplicates.first() {
         return Err(malformed(&format!("two members are called {}", shown_name(name))));
+    }
+    if listed.count != archive.len() {
+        return Err(malformed(&"its directory lists more members than its end says"));
     }
     let directory = archive.central_directory_start();
     let mut writer = ZipWriter::new(out);
@@ -93,7 +100,7 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     };
     let mut member = archive.by_index(record).map_err(|error| malformed(&error))?;
     let mut text = String::new();
-    let limit = crate::limits::MAX_INFLATED_FLOOR;
+    let limit = limits::MAX_INFLATED_FLOOR;
     member.by_ref().take(limit).read_to_string(&mut text).map_err(|error| malformed(&error))?;
     if text.len() as u64 >= limit {
         return Err(malformed(&format!("its RECORD has {limit} bytes or more")));
@@ -103,8 +110,16 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     }
     // Of a changed member the first row counts; others may be millions.
     let mut told: HashMap<&str, bool> = HashMap::new();
+    let mut new_size = text.len() as u64;
     for row in rows(&text) {
         if let Some((name, old)) = before.get_key_value(row.path.as_ref()) {
+            // Rows of two bytes by the million would become as many of seventy.
+            new_size = new_size.saturating_add(MAX_STATED);
+            if new_size >= limit {
+                return Err(malformed(&format!(
+                    "its RECORD would have {limit} bytes or more, of so many rows of {name}"
+                )));
+            }
             let states = || row.rest.replace('"', "").starts_with(&format!(",sha256={},", old.hash));
             told.entry(name).or_insert_with(states);
         }
@@ -112,14 +127,16 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     let states = |name: &str| told.get(name).is_some_and(|states| *states);
     let unrecorded = before.keys().filter(|name| !states(name)).cloned();
     repacked.unrecorded = unrecorded.collect();
-    let text = updated_record(&text, &recorded);
-    write_member(&mut writer, &member, Box::new(Cursor::new(text.into_bytes())))?;
+    start_member(&mut writer, &member)?;
+    let mut out = BufWriter::new(&mut writer);
+    update_record(&text, &recorded, &mut out).and_then(|()| out.flush()).map_err(|error| unwritten(&error))?;
+    drop(out);
     writer.finish().map_err(|error| unwritable(&error))?;
     Ok(repacked)
 }
 
 /// Whether what stands before a member's bytes agrees with the directory at the end, and the bytes lie between the two. A
-/// member that is copied with another length or name would misplace what follows it.
+/// member that is copied with another length or name would misplace what follows it, and an encrypted one would lose its mark.
 fn is_as_listed<R: Read>(wheel: &[u8], member: &ZipFile<'_, R>, directory: u64) -> bool {
     const SIGNATURE: u32 = 0x0403_4b50;
     const LENGTH: usize = 30;
@@ -132,6 +149,7 @@ fn is_as_listed<R: Read>(wheel: &[u8], member: &ZipFile<'_, R>, directory: u64) 
         && slice_at(wheel, begin, name) == Some(member.name_raw())
         && data.checked_add(member.compressed_size()).is_some_and(|end| end <= directory)
         && (member.compression() != CompressionMethod::Stored || member.size() == member.compressed_size())
+        && !member.encrypted()
 }
 
 /// Name of a file directly in the wheel's own `.dist-info` folder.
@@ -146,6 +164,12 @@ fn write_member<R: Read>(
     like: &ZipFile<'_, R>,
     mut contents: Box<dyn Read>,
 ) -> Result<Recorded> {
+    start_member(writer, like)?;
+    digest(&mut contents, writer, |error| Error::io("cannot read a member of the wheel", error))
+}
+
+/// Begins a member like [`write_member`]; its contents are written next.
+fn start_member<R: Read>(writer: &mut ZipWriter<impl Write + Seek>, like: &ZipFile<'_, R>) -> Result<()> {
     // Wheels have deflated and stored members; readers of Python know no other.
     let method = if like.compression() == CompressionMethod::Stored {
         CompressionMethod::Stored
@@ -164,8 +188,7 @@ fn write_member<R: Read>(
         options = options.with_file_comment(like.comment());
     }
     let name = like.name().map_err(|error| malformed(&error))?;
-    writer.start_file(name, options).map_err(|error| unwritable(&error))?;
-    digest(&mut contents, writer, |error| Error::io("cannot read a member of the wheel", error))
+    writer.start_file(name, options).map_err(|error| unwritable(&error))
 }
 
 /// Copies contents; their size and hash. `unreadable` makes the error of contents that cannot be read.
@@ -182,23 +205,20 @@ fn digest(
         let Some(bytes) = bytes else { break };
         hash.update(bytes);
         size = size.saturating_add(bytes.len() as u64);
-        out.write_all(bytes).map_err(|error| Error::io("cannot write the wheel", &error))?;
+        out.write_all(bytes).map_err(|error| unwritten(&error))?;
     }
     Ok(Recorded { size, hash: URL_SAFE_NO_PAD.encode(hash.finalize()) })
 }
 
 /// Puts new hashes and sizes into the rows of the members that have them; every other row stays as it is.
-fn updated_record(text: &str, recorded: &BTreeMap<String, Recorded>) -> String {
-    let mut out = String::with_capacity(text.len());
+fn update_record(text: &str, recorded: &BTreeMap<String, Recorded>, out: &mut impl Write) -> std::io::Result<()> {
     for Row { path, field, rest, end } in rows(text) {
-        out.push_str(field);
         match recorded.get(path.as_ref()) {
-            Some(Recorded { size, hash }) => _ = write!(out, ",sha256={hash},{size}"),
-            None => out.push_str(rest),
+            Some(Recorded { size, hash }) => write!(out, "{field},sha256={hash},{size}{end}")?,
+            None => write!(out, "{field}{rest}{end}")?,
         }
-        out.push_str(end);
     }
-    out
+    Ok(())
 }
 
 /// Row of `RECORD`, which is CSV.
@@ -257,6 +277,11 @@ fn malformed(error: &dyn std::fmt::Display) -> Error {
 }
 
 #[cold]
+fn unwritten(error: &std::io::Error) -> Error {
+    Error::io("cannot write the wheel", error)
+}
+
+#[cold]
 fn unwritable(error: &dyn std::fmt::Display) -> Error {
     Error::input(format!("the wheel cannot be written: {error}"))
 }
@@ -277,9 +302,14 @@ mod tests {
         assert_eq!(paths(""), [""; 0]);
         let recorded = Recorded { size: 7, hash: "h".to_owned() };
         let recorded = BTreeMap::from([("a\nb".to_owned(), recorded)]);
+        let updated = |text: &str, recorded: &BTreeMap<String, Recorded>| {
+            let mut out = Vec::new();
+            update_record(text, recorded, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
         let text = "x\r\n\"a\nb\",\"sha256=o\",\"3\"\r\ny,,";
-        assert_eq!(updated_record(text, &recorded), "x\r\n\"a\nb\",sha256=h,7\r\ny,,");
-        assert_eq!(updated_record("a\n\nb", &BTreeMap::new()), "a\n\nb");
+        assert_eq!(updated(text, &recorded), "x\r\n\"a\nb\",sha256=h,7\r\ny,,");
+        assert_eq!(updated("a\n\nb", &BTreeMap::new()), "a\n\nb");
     }
 
     fn zip(members: &[(&str, &str)]) -> Vec<u8> {
@@ -345,6 +375,16 @@ mod tests {
         let mut archive = ZipArchive::new(out).unwrap();
         for (name, comment) in comments {
             assert_eq!(archive.by_name(name).unwrap().comment(), comment, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_record_may_have_so_many_rows_of_what_is_changed() {
+        for (rows, refused) in [(1 << 20, true), (3, false)] {
+            let wheel = zip(&[("a", "old"), ("x-1.dist-info/RECORD", &"a\n".repeat(rows))]);
+            let contents = |name: &str| (name == "a").then(|| Ok(Box::new(Cursor::new(b"new")) as Box<dyn Read>));
+            let done = repack(&wheel, &contents, Cursor::new(Vec::new()));
+            assert_eq!(done.is_err_and(|error| error.to_string().contains("its RECORD would have 67108864")), refused);
         }
     }
 

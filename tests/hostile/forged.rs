@@ -21,6 +21,7 @@ pub fn all() -> Vec<(&'static str, Vec<u8>)> {
         ("needed libraries that share a long name", dynamic(1)),
         ("symbols that share a long name", dynamic(0)),
         ("sections that share a long name", sections()),
+        ("lists of one item in each other", lists()),
     ]
 }
 
@@ -56,6 +57,17 @@ impl Body {
         text.push(0);
         self.bytes(&text)
     }
+}
+
+/// A kernel package whose table has a list in each of four million bytes.
+fn lists() -> Vec<u8> {
+    const CHAINS: u32 = 133_000;
+    let chain = [vec![0x91; 29], vec![0xc0]].concat();
+    let table = [&b"\x82\xa3toc\x80\xa1x\xdd"[..], &CHAINS.to_be_bytes(), &chain.repeat(CHAINS as usize)].concat();
+    let mut file = [&b"KPAK\x01\0\0\0"[..], &64u64.to_le_bytes()].concat();
+    file.resize(64, 0);
+    file.extend(table);
+    file
 }
 
 #[derive(PartialEq, Clone, Copy)]

@@ -1,5 +1,6 @@
 //! What does the program do with inputs that lead elsewhere, change, or cost too much, and with outputs that stand in its way?
 
+use super::costly::{TIME_LIMIT, run_bounded};
 use super::support::folder::Folder;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -46,6 +47,19 @@ fn a_table_opens_plain_files_below_its_folder_only() {
     folder.put("tables/one.table", "[Code]\n../outside.spv\nlink.spv\n");
     let done = tool(&folder, ["inspect", "tables/one.table", "--table-root", "."]);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+}
+
+#[test]
+fn thousands_of_links_that_lead_out_of_a_folder_are_followed_in_time() {
+    const LINKS: u32 = 12_000;
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path().join("in")).unwrap();
+    for nth in 0..LINKS {
+        let outside = folder.path().join(format!("out{nth}"));
+        std::fs::create_dir(&outside).unwrap();
+        std::os::unix::fs::symlink(outside, folder.path().join(format!("in/{nth}"))).unwrap();
+    }
+    run_bounded(&folder, &["inspect", "in"], TIME_LIMIT, &[6]);
 }
 
 #[test]

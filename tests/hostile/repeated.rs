@@ -4,6 +4,9 @@
 
 use super::costly::{Module, TIME_LIMIT, put, run_bounded};
 use super::support::folder::Folder;
+use std::io::{Cursor, Write as _};
+use sycl_bundle::container::Host;
+use zip::write::{SimpleFileOptions, ZipWriter};
 
 /// Exit codes of files of which something is read.
 const READ: &[i32] = &[0, 3, 6];
@@ -18,8 +21,13 @@ fn words(all: &[u64]) -> Vec<u8> {
 
 /// A zstd frame of so many zeros: 128 KiB of them take four bytes.
 fn frame(zeros: usize) -> Vec<u8> {
+    blocks([&[0xe0][..], &(zeros as u64).to_le_bytes()].concat(), zeros)
+}
+
+/// A frame with this header.
+fn blocks(header: Vec<u8>, zeros: usize) -> Vec<u8> {
     const BLOCK: usize = 128 << 10;
-    let mut out = [&[0x28, 0xb5, 0x2f, 0xfd, 0xe0][..], &(zeros as u64).to_le_bytes()].concat();
+    let mut out = [vec![0x28, 0xb5, 0x2f, 0xfd], header].concat();
     for at in (0..zeros).step_by(BLOCK) {
         let (len, last) = (BLOCK.min(zeros - at), u32::from(zeros - at <= BLOCK));
         out.extend(&(last | 1 << 1 | (len as u32) << 3).to_le_bytes()[..3]);
@@ -223,6 +231,101 @@ fn symbols_of_device_code_whose_names_do_not_end() {
     read("a.cubin", of_device(190, 7, &[(".symtab", 2, &symbols, 2), (".strtab", 3, &names, 0)]), INSPECT);
 }
 
+/// Members of a package, and files of a folder, of two kilobytes that inflate to 60 MB.
+#[test]
+fn compressed_bundles_by_the_hundreds() {
+    const COUNT: u32 = 1_500;
+    let (folder, packed) = (Folder::new(), frame(60 << 20));
+    let numbers = [24 + packed.len() as u32, 60 << 20, 0, 0];
+    let head = [&b"CCOB\x02\0\x01\0"[..], &numbers.map(u32::to_le_bytes).concat()].concat();
+    let bundle = [head, packed].concat();
+    std::fs::create_dir(folder.path().join("in")).unwrap();
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for nth in 0..COUNT {
+        folder.put(&format!("in/{nth}.o"), &bundle);
+        writer.start_file(format!("{nth}.o"), SimpleFileOptions::default()).unwrap();
+        writer.write_all(&bundle).unwrap();
+    }
+    folder.put("a.zip", writer.finish().unwrap().into_inner());
+    for name in ["a.zip", "in"] {
+        run_bounded(&folder, &["inspect", name], TIME_LIMIT, &[3]);
+    }
+}
+
+/// What they inflate to is known when they are inflated, and is just too much.
+#[test]
+fn images_that_share_a_frame_of_unknown_size() {
+    let of = |zeros| Linked::images(30_000, &blocks(vec![0, 0x58], zeros), 4, |_| [0; 4]);
+    let mut zeros = 60 << 20;
+    for _ in 0..3 {
+        let bound = (1 << 30) + 32 * of(zeros).len();
+        zeros = bound / (bound / (63 << 20) + 1) + 2;
+    }
+    read("a.so", of(zeros), INSPECT);
+}
+
+#[test]
+fn properties_that_share_a_value() {
+    const LONG: usize = 400_000;
+    let module = Module::default().bytes();
+    let file = Linked::images(1, &module, 2, |file| {
+        let value = file.add(&[words(&[8 * (LONG as u64 - 8)]), vec![b'A'; LONG - 8]].concat());
+        let (name, set) = (file.add(b"a\0"), file.add(b"SYCL/misc properties\0"));
+        let table = words(&[name, value, 2, LONG as u64]).repeat(4_000);
+        let properties = file.add(&table);
+        let sets = file.add(&words(&[set, properties, properties + table.len() as u64]));
+        [0, 0, sets, sets + 24]
+    });
+    read("a.so", file, &[&["inspect"], &["diff", "a.so"], &["extract", "-o", "out"]]);
+}
+
+/// An object file for a host.
+fn of_host(sections: &[(&str, &[u8])]) -> Vec<u8> {
+    let sections: Vec<_> = sections.iter().map(|(name, bytes)| (*name, 1, *bytes, 0)).collect();
+    let mut file = of_device(62, 0, &sections);
+    file[16] = 1;
+    file
+}
+
+#[test]
+fn sections_of_objects_that_share_their_sizes_or_bytes() {
+    const PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE__";
+    let (id, sizes) = (format!("{PREFIX}a-b-c"), "__CLANG_OFFLOAD_BUNDLE_SIZE__a-b-c");
+    let zeros = vec![0; LONG];
+    read("sizes.o", of_host(&[vec![(&id[..], &[][..]); 600], vec![(sizes, &zeros)]].concat()), INSPECT);
+    let binary = [&[0x10, 0xff, 0x10, 0xad, 2, 0, 0, 0][..], &words(&[32, 32, 0]), &zeros].concat();
+    read("binaries.o", of_host(&vec![(".llvm.offloading", &binary[..]); 30_000]), INSPECT);
+}
+
+/// Property sets of a megabyte beside parts by the ten thousands that each would have a copy.
+#[test]
+fn parts_of_a_layer_that_says_much() {
+    let sets = format!("[S]\n{}", "a=1|1\n".repeat(250_000)).into_bytes();
+    let module = Module::default().bytes();
+    let (count, global) = (200_000u32, b"[SYCLBIN/global metadata]\nstate=1|0\n");
+    let mut file = [&b"IBYS"[..], &[1, 1, count, 0, 0].map(u32::to_le_bytes).concat()].concat();
+    let (text, all) = (sets.len() as u64, (sets.len() + global.len()) as u64);
+    file.extend(words(&[all, module.len() as u64, text, global.len() as u64, 0, text, u64::from(count), 0]));
+    file.extend(words(&[0, 0, 0, module.len() as u64]).repeat(count as usize));
+    file.extend([&sets[..], global].concat());
+    file.resize(file.len().next_multiple_of(8), 0);
+    file.extend(&module);
+    read("a.syclbin", file, INSPECT);
+    let part = [words(&[0, 0, 6]), b"host-x".to_vec()].concat();
+    let bundle = [b"__CLANG_OFFLOAD_BUNDLE__".to_vec(), words(&[250_000]), part.repeat(250_000)].concat();
+    let key = b"sycl-property-sets\0";
+    let (strings, value) = (72 + 24, 72 + 24 + key.len() as u64);
+    let image = (value + text).next_multiple_of(8);
+    let size = image + bundle.len() as u64;
+    let mut file = [&[0x10, 0xff, 0x10, 0xad, 2, 0, 0, 0][..], &words(&[size.next_multiple_of(8), 32, 1])].concat();
+    file.extend(words(&[8 << 16, 72, 1, image, bundle.len() as u64, strings, value, text]));
+    file.extend([&key[..], &sets].concat());
+    file.resize(image as usize, 0);
+    file.extend(bundle);
+    file.resize(file.len().next_multiple_of(8), 0);
+    read("a.bin", file, INSPECT);
+}
+
 /// Members of an archive of ocloc, and PTX of a fat binary.
 #[test]
 fn parts_of_native_code_by_the_thousands() {
@@ -333,4 +436,16 @@ fn a_property_of_many_megabytes_is_shown() {
     folder.put("m.spv", Module::default().bytes());
     folder.put("m.prop", format!("[SYCL/x]\na=2|{}\n", "A".repeat(8 * LONG)));
     run_bounded(&folder, &["props", "m.spv"], TIME_LIMIT, READ);
+}
+
+/// What is read has to be what the loader takes.
+#[test]
+fn tags_that_stand_twice_and_segments_that_overlap() {
+    let mut file = Linked::new();
+    let (first, last) = (file.add(b"libsycl.so.8\0"), file.add(b"libsycl.so.9\0"));
+    let dynamic = file.add(&words(&[5, first, 1, 0, 5, last, 0, 0]));
+    let mut bytes = file.finish(Some((dynamic, 64)), None);
+    assert_eq!(Host::read(&bytes).unwrap().sycl_abi, Some(9));
+    bytes[64 + 56] = 1;
+    assert!(Host::read(&bytes).unwrap_err().to_string().contains("overlap in memory"));
 }

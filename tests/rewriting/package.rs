@@ -169,6 +169,27 @@ fn what_cannot_be_packed_again_is_refused() {
 }
 
 /// Whether an input is a package is told without a byte of a pipe.
+/// What would be lost, or changed beside the libraries, leaves the wheel as it was.
+#[test]
+fn a_wheel_that_would_lose_something_stays() {
+    let (_, rewritten) = library();
+    let position = |bytes: &[u8], what: &[u8]| bytes.windows(what.len()).rposition(|window| window == what).unwrap();
+    let same = wheel(&[("foo/a.so", &rewritten), ("./foo/a.so", b"text")]);
+    let mut counted = wheel(&[("foo/a.so", &rewritten), ("foo/b.txt", b"text")]);
+    let end = position(&counted, b"PK\x05\x06");
+    counted[end + 8..end + 12].copy_from_slice(&[2, 0, 2, 0]);
+    let mut encrypted = wheel(&[("foo/a.so", &rewritten), ("foo/b.txt", b"text")]);
+    let listed = position(&encrypted, b"foo/b.txt") - 46;
+    encrypted[listed + 8] |= 1;
+    for bytes in [same, counted, encrypted] {
+        let folder = Folder::new();
+        folder.file("foo.whl", &bytes);
+        let output = tool(folder.path(), &["prune", "foo.whl", "--restore", "--in-place"]);
+        assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(folder.read("foo.whl") == bytes, "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
 #[test]
 fn a_pipe_is_read_once() {
     let folder = Folder::new();

@@ -6,9 +6,10 @@
 //! GiB, whose size only an extension header holds, is beyond the limit anyway; it ends the walk with a problem.
 
 use super::stream::{self, Bounded};
-use super::{HEAD, PackageLocation, Walk, is_useless, may_inflate, unreadable, whole};
+use super::{Budget, HEAD, PackageLocation, Walk, is_useless, may_inflate, unreadable, whole};
 use crate::bytes::Draft;
 use crate::bytes::{slice_at, u16_at, u32_at};
+use crate::container::kind;
 use crate::error::{Error, Result};
 use crate::limits;
 use flate2::Crc;
@@ -63,21 +64,25 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
     if let Ok(true) = archive.has_overlapping_files() {
         return walk.damaged(place.path, broken(&"its members overlap"));
     }
-    for name in duplicates(bytes, &archive) {
+    let listed = Directory::read(bytes, &archive);
+    // Other programs go by the directory's size.
+    if listed.count != archive.len().saturating_add(listed.repeated) {
+        walk.damaged(place.path, broken(&"its directory lists more members than its end says"))?;
+    }
+    for name in listed.duplicates {
         let error =
             Error::input("two members have this name, and the last is read: programs differ in which they take");
         walk.damaged(&place.join(name), error)?;
     }
     let (mut plan, mut starts) = (Vec::new(), HashSet::new());
-    let mut left = walk.budget.get();
     for index in 0..archive.len() {
         let error = match archive.by_index(index) {
-            Ok(file) if file.is_dir() || file.is_symlink() => continue,
+            // What is called a folder or a link may be a file to other programs: its contents tell.
             Ok(file) if file.compressed_size() > 0 && !file.data_start().is_none_or(|start| starts.insert(start)) => {
                 Error::input("the member shares its bytes with another")
             }
             Ok(file) => {
-                plan.extend(planned(file, index, bytes, &mut left));
+                plan.extend(planned(file, index, bytes, walk.budget));
                 continue;
             }
             Err(error) => Error::input(error.to_string()),
@@ -85,7 +90,6 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
         let name = archive.name_for_index(index).and_then(std::result::Result::ok);
         plan.push((name.map(|name| name.as_bytes().to_vec()), Planned::Damaged(error)));
     }
-    walk.budget.set(left);
     // Members that are in the archive unchanged need no thread.
     let inflate = |number: usize| match plan.get(number) {
         Some((_, Planned::Inflate { index, size })) => {
@@ -140,13 +144,12 @@ enum Planned<'z> {
     },
 }
 
-/// Returns what is to be done with a member, with its name; several where it is also damaged. `left` is how much all
-/// members may still inflate to.
+/// Returns what is to be done with a member, with its name; several where it is also damaged.
 fn planned<'z, R: Read>(
     mut file: ZipFile<'_, R>,
     index: usize,
     bytes: &'z [u8],
-    left: &mut u64,
+    budget: &Budget<'_>,
 ) -> Vec<(Option<Vec<u8>>, Planned<'z>)> {
     let name = Some(file.name_raw().to_vec());
     let one = |planned| vec![(name.clone(), planned)];
@@ -160,10 +163,10 @@ fn planned<'z, R: Read>(
         if is_useless(&head, size) {
             return Vec::new();
         }
-        if let Err(error) = may_inflate(size, ceiling.min(limits::MAX_MEMBER), *left) {
+        if let Err(error) = may_inflate(size, ceiling.min(limits::MAX_MEMBER), budget.left()) {
             return one(Planned::Damaged(error));
         }
-        *left = left.saturating_sub(size);
+        budget.spend(size);
         return one(Planned::Inflate { index, size });
     }
     // The bytes of a stored member are in the archive unchanged.
@@ -192,24 +195,37 @@ fn inflated<R: Read + Seek>(mut archive: ZipArchive<R>, index: usize, size: u64)
     whole(file, Some(size), limits::MAX_MEMBER)
 }
 
-/// Returns the names that several members have, of which the reader of zip archives knows the last.
-pub(crate) fn duplicates<'z, R>(bytes: &'z [u8], archive: &ZipArchive<R>) -> Vec<&'z [u8]>
-where
-    R: Read + Seek,
-{
-    const SIGNATURE: u32 = 0x0201_4b50;
-    let (mut seen, mut twice) = (HashSet::new(), Vec::new());
-    let mut at = usize::try_from(archive.central_directory_start()).unwrap_or(usize::MAX);
-    while u32_at(bytes, at) == Some(SIGNATURE) {
-        let field = |offset: usize| u16_at(bytes, at.saturating_add(offset)).map_or(0, usize::from);
-        let (name, extra, comment) = (field(28), field(30), field(32));
-        let Some(text) = slice_at(bytes, at.saturating_add(46), name) else { break };
-        if !seen.insert(text) && twice.len() < limits::MAX_PROBLEMS {
-            twice.push(text);
+/// Directory of a zip archive as it stands there, whatever the record at its end says.
+#[derive(Debug, Default)]
+pub(crate) struct Directory<'z> {
+    /// Number of members.
+    pub(crate) count: usize,
+    /// Number of members that have the name of one before.
+    repeated: usize,
+    /// Names that several members have, of which the reader of zip archives knows the last.
+    pub(crate) duplicates: Vec<&'z [u8]>,
+}
+
+impl<'z> Directory<'z> {
+    pub(crate) fn read<R: Read + Seek>(bytes: &'z [u8], archive: &ZipArchive<R>) -> Directory<'z> {
+        const SIGNATURE: u32 = 0x0201_4b50;
+        let (mut seen, mut listed) = (HashSet::new(), Directory::default());
+        let mut at = usize::try_from(archive.central_directory_start()).unwrap_or(usize::MAX);
+        while u32_at(bytes, at) == Some(SIGNATURE) {
+            let field = |offset: usize| u16_at(bytes, at.saturating_add(offset)).map_or(0, usize::from);
+            let (name, extra, comment) = (field(28), field(30), field(32));
+            let Some(text) = slice_at(bytes, at.saturating_add(46), name) else { break };
+            listed.count = listed.count.saturating_add(1);
+            if !seen.insert(text) {
+                listed.repeated = listed.repeated.saturating_add(1);
+                if listed.duplicates.len() < limits::MAX_PROBLEMS {
+                    listed.duplicates.push(text);
+                }
+            }
+            at = at.saturating_add(46).saturating_add(name).saturating_add(extra).saturating_add(comment);
         }
-        at = at.saturating_add(46).saturating_add(name).saturating_add(extra).saturating_add(comment);
+        listed
     }
-    twice
 }
 
 pub(super) fn walk_tar(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &[u8]) -> Result<()> {
@@ -230,7 +246,7 @@ pub(super) fn walk_tar(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
     if is_useless(&head, u64::MAX) {
         return Ok(());
     }
-    let is_tar = head.get(257..262) == Some(b"ustar");
+    let is_tar = kind::is_tar_header(&head);
     let all = Cursor::new(head).chain(reader);
     if is_tar {
         let mut archive = Archive::new(all);
@@ -254,32 +270,48 @@ fn each<R: Read>(
         Ok(entries) => entries.raw(true),
         Err(error) => return walk.damaged(place.path, broken(&error)),
     };
-    let mut long_name = None;
+    let (mut long_name, mut extended) = (None, Extended::default());
     for entry in entries {
         let mut entry = match entry {
             Ok(entry) => entry,
             Err(error) => return walk.damaged(place.path, broken(&error)),
         };
-        match entry.header().entry_type() {
-            EntryType::GNULongName | EntryType::XHeader => {
+        let kind = entry.header().entry_type();
+        match kind {
+            EntryType::GNULongName => {
                 long_name = name_in(&mut entry).or(long_name);
                 continue;
             }
-            EntryType::GNULongLink | EntryType::XGlobalHeader => continue,
-            EntryType::Regular | EntryType::Continuous => {}
-            EntryType::GNUSparse => {
-                let path = place.join(&long_name.take().unwrap_or_else(|| entry.path_bytes().into_owned()));
-                walk.damaged(&path, Error::input("sparse members of tar archives are not read"))?;
+            EntryType::GNULongLink => continue,
+            // The last is Solaris' form.
+            _ if kind.is_pax_local_extensions() || kind.is_pax_global_extensions() || kind.as_byte() == b'X' => {
+                let is_global = kind.is_pax_global_extensions();
+                match Extended::read(&mut entry).and_then(|own| extended.add(own, is_global)) {
+                    Ok(path) => long_name = path.or(long_name),
+                    Err(error) => return walk.damaged(place.path, error),
+                }
                 continue;
             }
-            // Folders, links, devices.
-            _ => {
-                long_name = None;
-                continue;
-            }
+            _ => {}
         }
         let name = long_name.take().unwrap_or_else(|| entry.path_bytes().into_owned());
+        let Extended { size: stated, sparse } = std::mem::take(&mut extended);
         let (at, size) = (entry.raw_file_position(), entry.size());
+        // Links, devices, folders, pipes.
+        let has_none = matches!(kind.as_byte(), b'1'..=b'6');
+        // Where its bytes end, so that the next member begins, other programs decide in another way.
+        if stated.is_some_and(|stated| stated != size) || has_none && size > 0 {
+            let error = Error::input("programs differ in how many bytes this member has; the rest is not read");
+            return walk.damaged(&place.join(&name), error);
+        }
+        if sparse || kind.is_gnu_sparse() {
+            walk.damaged(&place.join(&name), Error::input("sparse members of tar archives are not read"))?;
+            continue;
+        }
+        // What has another type is a file to other programs.
+        if has_none {
+            continue;
+        }
         let Some(bytes) = memory else {
             walk.inflated(place, &name, &mut entry, Some(size), limits::MAX_MEMBER)?;
             continue;
@@ -296,15 +328,56 @@ fn each<R: Read>(
     Ok(())
 }
 
-/// Returns the name of the next member from an extension header.
+/// What extension headers say of the next member beside its path.
+#[derive(Default)]
+struct Extended {
+    size: Option<u64>,
+    /// Whether its contents are a list of parts, and these.
+    sparse: bool,
+}
+
+impl Extended {
+    /// Reads a header, with the path that it states.
+    fn read(entry: &mut Entry<'_, impl Read>) -> Result<(Extended, Option<Vec<u8>>)> {
+        let len = entry.size();
+        if len > limits::MAX_STRING as u64 {
+            let limit = limits::MAX_STRING;
+            return Err(Error::input(format!("an extension header has {len} bytes; the limit is {limit}")));
+        }
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).map_err(|error| unreadable(&error))?;
+        let (mut own, mut path) = (Extended::default(), None);
+        for record in PaxExtensions::new(&content).flatten() {
+            match record.key_bytes() {
+                b"path" => path = path.or_else(|| Some(record.value_bytes().to_vec())),
+                b"size" => own.state(record.value().ok().and_then(|size| size.parse().ok()).unwrap_or(u64::MAX))?,
+                key => own.sparse |= key.starts_with(b"GNU.sparse."),
+            }
+        }
+        Ok((own, path))
+    }
+
+    /// Takes over what a further header says; returns the path. One for all members can have none of these.
+    fn add(&mut self, (own, path): (Extended, Option<Vec<u8>>), is_global: bool) -> Result<Option<Vec<u8>>> {
+        if is_global && (own.sparse || own.size.is_some()) {
+            return Err(Error::input("an extension header states one size for all members; the rest is not read"));
+        }
+        self.sparse |= own.sparse;
+        own.size.map_or(Ok(()), |size| self.state(size))?;
+        Ok(path.filter(|_| !is_global))
+    }
+
+    fn state(&mut self, size: u64) -> Result<()> {
+        if self.size.replace(size).is_some_and(|other| other != size) {
+            return Err(Error::input("extension headers state several sizes of one member; the rest is not read"));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the name of the next member from an extension header of GNU.
 fn name_in(entry: &mut Entry<'_, impl Read>) -> Option<Vec<u8>> {
     let mut content = Vec::new();
-    let is_pax = entry.header().entry_type().is_pax_local_extensions();
-    // Other records may precede the path.
     entry.take(16 * limits::MAX_MEMBER_PATH as u64).read_to_end(&mut content).ok()?;
-    if is_pax {
-        let path = PaxExtensions::new(&content).flatten().find(|record| record.key_bytes() == b"path")?;
-        return Some(path.value_bytes().to_vec());
-    }
     Some(content.split(|&byte| byte == 0).next().unwrap_or_default().to_vec())
 }

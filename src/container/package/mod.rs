@@ -15,9 +15,9 @@
 mod formats;
 mod stream;
 
-pub(crate) use formats::duplicates;
+pub(crate) use formats::Directory;
 
-use super::Kind;
+use super::{Allowance, Kind};
 use crate::bytes::Draft;
 use crate::error::{Error, Result};
 use crate::limits;
@@ -73,8 +73,18 @@ pub fn is_package(kind: Kind) -> bool {
 ///
 /// # Errors
 /// Errors of `visit`.
-pub fn members(path: &str, bytes: &[u8], kind: Kind, visit: &mut dyn FnMut(Member<'_>) -> Result<()>) -> Result<()> {
-    walk(path, bytes, kind, visit)
+pub fn members(
+    path: &str,
+    bytes: &[u8],
+    kind: Kind,
+    allowance: &Allowance,
+    visit: &mut dyn FnMut(Member<'_>) -> Result<()>,
+) -> Result<()> {
+    let own = (bytes.len() as u64).saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_PACKAGE_FLOOR);
+    let budget = Budget { own: Cell::new(own), all: allowance };
+    let paths = Some(bytes.len().saturating_mul(limits::MAX_PATHS_RATIO).max(limits::MAX_PATHS_FLOOR));
+    let mut walk = Walk { visit, budget: &budget, damaged: 0, paths };
+    walk.package(PackageLocation { path, offset: Some(0), depth: 0 }, bytes, kind)
 }
 
 /// Number of bytes that identify a member.
@@ -86,11 +96,27 @@ const BLOCK: usize = 256 << 10;
 /// Walk through a package and all packages in it.
 struct Walk<'w> {
     visit: &'w mut dyn FnMut(Member<'_>) -> Result<()>,
-    /// Bytes that may still be inflated.
-    budget: &'w Cell<u64>,
+    budget: &'w Budget<'w>,
     damaged: usize,
     /// Bytes that the paths of members may still have; none once that they have more was told.
     paths: Option<usize>,
+}
+
+/// Bytes that may still be inflated: a package's own, and no more than all that is read with it may.
+struct Budget<'b> {
+    own: Cell<u64>,
+    all: &'b Allowance,
+}
+
+impl Budget<'_> {
+    fn left(&self) -> u64 {
+        self.own.get().min(self.all.left())
+    }
+
+    fn spend(&self, bytes: u64) {
+        self.own.set(self.own.get().saturating_sub(bytes));
+        self.all.spend(bytes);
+    }
 }
 
 /// Location of a package in the walk.
@@ -114,15 +140,6 @@ impl PackageLocation<'_> {
     fn offset_of(&self, at: u64) -> Option<u64> {
         self.offset?.checked_add(at)
     }
-}
-
-/// Walks through a package.
-fn walk(path: &str, bytes: &[u8], kind: Kind, visit: &mut dyn FnMut(Member<'_>) -> Result<()>) -> Result<()> {
-    let budget =
-        Cell::new((bytes.len() as u64).saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_PACKAGE_FLOOR));
-    let paths = Some(bytes.len().saturating_mul(limits::MAX_PATHS_RATIO).max(limits::MAX_PATHS_FLOOR));
-    let mut walk = Walk { visit, budget: &budget, damaged: 0, paths };
-    walk.package(PackageLocation { path, offset: Some(0), depth: 0 }, bytes, kind)
 }
 
 /// Use of a member, by its first bytes.
@@ -199,7 +216,7 @@ impl Walk<'_> {
             return Ok(());
         }
         let ceiling = ceiling.min(limits::MAX_MEMBER);
-        let left = self.budget.get().saturating_add(HEAD as u64);
+        let left = self.budget.left().saturating_add(HEAD as u64);
         let bytes = declared.map_or(Ok(()), |size| may_inflate(size, ceiling, left));
         match bytes.and_then(|()| whole(Cursor::new(head).chain(reader), declared, ceiling)) {
             Ok(bytes) => self.member(place, name, &bytes, None),

@@ -1,9 +1,9 @@
 //! How is a compressed stream read without trusting its size?
 
-use crate::container::inflate::ZSTD_MAGIC;
+use super::Budget;
+use crate::container::kind::is_zstd_stream;
 use crate::error::Result;
 use crate::limits;
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -13,18 +13,18 @@ use std::thread;
 /// Reader that fails when it yields more bytes than a budget, which several readers may share.
 pub(super) struct Bounded<'b, R> {
     inner: R,
-    budget: &'b Cell<u64>,
+    budget: &'b Budget<'b>,
 }
 
 impl<'b, R: Read> Bounded<'b, R> {
-    pub(super) fn new(inner: R, budget: &'b Cell<u64>) -> Self {
+    pub(super) fn new(inner: R, budget: &'b Budget<'b>) -> Self {
         Bounded { inner, budget }
     }
 }
 
 impl<R: Read> Read for Bounded<'_, R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let left = self.budget.get();
+        let left = self.budget.left();
         if left == 0 && !out.is_empty() {
             // A stream that ends exactly at the budget is allowed.
             return match self.inner.read(&mut [0])? {
@@ -34,7 +34,7 @@ impl<R: Read> Read for Bounded<'_, R> {
         }
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(out.len());
         let read = self.inner.read(out.get_mut(..most).unwrap_or_default())?;
-        self.budget.set(left.saturating_sub(read as u64));
+        self.budget.spend(read as u64);
         Ok(read)
     }
 }
@@ -43,7 +43,7 @@ impl<R: Read> Read for Bounded<'_, R> {
 pub(super) fn decoder<'a>(bytes: &'a [u8]) -> io::Result<Option<Box<dyn Read + 'a>>> {
     Ok(Some(if bytes.starts_with(b"\x1f\x8b\x08") {
         Box::new(flate2::bufread::MultiGzDecoder::new(bytes))
-    } else if bytes.starts_with(&ZSTD_MAGIC) {
+    } else if is_zstd_stream(bytes) {
         Box::new(zstd::stream::read::Decoder::with_buffer(bytes)?)
     } else if bytes.starts_with(b"BZh") {
         Box::new(bzip2::bufread::MultiBzDecoder::new(bytes))
@@ -144,16 +144,23 @@ pub(super) fn in_order<T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::container::Allowance;
     use crate::error::Error;
+    use std::cell::Cell;
 
     #[test]
     fn a_budget_is_shared_and_may_be_met_exactly() {
-        let budget = Cell::new(8);
+        let (own, all) = (Cell::new(8), &Allowance::default());
+        let budget = Budget { own, all };
         let mut out = Vec::new();
         Bounded::new(&b"12345"[..], &budget).read_to_end(&mut out).unwrap();
         Bounded::new(&b"678"[..], &budget).read_to_end(&mut out).unwrap();
         assert_eq!(out, b"12345678");
         assert!(Bounded::new(&b"9"[..], &budget).read_to_end(&mut out).is_err());
+        all.spend(limits::MAX_INFLATED - 10);
+        let rest = Budget { own: Cell::new(8), all };
+        assert_eq!(Bounded::new(&b"01234"[..], &rest).read_to_end(&mut out).unwrap_or(2), 2);
+        assert!(out.ends_with(b"801"));
     }
 
     #[test]

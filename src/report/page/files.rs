@@ -194,9 +194,9 @@ impl Files {
         self.mangled.iter().map(String::as_str).zip(self.kernels.stored.iter().copied())
     }
 
-    /// The number of a file by its path as it is.
-    pub(super) fn place(&self, path: &str) -> Option<usize> {
-        self.all.iter().position(|file| file.raw == path)
+    /// The numbers of files by their paths as they are; of several with one path the first.
+    pub(super) fn places(&self) -> HashMap<&str, usize> {
+        self.all.iter().enumerate().rev().map(|(place, file)| (file.raw.as_str(), place)).collect()
     }
 
     /// The data that the page's scripts read.

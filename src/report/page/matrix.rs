@@ -55,8 +55,9 @@ type ReasonKey = (bool, &'static str, String, String, Option<Arc<str>>);
 pub(super) fn matrix(targets: &[&TargetFindings], files: &Files, table: &Table, names: Names) -> Matrix {
     let mut matrix = Matrix { targets: targets.iter().map(|one| visible(one.name())).collect(), ..Matrix::default() };
     let mut interned = Interned::default();
+    let places = files.places();
     for file_rows in rows_by_file(targets) {
-        let Some(file) = files.place(file_rows.file) else { continue };
+        let Some(&file) = places.get(&**file_rows.file) else { continue };
         // Targets have groups of their own; kernels that are of one group on each are of one class.
         let mut classes: HashMap<Vec<Option<usize>>, usize> = HashMap::new();
         for kernel in &file_rows.rows {

@@ -61,7 +61,7 @@ impl Plan<'_> {
             | u64::from(elf.header.e_shstrndx(LE).0) << 48;
         patch(&mut out, 56, counts)?;
         for (tag, value) in self.table.dynamic(self.relocations_address, &self.relocations, self.relocation_count) {
-            let entry = elf.dynamic.iter().find(|entry| entry.tag == tag);
+            let entry = elf.dynamic_entry(tag);
             let entry = entry.ok_or_else(|| Error::input("the dynamic section lacks the entry to change"))?;
             patch(&mut out, entry.offset.saturating_add(8), value)?;
         }

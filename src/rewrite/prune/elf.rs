@@ -127,8 +127,7 @@ fn replace_relr(places: &BTreeSet<u64>, host: &Host<'_>, file: &Elf<'_>, out: &m
         return Err(refuse());
     }
     new.resize(old.len(), 0);
-    let size =
-        file.dynamic.iter().find(|entry| entry.tag == elf::DT_RELRSZ).and_then(|entry| entry.offset.checked_add(8));
+    let size = file.dynamic_entry(elf::DT_RELRSZ).and_then(|entry| entry.offset.checked_add(8));
     let size = size.and_then(|at| usize::try_from(at).ok()).ok_or_else(refuse)?;
     if bytes::put(out, at, &new) && bytes::put_u64(out, size, len as u64) { Ok(()) } else { Err(refuse()) }
 }

@@ -63,6 +63,23 @@ fn links_are_followed_once_and_cycles_end() {
 }
 
 #[test]
+fn a_link_hides_nothing_from_another() {
+    let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    file(&outside, "sub/x.spv", &module());
+    file(&outside, "y.spv", &module());
+    let inside = folder.path();
+    symlink(outside.path().join("sub"), inside.join("a")).unwrap();
+    symlink(outside.path(), inside.join("b")).unwrap();
+    let seen = inspect(inside);
+    assert_eq!((seen.code, seen.problems.len()), (0, 0), "{}", seen.stderr);
+    assert_eq!(seen.names(inside), ["/a/x.spv", "/b/y.spv"]);
+    // What cannot be followed is told.
+    symlink("x".repeat(300), inside.join("long")).unwrap();
+    let seen = inspect(inside);
+    assert!(seen.code == 3 && seen.stderr.contains("cannot follow the link"), "{}", seen.stderr);
+}
+
+#[test]
 fn what_is_no_file_is_not_opened() {
     let folder = tempfile::tempdir().unwrap();
     file(&folder, "k.spv", &module());

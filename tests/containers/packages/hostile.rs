@@ -196,3 +196,68 @@ fn two_members_of_one_name_are_told() {
     let (told, error) = &seen.problems[0];
     assert!(told.ends_with("!a.spv") && error.contains("two members have this name"), "{:?}", seen.problems);
 }
+
+/// A member of a tar archive.
+fn member(mut header: tar::Header, name: &str, kind: u8, bytes: &[u8]) -> Vec<u8> {
+    header.set_path(name).unwrap();
+    header.set_size(bytes.len() as u64);
+    header.set_entry_type(tar::EntryType::new(kind));
+    header.set_cksum();
+    let mut out = [header.as_bytes().as_slice(), bytes].concat();
+    out.resize(out.len().next_multiple_of(512), 0);
+    out
+}
+
+/// Python, GNU tar and unzip take out `b.spv` of each.
+#[test]
+fn members_that_other_programs_see_are_seen_or_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let zip = |last: &str| make::zip(Stored, &[("a.spv", &module()), (last, &module())]);
+    let renamed = |from: &str, to: &str| {
+        let mut bytes = zip(from);
+        for _ in 0..2 {
+            let at = position(&bytes, from.as_bytes(), 0);
+            bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+        }
+        bytes
+    };
+    let mut counted = zip("b.spv");
+    let end = position(&counted, b"PK\x05\x06", 0);
+    counted[end + 8..end + 12].copy_from_slice(&[1, 0, 1, 0]);
+    let (ustar, old) = (tar::Header::new_ustar, tar::Header::new_old);
+    let first = || member(ustar(), "a.spv", b'0', &module());
+    let tar = |last: &[Vec<u8>]| [first(), last.concat(), vec![0; 1024]].concat();
+    let within = member(old(), "b.spv", b'0', &module());
+    let extended = |kind: u8, record: &str| member(ustar(), "x", kind, record.as_bytes());
+    let plain = member(ustar(), "b.spv", b'0', &module());
+    let skipped = [&[0x5f, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4][..], &make::zstd(&tar(&[plain.clone()]))].concat();
+    let both = ["!a.spv", "!b.spv"].as_slice();
+    let cases: [(&str, Vec<u8>, i32, &[&str]); 16] = [
+        ("count.zip", counted, 3, &["!a.spv"]),
+        ("folder.zip", renamed("b.spv#", "b.spv/"), 0, &["!a.spv", "!b.spv/"]),
+        ("windows.zip", renamed("b.spv#", "b.spv\\"), 0, &["!a.spv", "!b.spv\\"]),
+        ("spanned.zip", [&b"PK\x07\x08"[..], &zip("b.spv")].concat(), 0, both),
+        ("type.tar", tar(&[member(ustar(), "b.spv", b'Z', &module())]), 0, both),
+        ("local.tar", tar(&[extended(b'x', "10 size=0\n"), member(ustar(), "t", b'0', &within)]), 3, &["!a.spv"]),
+        ("sun.tar", tar(&[extended(b'X', "10 size=0\n"), member(ustar(), "t", b'0', &within)]), 3, &["!a.spv"]),
+        ("global.tar", tar(&[extended(b'g', "10 size=0\n"), member(ustar(), "t", b'0', &within)]), 3, &["!a.spv"]),
+        ("twice.tar", tar(&[extended(b'x', "10 size=0\n10 size=9\n"), plain.clone()]), 3, &["!a.spv"]),
+        ("link.tar", tar(&[member(ustar(), "t", b'1', &within)]), 3, &["!a.spv"]),
+        ("folder.tar", tar(&[member(ustar(), "t", b'5', &within)]), 3, &["!a.spv"]),
+        ("sparse.tar", tar(&[extended(b'x', "22 GNU.sparse.major=1\n"), plain.clone()]), 3, &["!a.spv"]),
+        ("long.tar", tar(&[extended(b'x', &"#".repeat(2 << 20)), plain.clone()]), 3, &["!a.spv"]),
+        ("old.tar", [member(old(), "b.spv", b'0', &module()), vec![0; 1024]].concat(), 0, &["!b.spv"]),
+        ("old.tar.gz", make::gz(&[member(old(), "b.spv", b'0', &module()), vec![0; 1024]].concat()), 0, &["!b.spv"]),
+        ("skipped.tar.zst", skipped, 0, both),
+    ];
+    for (name, bytes, code, names) in cases {
+        let path = file(&folder, name, &bytes);
+        let seen = inspect(&path);
+        assert_eq!(
+            (seen.code, seen.names(&path)),
+            (code, names.iter().map(|name| (*name).to_owned()).collect()),
+            "{name}: {}",
+            seen.stderr
+        );
+    }
+}
