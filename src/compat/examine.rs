@@ -77,6 +77,12 @@ impl Examined<'_, '_> {
         flag == Some(1) || self.used_aspects().any(|aspect| aspect == "ext_intel_esimd")
     }
 
+    /// Whether all its kernels are explicit SIMD, by its property or its code.
+    pub(crate) fn is_esimd_alone(&self) -> bool {
+        let flag = self.image.properties.number(set::MISC, key::ESIMD);
+        flag == Some(1) || self.module.as_ref().map_or_else(|| self.is_esimd(), |module| module.esimd)
+    }
+
     /// Returns the aspects that the module's types and instructions use, without a look along its calls.
     pub fn used_aspects(&self) -> impl Iterator<Item = &str> {
         let functions = self.bitcode.iter().flat_map(|module| &module.functions);
@@ -92,10 +98,9 @@ impl Examined<'_, '_> {
 
     /// The sub-group sizes that the kernels require: those recorded, then others of a module.
     pub(crate) fn sub_group_sizes_with(&self, module: Option<&Module>) -> Vec<u32> {
-        if self.is_esimd() {
-            return Vec::new();
-        }
         let recorded = &self.requirements.reqd_sub_group_sizes;
+        // Those of the module are not of explicit SIMD.
+        let recorded = if self.is_esimd_alone() { &[][..] } else { recorded.as_slice() };
         let shown = module.into_iter().flat_map(|module| &module.sub_group_sizes);
         recorded.iter().chain(shown.filter(|size| !recorded.contains(size))).copied().collect()
     }

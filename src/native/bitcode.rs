@@ -65,7 +65,10 @@ impl Module {
         let (mut module, mut strings, mut stopped) = (None, None, None);
         loop {
             match top.next() {
-                Ok(Some(Item::Block(block::MODULE, inner))) => module = module.or(Some(inner)),
+                Ok(Some(Item::Block(block::MODULE, _))) if module.is_some() => {
+                    stopped = Some(Error::input("a second module, of which nothing is read"));
+                }
+                Ok(Some(Item::Block(block::MODULE, inner))) => module = Some(inner),
                 Ok(Some(Item::Block(block::STRTAB, inner))) => strings = strings.or(table(inner).ok().flatten()),
                 Ok(Some(_)) => {}
                 Ok(None) => break,

@@ -1,5 +1,6 @@
 //! Which kernels, capabilities, imports and aspects does a module show?
 
+use super::grammar::{self, Set};
 use super::op::*;
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
@@ -73,13 +74,21 @@ pub struct Module {
     pub used_aspects: BTreeSet<&'static str>,
     /// The work-group sizes that its kernels require, each once, x first.
     pub(crate) work_group_sizes: Vec<[u32; 3]>,
-    /// The sub-group sizes that its kernels require, each once; named sizes are not among them.
+    /// The sub-group sizes that its kernels require, each once; named sizes, and those of explicit SIMD, are not among them.
     pub(crate) sub_group_sizes: Vec<u32>,
     /// The instructions of its inline assembly, each once, as `lsc_load.slm` and, with its width, `dpas.bf.bf.8.8/16`; [`UNREAD`] stands
     /// for those that could not be read.
     pub(crate) assembly: BTreeSet<String>,
     /// The source language (`OpSource`), where the module names one.
     pub(crate) source_language: Option<u32>,
+    /// Number of instructions that no grammar has: what they need is not known.
+    pub(crate) unknown: usize,
+    /// Number of work-group sizes that its kernels require by constants whose values are not known.
+    pub(crate) open_sizes: usize,
+    /// Types and sets of instructions that no device is known to take: `float 128`.
+    pub(crate) unusual: BTreeSet<String>,
+    /// Whether all its kernels are explicit SIMD.
+    pub(crate) esimd: bool,
     /// Whether the module has types or instructions that may be uses of further aspects, which only a look at its code
     /// tells.
     pub may_use_others: bool,
@@ -98,6 +107,10 @@ struct Walk<'m> {
     /// Decorations that import a function or a variable.
     imported: Vec<Instruction<'m>>,
     built_in: Vec<u32>,
+    /// Functions of explicit SIMD.
+    vector: Vec<u32>,
+    /// Functions with the sub-group sizes that they require.
+    sub_groups: Vec<(u32, u32)>,
     declared: Vec<u32>,
     variables: Vec<u32>,
     /// Ids of 64-bit integer and float types, for atomics.
@@ -128,9 +141,10 @@ impl Module {
         let mut walk = Walk::default();
         walk.module.version = (version.get(2).copied().unwrap_or(0), version.get(1).copied().unwrap_or(0));
         walk.module.generator = words.header(2);
+        let results = grammar::results();
         for instruction in words.instructions() {
             match instruction {
-                Ok(instruction) => walk.visit(&instruction),
+                Ok(instruction) => walk.visit(&instruction, results),
                 Err(error) => walk.module.stopped = Some(error),
             }
         }
@@ -177,10 +191,16 @@ const BUILT_IN: u32 = Decoration::BuiltIn as u32;
 const SPEC_ID: u32 = Decoration::SpecId as u32;
 const VECTOR_COMPUTE: u32 = Decoration::VectorComputeFunctionINTEL as u32;
 const IMPORT: u32 = LinkageType::Import as u32;
+/// `ArbitraryPrecisionIntegersALTERA` and `Int4TypeINTEL`.
+const OTHER_WIDTHS: [u32; 2] = [5844, 5112];
+/// Memory model of OpenCL, with which compilers write addresses of 32 or 64 bits (addressing models 1 and 2).
+const OPENCL_MEMORY: u32 = 2;
+/// Words before the width of an integer of an unusual one.
+const INTEGER: &str = "int ";
 
 impl<'m> Walk<'m> {
     #[inline]
-    fn visit(&mut self, instruction: &Instruction<'m>) {
+    fn visit(&mut self, instruction: &Instruction<'m>, results: &[u8]) {
         match instruction.opcode {
             CAPABILITY => self.module.capabilities.push(instruction.word(0)),
             EXTENSION => self.module.extensions.push(instruction.string(0).0),
@@ -203,12 +223,27 @@ impl<'m> Walk<'m> {
             }
             SOURCE => self.module.source_language = Some(instruction.word(0)),
             DECORATE => self.decorate(instruction),
+            MEMORY_MODEL if instruction.word(1) != OPENCL_MEMORY || ![1, 2].contains(&instruction.word(0)) => {
+                let [addressing, memory] = [0, 1].map(|at| instruction.word(at));
+                self.unusual(format!("memory model {memory} with addressing {addressing}"));
+            }
+            EXT_INST_IMPORT => {
+                let name = instruction.text(1).0;
+                let known = name.starts_with("OpenCL.") || name.starts_with("NonSemantic.");
+                if !known && Set::from_name(&name) == Set::Other {
+                    self.unusual(name.chars().take(limits::MAX_MNEMONIC).collect());
+                }
+            }
             TYPE_INT => match instruction.word(1) {
                 64 => self.wide.push(instruction.word(0)),
                 16 => self.narrow.push(instruction.word(0)),
-                _ => {}
+                8 | 32 => {}
+                width => self.unusual(format!("{INTEGER}{width}")),
             },
             TYPE_FLOAT => match (instruction.word(1), instruction.len()) {
+                (width, 3..) if ![0, 4214, 4215].contains(&instruction.word(2)) => {
+                    self.unusual(format!("float {width} of encoding {}", instruction.word(2)));
+                }
                 // A third operand is another encoding of that width (bfloat16), not an IEEE half.
                 (16, length) => {
                     if length == 2 {
@@ -220,7 +255,8 @@ impl<'m> Walk<'m> {
                     self.module.used_aspects.insert("fp64");
                     self.wide.push(instruction.word(0));
                 }
-                _ => {}
+                (32, _) | (_, 3..) => {}
+                (width, _) => self.unusual(format!("float {width}")),
             },
             VARIABLE if self.function.is_none() => {
                 self.variables.push(instruction.word(1));
@@ -261,7 +297,18 @@ impl<'m> Walk<'m> {
             | CONVERT_HANDLE_TO_SAMPLED_IMAGE
             | SUBGROUP_MATRIX_MULTIPLY_ACCUMULATE
             | SUBGROUP_SCALED_MATRIX_MULTIPLY_ACCUMULATE => self.module.may_use_others = true,
+            opcode if results.get(usize::from(opcode)).is_none_or(|place| *place == grammar::UNKNOWN) => {
+                self.module.unknown = self.module.unknown.saturating_add(1);
+            }
             _ => {}
+        }
+    }
+
+    /// Notes what no device is known to take.
+    #[cold]
+    fn unusual(&mut self, what: String) {
+        if self.module.unusual.len() < limits::MAX_REQUIREMENTS {
+            self.module.unusual.insert(what);
         }
     }
 
@@ -274,7 +321,7 @@ impl<'m> Walk<'m> {
             }
             // DPC++ writes the primary size as all ones.
             SUBGROUP_SIZE if instruction.len() >= 3 && instruction.word(2) != u32::MAX => {
-                module.sub_group_sizes.push(instruction.word(2));
+                self.sub_groups.push((instruction.word(0), instruction.word(2)));
             }
             _ => {}
         }
@@ -293,6 +340,7 @@ impl<'m> Walk<'m> {
             SPEC_ID => self.module.spec_constants.push(instruction.word(2)),
             VECTOR_COMPUTE => {
                 self.module.used_aspects.insert("ext_intel_esimd");
+                self.vector.push(target);
             }
             _ => {}
         }
@@ -321,7 +369,8 @@ impl<'m> Walk<'m> {
     }
 
     fn finish(mut self) -> Module {
-        for ids in [&mut self.built_in, &mut self.declared, &mut self.variables, &mut self.wide, &mut self.narrow] {
+        let lists = [&mut self.built_in, &mut self.declared, &mut self.variables, &mut self.wide, &mut self.narrow];
+        for ids in lists.into_iter().chain([&mut self.vector]) {
             ids.sort_unstable();
         }
         let is_in = |ids: &[u32], id: u32| ids.binary_search(&id).is_ok();
@@ -337,7 +386,17 @@ impl<'m> Walk<'m> {
         for size in &self.sizes {
             if let [Some(x), Some(y), Some(z)] = size.map(|id| self.constants.get(&id).copied().flatten()) {
                 self.module.work_group_sizes.push([x, y, z]);
+            } else {
+                self.module.open_sizes = self.module.open_sizes.saturating_add(1);
             }
+        }
+        let bound = self.sub_groups.iter().filter(|(function, _)| !is_in(&self.vector, *function));
+        self.module.sub_group_sizes = bound.map(|(_, size)| *size).collect();
+        let entries = &self.module.entry_points;
+        self.module.esimd = !entries.is_empty() && entries.iter().all(|entry| is_in(&self.vector, entry.function));
+        // With these capabilities integers may have other widths.
+        if self.module.capabilities.iter().any(|capability| OTHER_WIDTHS.contains(capability)) {
+            self.module.unusual.retain(|what| !what.starts_with(INTEGER));
         }
         self.module.work_group_sizes.sort_unstable();
         self.module.work_group_sizes.dedup();

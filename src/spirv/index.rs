@@ -58,6 +58,11 @@ pub struct Index<'a> {
     pub modes: Vec<Mode>,
     /// Opcodes that no grammar has, with the number of occurrences. Their operands are not followed.
     pub unknown: BTreeMap<u16, usize>,
+    /// Number of things that are not where they may be: definitions of ids that are 0 or defined before, types that are used
+    /// before they are declared or declared behind a function, instructions between functions. What code needs is not known then.
+    pub(crate) misplaced: usize,
+    /// Parts of types that were not yet defined where they were used, as only pointers may be.
+    awaited: Vec<u32>,
     /// Error that ended the walk early; everything before it is indexed.
     pub stopped: Option<Error>,
     /// Text of inlined functions that was told.
@@ -91,6 +96,8 @@ impl<'a> Index<'a> {
             functions: Vec::new(),
             modes: Vec::new(),
             unknown: BTreeMap::new(),
+            misplaced: 0,
+            awaited: Vec::new(),
             stopped: None,
             told: InlinedText::default(),
         };
@@ -102,6 +109,13 @@ impl<'a> Index<'a> {
             }
         }
         index.close(u32::try_from(index.starts.len()).unwrap_or(u32::MAX));
+        index.count_outside(index.len());
+        let is_pointer = |id: &u32| {
+            let opcode = index.defining(*id).map(|kind| kind.opcode);
+            matches!(opcode, Some(op::TYPE_POINTER | op::TYPE_UNTYPED_POINTER))
+        };
+        let early = index.awaited.iter().filter(|id| !is_pointer(id)).count();
+        index.misplaced = index.misplaced.saturating_add(early);
         index.annotations.sort();
         index.modes.sort_by_key(|mode| mode.function);
         Ok(index)
@@ -118,7 +132,12 @@ impl<'a> Index<'a> {
                 let count = self.unknown.entry(instruction.opcode).or_default();
                 *count = count.saturating_add(1);
             }
-            Some(place) => self.defined.insert(instruction.word(usize::from(*place)), number),
+            Some(place) => {
+                let is_new = self.defined.insert(instruction.word(usize::from(*place)), number);
+                // In functions and behind them only labels have a result without a type.
+                let late = *place == 0 && !self.functions.is_empty() && instruction.opcode != op::LABEL;
+                self.misplaced = self.misplaced.saturating_add(usize::from(!is_new || late));
+            }
         }
         let target = || instruction.word(0);
         match instruction.opcode {
@@ -127,12 +146,20 @@ impl<'a> Index<'a> {
                     function.defined = true;
                 }
             }
+            op::TYPE_VECTOR | op::TYPE_MATRIX | op::TYPE_ARRAY | op::TYPE_RUNTIME_ARRAY => {
+                self.awaited.extend(Some(instruction.word(1)).filter(|id| self.defined.get(*id).is_none()));
+            }
+            op::TYPE_STRUCT => {
+                let members = (1..instruction.len()).map(|at| instruction.word(at));
+                self.awaited.extend(members.filter(|id| self.defined.get(*id).is_none()));
+            }
             op::NAME => self.annotations.names.push((target(), number)),
             op::DECORATE | op::DECORATE_ID | op::DECORATE_STRING => {
                 self.annotations.decorations.push((target(), number));
             }
             op::FUNCTION => {
                 self.close(number);
+                self.count_outside(number as usize);
                 if self.functions.is_empty() {
                     // One for each entry point at least: growing to that would take its memory twice.
                     self.functions.reserve(self.entry_points.len());
@@ -171,6 +198,14 @@ impl<'a> Index<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Counts the instructions between the last function and an instruction; lines and what means nothing may stand there.
+    fn count_outside(&mut self, to: usize) {
+        let Some(end) = self.functions.last().map(|last| last.instructions.end).filter(|end| *end < to) else { return };
+        let outside = self.instructions(end..to).map(|(_, instruction)| instruction.opcode);
+        let count = outside.filter(|opcode| !matches!(*opcode, op::LINE | op::NO_LINE | op::EXT_INST)).count();
+        self.misplaced = self.misplaced.saturating_add(count);
     }
 
     /// Returns the function whose end has not been reached yet.
@@ -480,19 +515,20 @@ impl Ids {
         Ids { dense: vec![0; bound.min(words)], sparse: HashMap::new() }
     }
 
-    /// Records the definition of an id; the first definition counts. Id 0 is invalid (SPIR-V, "Physical Layout of a
+    /// Records the definition of an id, and returns whether it is the first, which counts. Id 0 is invalid (SPIR-V, "Physical Layout of a
     /// SPIR-V Module and Instruction") and is skipped: it is read where an instruction is too short for its result.
     #[inline]
-    fn insert(&mut self, id: u32, number: u32) {
+    fn insert(&mut self, id: u32, number: u32) -> bool {
         if id == 0 {
-            return;
+            return false;
         }
         match self.dense.get_mut(id as usize) {
-            Some(place) if *place == 0 => *place = number.saturating_add(1),
-            Some(_) => {}
-            None => {
-                self.sparse.entry(id).or_insert(number);
+            Some(place) if *place == 0 => {
+                *place = number.saturating_add(1);
+                true
             }
+            Some(_) => false,
+            None => *self.sparse.entry(id).or_insert(number) == number,
         }
     }
 

@@ -11,6 +11,7 @@ mod costly;
 mod cut_off;
 mod embedding;
 mod forged;
+mod judged;
 mod loader;
 mod meter;
 mod program;

@@ -25,7 +25,7 @@ pub struct Code {
     pub kernels: Vec<Kernel>,
     /// Aspects that a capability or a type of the module declares, whether or not any code uses them.
     pub declared: Vec<Aspect>,
-    /// Instructions that no grammar knows: what they need is not known either.
+    /// Instructions that no grammar knows, or that are not where they may be: what they need is not known either.
     pub unknown: usize,
     /// The first call through a pointer of each function that makes one.
     pub indirect: Vec<Indirect>,
@@ -153,7 +153,7 @@ impl Code {
         let mut code = Code {
             nodes: Vec::with_capacity(index.functions.len()),
             declared: declared(index),
-            unknown: index.unknown.values().sum(),
+            unknown: index.unknown.values().sum::<usize>().saturating_add(index.misplaced),
             ..Code::default()
         };
         // By function; of several entry points of one the last names it.

@@ -24,7 +24,7 @@ pub(crate) fn check(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit)
     for size in &required.reqd_work_group_sizes {
         work_group(examined, size, target, fit);
     }
-    for size in required.reqd_sub_group_sizes.iter().filter(|_| !examined.is_esimd()) {
+    for size in required.reqd_sub_group_sizes.iter().filter(|_| !examined.is_esimd_alone()) {
         sub_group(*size, target, fit);
     }
 }
@@ -35,6 +35,10 @@ pub(crate) fn shown_sizes(examined: &Examined<'_, '_>, module: Option<&Module>, 
     let recorded = &examined.requirements;
     for size in examined.work_group_sizes_with(module).iter().skip(recorded.reqd_work_group_sizes.len()) {
         work_group(examined, size, target, fit);
+    }
+    if module.is_some_and(|module| module.open_sizes > 0) {
+        let message = "a required work-group size is given by constants whose values this tool does not find out";
+        fit.gap(RuleId::WorkGroupSize, message);
     }
     for size in
         examined.sub_group_sizes_with(module).into_iter().filter(|size| !recorded.reqd_sub_group_sizes.contains(size))

@@ -11,7 +11,7 @@ use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
 use crate::compat::native;
 use crate::device::cpu::{CpuArch, DEFAULT};
-use crate::device::target::{Backend, DeviceType, IpVersion, Target};
+use crate::device::target::{Backend, DeviceType, Has, IpVersion, Target};
 use crate::native::{Coverage, gpu_of};
 use crate::spirv::Module;
 use crate::spirv::grammar::capability_name;
@@ -118,7 +118,7 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
         Match::Unknown(message) => fit.gap(RuleId::Target, message),
     }
     let spec = spec(image.image);
-    let native = !image.format.is_intermediate() && image.format != Format::Unknown;
+    let native = image.format == Format::Ptx || !image.format.is_intermediate() && image.format != Format::Unknown;
     if native && spec == "spir64_gen" && taken {
         let form = image.refused_form(subject);
         if let Some((certain, drivers)) = form {
@@ -140,6 +140,9 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
             }
             Some(_) | None => {}
         }
+    }
+    if taken && (native || image.format == Format::Unknown) {
+        made_for(image, subject, fit);
     }
     if image.format == Format::Pocl && spec == "spir64_x86_64" {
         let message = "Image is code of PoCL, which runs where PoCL is the OpenCL driver; Intel's refuses it (-42).";
@@ -172,6 +175,116 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
     } else {
         let message = format!("Cannot resolve external symbols, linking is unsupported for the backend: {names}.");
         fit.reason(RuleId::Imports, message);
+    }
+}
+
+/// Maker of the devices that a format of native code is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Maker {
+    Amd,
+    Intel,
+    Nvidia,
+}
+
+fn maker(format: Format) -> Option<Maker> {
+    match format {
+        Format::Zebin | Format::PatchTokens | Format::Ar => Some(Maker::Intel),
+        Format::Ptx | Format::Cubin | Format::Fatbin => Some(Maker::Nvidia),
+        Format::Hsaco => Some(Maker::Amd),
+        Format::SpirV | Format::LlvmBitcode | Format::Elf | Format::Pocl | Format::NativeCpu | Format::Unknown => None,
+    }
+}
+
+/// The maker of a GPU, where its target tells.
+fn maker_of(target: &Target) -> Option<Maker> {
+    match &target.name {
+        _ if !target.ip_versions.is_empty() => Some(Maker::Intel),
+        name if name.starts_with("nvidia_gpu_") => Some(Maker::Nvidia),
+        name if name.starts_with("amd_gpu_") => Some(Maker::Amd),
+        _ => None,
+    }
+}
+
+/// Checks native code of an image that the runtime takes against the GPU: a label may name another than the code does.
+fn made_for(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
+    let target = subject.target;
+    let name = &target.name;
+    let (code, own) = (maker(image.format), maker_of(target));
+    match (code, own) {
+        (Some(code), Some(own)) if code != own => {
+            let message =
+                format!("Image is code in format {}, which is for no device of {name}'s maker.", image.format.name());
+            return fit.reason(RuleId::Target, message);
+        }
+        (None, Some(_)) => {
+            return fit.gap(
+                RuleId::Target,
+                format!("Image is code of which the device is not known; {name} may not take it."),
+            );
+        }
+        (Some(Maker::Nvidia | Maker::Amd), None)
+            if subject.backend.is_some_and(|backend| backend == Backend::OpenCl || backend == Backend::LevelZero) =>
+        {
+            let message =
+                format!("Image is code in format {}; whether {name} takes that is not known.", image.format.name());
+            return fit.gap(RuleId::Target, message);
+        }
+        (Some(Maker::Nvidia | Maker::Amd), Some(_)) => {}
+        _ => return,
+    }
+    let Some(native) = &image.native else { return };
+    let parts = native.parts.iter().map(|part| match code {
+        Some(Maker::Nvidia) => runs_on_nvidia(&part.stated, part.format == Format::Ptx, name),
+        _ => runs_on_amd(&part.stated, name),
+    });
+    // Of several parts one that runs is enough, and what could not be read may have been one.
+    let best = parts.max_by_key(|runs| [Has::No, Has::Unknown, Has::Yes].iter().position(|one| one == runs));
+    match best {
+        Some(Has::Yes) => {}
+        Some(Has::No) if native.problems.is_empty() => {
+            let devices = native.devices().join(", ");
+            fit.reason(RuleId::Target, format!("Image is native code for {devices}, which does not run on {name}."));
+        }
+        _ => fit.gap(RuleId::Target, format!("whether the native code runs on {name} is not known")),
+    }
+}
+
+/// Whether code for an NVIDIA GPU, as it states that (`sm_90a`), runs on a target: machine code on later GPUs of its
+/// generation, PTX on all later ones, code with features of one architecture on that alone (CUDA C++ Programming Guide, "Binary
+/// Compatibility").
+fn runs_on_nvidia(stated: &str, is_ptx: bool, target: &str) -> Has {
+    let architecture = |text: &str| -> Option<(u32, String)> {
+        let digits = text.chars().take_while(char::is_ascii_digit).count();
+        let (number, rest) = text.split_at_checked(digits)?;
+        Some((number.parse().ok()?, rest.to_owned()))
+    };
+    let code = stated.strip_prefix("sm_").and_then(architecture);
+    let own = target.strip_prefix("nvidia_gpu_sm_").and_then(architecture);
+    let (Some((code, suffix)), Some((own, _))) = (code, own) else { return Has::Unknown };
+    if target.strip_prefix("nvidia_gpu_") == Some(stated) {
+        return Has::Yes;
+    }
+    let generation = |number: u32| number / 10;
+    let runs = match suffix.as_str() {
+        "" if is_ptx => own >= code,
+        "" => own >= code && generation(own) == generation(code),
+        // Features of a family of GPUs.
+        "f" => own >= code && generation(own) == generation(code),
+        // The targets of the runtime name no such features: a GPU of that number has them.
+        "a" => own == code,
+        _ => return Has::Unknown,
+    };
+    if runs { Has::Yes } else { Has::No }
+}
+
+/// Whether code for an AMD GPU, as it states that (`gfx90a:xnack+`), runs on a target. A generic processor stands for several
+/// that its name does not tell, and a device may be set not to retry page faults.
+fn runs_on_amd(stated: &str, target: &str) -> Has {
+    let (processor, features) = stated.split_once(':').unwrap_or((stated, ""));
+    match target.strip_prefix("amd_gpu_") {
+        Some(own) if own == processor && !features.contains("xnack+") => Has::Yes,
+        Some(own) if own != processor && !processor.ends_with("generic") && processor.starts_with("gfx") => Has::No,
+        _ => Has::Unknown,
     }
 }
 
@@ -255,8 +368,18 @@ fn has_instruction(ip: &IpVersion, name: &str) -> bool {
 
 /// Checks the inline assembly of a module.
 fn assembly(module: &Module, target: &Target, fit: &mut Fit) {
-    let Some(ip) = target.ip_versions.first().filter(|_| module.capabilities.contains(&ASSEMBLY)) else { return };
     let gpu = &target.name;
+    let declared = module.capabilities.contains(&ASSEMBLY);
+    if !declared && module.assembly.is_empty() {
+        return;
+    }
+    let Some(ip) = target.ip_versions.first() else {
+        if !declared {
+            let message = format!("The module has inline assembly; whether {gpu} takes it is not known.");
+            fit.gap(RuleId::Capability, message);
+        }
+        return;
+    };
     // Assembly for GPUs uses the newer loads and stores (LSC), or may.
     if is_dg2_or_newer(target) == Some(false) {
         let message =
@@ -340,6 +463,13 @@ pub(crate) fn spirv(module: &Module, subject: &Subject<'_>, fit: &mut Fit) {
         None => fit.gap(RuleId::SpirvVersion, format!("which SPIR-V {} takes is not known", target.name)),
     }
     capabilities(module, target, fit);
+    if module.unknown > 0 {
+        let message = format!("the module has instructions ({}) that no grammar has", module.unknown);
+        fit.gap(RuleId::Unread, message);
+    }
+    for what in &module.unusual {
+        fit.gap(RuleId::Capability, format!("whether {} takes `{what}` is not known", target.name));
+    }
     let mut seen: HashSet<&str> = HashSet::new();
     for name in module.extensions.iter().map(String::as_str) {
         let known = target.spirv_extensions.as_ref().is_some_and(|own| own.iter().any(|own| own == name));

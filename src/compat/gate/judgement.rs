@@ -452,6 +452,8 @@ impl<'i> Kind<'i> {
             || !image.unlisted_imports.is_empty()
             || module.is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_newer_loads(symbol)))
             || image.problem.is_some()
+            || module.is_some_and(|module| module.unknown > 0 || module.open_sizes > 0 || !module.unusual.is_empty())
+            || engine.graph().codes().get(at).is_some_and(|code| code.unknown > 0)
             || image.native.as_ref().is_some_and(|native| !native.problems.is_empty())
             // Whether anything is recorded counts of code that is not read.
             || image.format == Format::LlvmBitcode
