@@ -308,7 +308,7 @@ fn each<R: Read>(
             walk.damaged(&place.join(&name), Error::input("sparse members of tar archives are not read"))?;
             continue;
         }
-        // What has another type is a file to other programs.
+        // Members of other types are files to other programs.
         if has_none {
             continue;
         }
@@ -328,7 +328,7 @@ fn each<R: Read>(
     Ok(())
 }
 
-/// What extension headers say of the next member beside its path.
+/// Facts about the next member, beside its path, that extension headers state.
 #[derive(Default)]
 struct Extended {
     size: Option<u64>,
