@@ -63,7 +63,7 @@ pub struct Host<'a> {
     pub registers: bool,
     /// Owner of the bytes that readers inflate or decode.
     pub arena: Arena,
-    /// What the file and those that are read with it may inflate to.
+    /// Bytes that the file and those that are read with it may inflate to.
     pub(crate) allowance: Arc<Allowance>,
 }
 

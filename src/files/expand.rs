@@ -220,7 +220,7 @@ struct Roots {
 impl Roots {
     /// Whether a file or folder is within one of them, or is one.
     fn hold(&self, real: &Path) -> bool {
-        // What stands between a folder and what it holds is in it, too, so that the last before is the only one that may.
+        // All between a folder and a path that it holds is in it, too, so that only the last before may hold the path.
         let mut before = self.all.range::<Path, _>((Bound::Unbounded, Bound::Included(real)));
         before.next_back().is_some_and(|root| real.starts_with(root))
     }

@@ -178,7 +178,7 @@ struct Files<'f, F> {
     silent: bool,
     empty_counts: bool,
     eager_free: bool,
-    /// What all files together may inflate to.
+    /// Bytes that all files together may inflate to.
     allowance: Arc<Allowance>,
     each: F,
     tally: Tally,

@@ -72,7 +72,7 @@ pub(crate) struct Package {
     wheels: Vec<Wheel>,
     /// Folders that were made for outputs, each after the one that it is in.
     made: Vec<PathBuf>,
-    /// What all files together may inflate to, to be told from those without images.
+    /// Bytes that all files together may inflate to while those with images are looked for.
     allowance: Arc<Allowance>,
 }
 

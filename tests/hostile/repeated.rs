@@ -252,7 +252,7 @@ fn compressed_bundles_by_the_hundreds() {
     }
 }
 
-/// What they inflate to is known when they are inflated, and is just too much.
+/// Sizes are known when the frames are inflated, and are just too much.
 #[test]
 fn images_that_share_a_frame_of_unknown_size() {
     let of = |zeros| Linked::images(30_000, &blocks(vec![0, 0x58], zeros), 4, |_| [0; 4]);
@@ -438,7 +438,7 @@ fn a_property_of_many_megabytes_is_shown() {
     run_bounded(&folder, &["props", "m.spv"], TIME_LIMIT, READ);
 }
 
-/// What is read has to be what the loader takes.
+/// The reader has to take the entries that the loader takes.
 #[test]
 fn tags_that_stand_twice_and_segments_that_overlap() {
     let mut file = Linked::new();

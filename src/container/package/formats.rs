@@ -77,7 +77,7 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
     let (mut plan, mut starts) = (Vec::new(), HashSet::new());
     for index in 0..archive.len() {
         let error = match archive.by_index(index) {
-            // What is called a folder or a link may be a file to other programs: its contents tell.
+            // A folder or a link by its name may be a file to other programs: the contents tell.
             Ok(file) if file.compressed_size() > 0 && !file.data_start().is_none_or(|start| starts.insert(start)) => {
                 Error::input("the member shares its bytes with another")
             }
@@ -308,7 +308,7 @@ fn each<R: Read>(
             walk.damaged(&place.join(&name), Error::input("sparse members of tar archives are not read"))?;
             continue;
         }
-        // What has another type is a file to other programs.
+        // Members of other types are files to other programs.
         if has_none {
             continue;
         }
@@ -328,7 +328,7 @@ fn each<R: Read>(
     Ok(())
 }
 
-/// What extension headers say of the next member beside its path.
+/// Facts about the next member, beside its path, that extension headers state.
 #[derive(Default)]
 struct Extended {
     size: Option<u64>,

@@ -73,7 +73,7 @@ fn a_link_hides_nothing_from_another() {
     let seen = inspect(inside);
     assert_eq!((seen.code, seen.problems.len()), (0, 0), "{}", seen.stderr);
     assert_eq!(seen.names(inside), ["/a/x.spv", "/b/y.spv"]);
-    // What cannot be followed is told.
+    // A link that cannot be followed is told.
     symlink("x".repeat(300), inside.join("long")).unwrap();
     let seen = inspect(inside);
     assert!(seen.code == 3 && seen.stderr.contains("cannot follow the link"), "{}", seen.stderr);

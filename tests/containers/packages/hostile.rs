@@ -230,7 +230,9 @@ fn members_that_other_programs_see_are_seen_or_told() {
     let within = member(old(), "b.spv", b'0', &module());
     let extended = |kind: u8, record: &str| member(ustar(), "x", kind, record.as_bytes());
     let plain = member(ustar(), "b.spv", b'0', &module());
-    let skipped = [&[0x5f, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4][..], &make::zstd(&tar(&[plain.clone()]))].concat();
+    let skipped =
+        [&[0x5f, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4][..], &make::zstd(&tar(std::slice::from_ref(&plain)))]
+            .concat();
     let both = ["!a.spv", "!b.spv"].as_slice();
     let cases: [(&str, Vec<u8>, i32, &[&str]); 16] = [
         ("count.zip", counted, 3, &["!a.spv"]),
