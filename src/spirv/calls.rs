@@ -108,16 +108,19 @@ impl FunctionPointers {
 
     fn find_signatures(&mut self, index: &Index<'_>) {
         const REFERENCED_INDIRECTLY: u32 = rspirv::spirv::Decoration::ReferencedIndirectlyINTEL as u32;
+        // By function type: thousands of functions may have one that is as long as an instruction can be.
+        let mut nodes: HashMap<u32, Option<u32>> = HashMap::new();
         for function in &index.functions {
             if index.decoration(function.id, REFERENCED_INDIRECTLY).is_none() {
                 continue;
             }
-            let Some(kind) = index.defining(function.function_type).filter(|kind| kind.opcode == op::TYPE_FUNCTION)
-            else {
-                continue;
-            };
-            let signature = (1..kind.len()).map(|at| kind.word(at)).collect();
-            let node = *self.signatures.entry(signature).or_insert(function.function_type);
+            let of_type = function.function_type;
+            let node = nodes.entry(of_type).or_insert_with(|| {
+                let kind = index.defining(of_type).filter(|kind| kind.opcode == op::TYPE_FUNCTION)?;
+                let signature = (1..kind.len()).map(|at| kind.word(at)).collect();
+                Some(*self.signatures.entry(signature).or_insert(of_type))
+            });
+            let Some(node) = *node else { continue };
             let at = function.instructions.start;
             self.edges.push(Edge { from: node, to: function.id, at, kind: EdgeKind::Indirect });
         }

@@ -423,6 +423,15 @@ impl Index<'_> {
         Some(self.instruction(*at as usize)?.string(1).0)
     }
 
+    /// Returns the beginning of the name of an id, or of a type that has its name itself: so many bytes, and few more.
+    pub(crate) fn name_head(&self, id: u32, most: usize) -> Option<String> {
+        if let Some(opaque) = self.defining(id).filter(|kind| kind.opcode == op::TYPE_OPAQUE) {
+            return Some(opaque.head(1, most));
+        }
+        let (_, at) = entries_of(&self.annotations.names, id).first()?;
+        Some(self.instruction(*at as usize)?.head(1, most))
+    }
+
     /// Returns the decorations of an id, its own before those of its groups.
     pub(crate) fn decorations(&self, id: u32) -> impl Iterator<Item = Decoration> + '_ {
         let own = entries_of(&self.annotations.decorations, id);
@@ -452,6 +461,8 @@ impl Index<'_> {
     pub fn linkage(&self, id: u32) -> Option<Linkage> {
         const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
         let found = self.decorations(id).find(|found| found.decoration == LINKAGE)?;
+        // A symbol is of one function or variable: a group would give its name to thousands.
+        self.instruction(found.at).filter(|decoration| decoration.word(0) == id)?;
         let (name, next) = self.instruction(found.at)?.string(found.operands);
         Some(Linkage { name, kind: LinkageKind::from_number(self.instruction(found.at)?.word(next)) })
     }

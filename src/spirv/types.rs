@@ -57,16 +57,10 @@ pub enum Type {
         /// Type of an element.
         element: u32,
     },
-    /// Structure.
-    Struct {
-        /// Types of the members, in order.
-        members: Vec<u32>,
-    },
+    /// Structure. It may have hundreds of thousands of members, so these are listed where they are asked for.
+    Struct,
     /// Opaque structure: it has a name and no members.
-    Opaque {
-        /// The name.
-        name: String,
-    },
+    Opaque,
     /// A pointer.
     Pointer {
         /// Storage class: 0 constant memory, 4 local, 5 global, 7 private, 8 generic, 5605 code.
@@ -154,8 +148,8 @@ pub fn resolve(index: &Index<'_>, id: u32) -> Option<Type> {
         op::TYPE_MATRIX => Type::Matrix { column: word(1), count: word(2) },
         op::TYPE_ARRAY => Type::Array { element: word(1), length: word(2) },
         op::TYPE_RUNTIME_ARRAY => Type::RuntimeArray { element: word(1) },
-        op::TYPE_STRUCT => Type::Struct { members: members(index, id) },
-        op::TYPE_OPAQUE => Type::Opaque { name: instruction.string(1).0 },
+        op::TYPE_STRUCT => Type::Struct,
+        op::TYPE_OPAQUE => Type::Opaque,
         op::TYPE_POINTER => Type::Pointer { storage: word(1), pointee: Some(word(2)) },
         op::TYPE_UNTYPED_POINTER => Type::Pointer { storage: word(1), pointee: None },
         op::TYPE_FUNCTION => Type::Function { result: word(1), parameters: rest(2) },
@@ -202,11 +196,8 @@ fn members(index: &Index<'_>, id: u32) -> Vec<u32> {
 
 /// Returns a type's name in the style of a disassembler: `double`, `v4float`, `ptr` and so on.
 pub(crate) fn brief(index: &Index<'_>, id: u32) -> String {
-    // Returns early: `resolve` would list a structure's members, which the name does not need.
-    if index.defining(id).is_some_and(|kind| kind.opcode == op::TYPE_STRUCT) {
-        return index.name(id).map_or_else(|| "struct".to_owned(), cut);
-    }
     match resolve(index, id) {
+        Some(Type::Struct) => index.name_head(id, LONGEST * 4).map_or_else(|| "struct".to_owned(), cut),
         Some(Type::Void) => "void".to_owned(),
         Some(Type::Bool) => "bool".to_owned(),
         Some(Type::Int { width, .. }) => format!("i{width}"),
@@ -223,7 +214,7 @@ pub(crate) fn brief(index: &Index<'_>, id: u32) -> String {
         },
         Some(Type::Array { .. } | Type::RuntimeArray { .. }) => "array".to_owned(),
         Some(Type::Pointer { .. }) => "ptr".to_owned(),
-        Some(Type::Opaque { name }) => cut(name),
+        Some(Type::Opaque) => index.name_head(id, LONGEST * 4).map_or_else(String::new, cut),
         Some(_) => index.defining(id).map_or_else(String::new, |instruction| {
             super::grammar::name(instruction.opcode).trim_start_matches("OpType").to_lowercase()
         }),
@@ -231,9 +222,11 @@ pub(crate) fn brief(index: &Index<'_>, id: u32) -> String {
     }
 }
 
+/// Characters of a name in [`brief`]; each takes four bytes at most.
+const LONGEST: usize = 1024;
+
 /// Cuts a name that thousands of uses of its type would repeat.
 fn cut(name: String) -> String {
-    const LONGEST: usize = 1024;
     if name.len() <= LONGEST {
         return name;
     }
@@ -275,12 +268,12 @@ fn sign(index: &Index<'_>, id: u32, depth: usize, out: &mut String) {
             out.push(')');
         }
         Some(Type::Pointer { storage, .. }) => out.push_str(&format!("ptr({storage})")),
-        Some(Type::Struct { members }) if depth < DEPTH => {
+        Some(Type::Struct) if depth < DEPTH => {
             out.push('{');
-            all(&members, out);
+            all(&members(index, id), out);
             out.push('}');
         }
-        Some(Type::Struct { .. }) => out.push_str("struct"),
+        Some(Type::Struct) => out.push_str("struct"),
         _ => out.push_str(&brief(index, id)),
     }
 }
@@ -392,9 +385,10 @@ impl Layouts {
                 let element = self.get(*element)?;
                 Some(Layout { size: element.size.checked_mul(constant_bits(index, *length)?)?, align: element.align })
             }
-            Type::Struct { members } => {
+            Type::Struct => {
+                let members = members(index, id);
                 *members_left = members_left.checked_sub(members.len())?;
-                self.structure(index, id, members)
+                self.structure(index, id, &members)
             }
             Type::Pointer { .. }
             | Type::Image(_)
@@ -409,7 +403,7 @@ impl Layouts {
             | Type::NamedBarrier => Some(Layout { size: self.pointer, align: self.pointer }),
             Type::Void
             | Type::RuntimeArray { .. }
-            | Type::Opaque { .. }
+            | Type::Opaque
             | Type::Function { .. }
             | Type::CooperativeMatrix { .. }
             | Type::Other { .. } => None,

@@ -140,6 +140,14 @@ impl<'a> Instruction<'a> {
         (text.into_owned(), end)
     }
 
+    /// Returns the beginning of the string at operand `at`, so many bytes and few more: of a long name that many instructions
+    /// share no more is read.
+    pub(crate) fn head(&self, at: usize, most: usize) -> String {
+        let end = at.saturating_add(most / 4).saturating_add(1);
+        let operands = self.operands.get(..end).unwrap_or(self.operands);
+        Instruction { operands, ..*self }.string(at).0
+    }
+
     /// Like [`Instruction::string`], but borrowed from the module where its bytes are valid UTF-8 in little-endian
     /// order.
     pub(crate) fn text(&self, at: usize) -> (Cow<'a, str>, usize) {

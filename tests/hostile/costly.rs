@@ -62,6 +62,7 @@ pub fn run_bounded(folder: &Folder, arguments: &[&str], seconds: u64, codes: &[i
 /// A module under construction. Function `n` has the id `FUNCTIONS + 8 * n`.
 #[derive(Default)]
 pub struct Module {
+    pub capabilities: Vec<u32>,
     imports: Vec<u32>,
     entries: Vec<u32>,
     pub texts: Vec<u32>,
@@ -108,8 +109,8 @@ impl Module {
         id
     }
 
-    /// Adds a kernel of a function type, without parameters.
-    pub fn kernel_of(&mut self, kind: u32, name: &str) {
+    /// Adds a kernel of a function type, without parameters, and gives its id.
+    pub fn kernel_of(&mut self, kind: u32, name: &str) -> u32 {
         let id = FUNCTIONS + 8 * self.functions;
         self.functions += 1;
         put(&mut self.code, 54, &[VOID, id, 0, kind], None, &[]);
@@ -117,6 +118,7 @@ impl Module {
         put(&mut self.code, 253, &[], None, &[]);
         put(&mut self.code, 56, &[], None, &[]);
         put(&mut self.entries, 15, &[6, id], Some(name), &[]);
+        id
     }
 
     /// Adds a kernel with one parameter of a type, and gives its id.
@@ -155,7 +157,7 @@ impl Module {
     pub fn bytes(&self) -> Vec<u8> {
         let mut words = vec![0x0723_0203, 0x0001_0400, 0, FUNCTIONS + 8 * self.functions, 0];
         [4, 5, 6, 10].iter().for_each(|capability| put(&mut words, 17, &[*capability], None, &[]));
-        words.extend(&self.imports);
+        words.extend(self.capabilities.iter().chain(&self.imports));
         put(&mut words, 14, &[2, 2], None, &[]);
         words.extend([&self.entries[..], &self.texts, &self.decorations].concat());
         put(&mut words, 19, &[VOID], None, &[]);

@@ -378,7 +378,7 @@ fn a_type_of_itself_is_linked_or_refused() {
 fn kernels_that_reach_one_long_instruction() {
     let mut module = Module::default();
     put(&mut module.globals, 33, &[&[20, 1][..], &[3; 60_000]].concat(), None, &[]);
-    (0..20_000).for_each(|nth| module.kernel_of(20, &format!("kernel{nth}")));
+    (0..20_000).for_each(|nth| _ = module.kernel_of(20, &format!("kernel{nth}")));
     read("m.spv", module.bytes(), &[&["kernels", "--format", "json"]]);
 }
 
@@ -448,4 +448,33 @@ fn tags_that_stand_twice_and_segments_that_overlap() {
     assert_eq!(Host::read(&bytes).unwrap().sycl_abi, Some(9));
     bytes[64 + 56] = 1;
     assert!(Host::read(&bytes).unwrap_err().to_string().contains("overlap in memory"));
+}
+
+/// Parameters by the thousand of one type that has a long name or very many members.
+#[test]
+fn parameters_of_one_large_type() {
+    let mut module = Module::default();
+    put(&mut module.texts, 5, &[20], Some(&format!("struct.{}", "x".repeat(200_000))), &[]);
+    put(&mut module.globals, 30, &[20, 3], None, &[]);
+    put(&mut module.globals, 30, &[&[21][..], &[3; 60_000]].concat(), None, &[]);
+    (0..8).for_each(|_| put(&mut module.globals, 6090, &[3; 60_000], None, &[]));
+    for (kind, name) in [(20, "long"), (21, "wide")] {
+        (0..4_000).for_each(|nth| _ = module.kernel_with(kind, &format!("{name}{nth}")));
+    }
+    read("m.spv", module.bytes(), &[&["kernels"]]);
+}
+
+/// Functions that a group of decorations marks, or gives one symbol.
+#[test]
+fn functions_of_one_group() {
+    let [group, signature] = [20, 21];
+    let mut module = Module::default();
+    put(&mut module.decorations, 71, &[group, 5602], None, &[]);
+    put(&mut module.decorations, 71, &[group, 41], Some(&"x".repeat(200_000)), &[0]);
+    put(&mut module.decorations, 73, &[group], None, &[]);
+    put(&mut module.capabilities, 17, &[5603], None, &[]);
+    put(&mut module.globals, 33, &[&[signature, 1][..], &[3; 60_000]].concat(), None, &[]);
+    let functions: Vec<u32> = (0..8_000).map(|nth| module.kernel_of(signature, &format!("k{nth}"))).collect();
+    put(&mut module.decorations, 74, &[&[group][..], &functions].concat(), None, &[]);
+    read("m.spv", module.bytes(), &[&["check", "-t", "intel_gpu_pvc"]]);
 }

@@ -37,7 +37,7 @@ pub struct Argument {
 
 /// Types and qualifiers of arguments from a module's strings, by kind and kernel.
 #[derive(Debug, Default)]
-pub(crate) struct ArgumentStrings(HashMap<(&'static str, String), Vec<String>>);
+pub(crate) struct ArgumentStrings(HashMap<&'static str, HashMap<String, Vec<String>>>);
 
 const TYPE: &str = "kernel_arg_type";
 /// Number of dots in a string that are tried as the end of a kernel's name.
@@ -47,7 +47,7 @@ const QUALIFIER: &str = "kernel_arg_type_qual";
 impl ArgumentStrings {
     /// Collects the strings of a module.
     pub(crate) fn collect(index: &Index<'_>) -> ArgumentStrings {
-        let mut found = HashMap::new();
+        let mut found: HashMap<&str, HashMap<String, Vec<String>>> = HashMap::new();
         let names: HashSet<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
         // ArgumentStrings come before the first type, so only the part before functions is walked.
         let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
@@ -60,7 +60,7 @@ impl ArgumentStrings {
                 let kernel = dots.filter_map(|(at, _)| rest.get(..at)).filter(|name| names.contains(name)).last();
                 if let Some(kernel) = kernel {
                     let list = rest.get(kernel.len().saturating_add(1)..).unwrap_or_default();
-                    found.insert((kind, kernel.to_owned()), items(list));
+                    found.entry(kind).or_default().insert(kernel.to_owned(), items(list));
                 }
                 break;
             }
@@ -69,9 +69,7 @@ impl ArgumentStrings {
     }
 
     fn get(&self, kind: &'static str, kernel: &str, at: usize) -> Option<&str> {
-        // Most modules have no such strings, so the lookup is skipped.
-        let items = if self.0.is_empty() { None } else { self.0.get(&(kind, kernel.to_owned())) };
-        items?.get(at).map(String::as_str)
+        self.0.get(kind)?.get(kernel)?.get(at).map(String::as_str)
     }
 }
 
@@ -270,8 +268,10 @@ fn name(index: &Index<'_>, id: u32, unsigned: bool, depth: u32, out: &mut String
             name(index, element, unsigned, depth, out);
             out.push_str("[]");
         }
-        Some(Type::Struct { .. }) => out.push_str(&tagged(&index.name(id).unwrap_or_default())),
-        Some(Type::Opaque { name }) => out.push_str(&tagged(&name)),
+        Some(Type::Struct | Type::Opaque) => {
+            // Of the characters that are told each takes four bytes at most, and a tag may stand before them.
+            out.push_str(&tagged(&index.name_head(id, LONGEST * 4 + 16).unwrap_or_default()));
+        }
         Some(Type::Image(about)) => out.push_str(&image(&about)),
         Some(Type::Sampler) => out.push_str("sampler_t"),
         Some(Type::Event) => out.push_str("event_t"),
