@@ -6,6 +6,7 @@
 
 #[path = "../../fuzz/bodies.rs"]
 mod bodies;
+mod confined;
 mod costly;
 mod cut_off;
 mod embedding;
