@@ -244,6 +244,21 @@ pub(crate) const MAX_WORKER_FILE: u64 = 4 << 30;
 /// Seconds of processor time that one worker may take; a new one takes over what is left to compile.
 pub(crate) const MAX_WORKER_SECONDS: u64 = 4 * 3600;
 
+/// Bytes of the list of a set's files in a temporary folder that was left: a hundred thousand names and more.
+pub(crate) const MAX_LISTING: u64 = 32 << 20;
+
+/// Bytes of a text that a worker sends, of its beginning and of its end each: a compiler's log, mostly.
+pub(crate) const MAX_WORKER_TEXT: usize = 64 << 10;
+
+/// Bytes of a worker's answer that is no binary: a text or two, devices, or facts about tens of thousands of kernels.
+pub(crate) const MAX_WORKER_ANSWER: u32 = 64 << 20;
+
+/// Bytes of each stream of a compiler that a worker keeps: tens of thousands of symbols, or what ptxas says of as many kernels.
+pub(crate) const MAX_PROGRAM_TEXT: usize = 64 << 20;
+
+/// Bytes of a file that a compiler consists of: the largest libraries of drivers have some hundred million.
+pub(crate) const MAX_COMPILER_FILE: u64 = 4 << 30;
+
 /// Platforms of an OpenCL loader.
 pub(crate) const MAX_PLATFORMS: usize = 256;
 

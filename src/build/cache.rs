@@ -14,10 +14,12 @@ mod keep;
 use super::fold::{Folding, Name, blanked};
 use super::{Job, Step};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 use crate::rewrite::native_name::{Identity, rename_kernel};
+use rustix::fs::OFlags;
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -27,6 +29,8 @@ const FORM: &str = "v1";
 const TEMPORARY: &str = ".tmp-";
 /// Only the owner may enter.
 const MODE: u32 = 0o700;
+/// Permission bits of files in the cache: the owner's alone.
+pub(super) const OWNER_MODE: u32 = 0o600;
 
 /// A cache of device binaries.
 #[derive(Debug, Clone)]
@@ -92,7 +96,7 @@ impl Cache {
                 format!("cannot keep a binary in `{}`: a link in the cache leads elsewhere", folder.display());
             return Err(Error::new(ErrorKind::Environment, message));
         }
-        replace(&path, &[&entry_head(key, binary), binary]).map_err(failed)
+        replace(&path, &[&entry_head(key, binary), binary], OWNER_MODE).map_err(failed)
     }
 
     /// Entries lie in 256 folders, by the first byte of their key.
@@ -103,10 +107,13 @@ impl Cache {
     }
 }
 
-/// Writes a file by way of one with a name that nobody foresees: what lies in a folder of several users may be a link.
-pub(super) fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut temporary = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
+/// Writes a file, of these permission bits less the umask's, by way of one with a name that nobody foresees: what lies in a
+/// folder of several users, or came out of an archive, may be a link or a pipe.
+pub(crate) fn replace(path: &Path, parts: &[&[u8]], mode: u32) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMPORARY).permissions(fs::Permissions::from_mode(mode));
+    let mut temporary = builder.tempfile_in(folder)?;
     parts.iter().try_for_each(|part| temporary.write_all(part))?;
     temporary.persist(path)?;
     Ok(())
@@ -153,12 +160,19 @@ pub struct Compiler {
 /// A digest of a compiler's file, for [`Compiler::identity`]: its contents, so that it is the same on every machine.
 ///
 /// # Errors
-/// Errors of reading it.
+/// Errors of reading it; `Environment` where it is no plain file, or larger than any compiler's: the name may come from a driver.
 pub fn fingerprint(path: &Path) -> Result<String> {
     let mut hasher = blake3::Hasher::new_derive_key("sycl-bundle 2026-11 compiler file");
     let failed = |error| Error::io(format!("reading `{}`", path.display()), &error);
-    let mut file = std::fs::File::open(path).map_err(failed)?;
-    std::io::copy(&mut file, &mut hasher).map_err(failed)?;
+    // A pipe without a writer is not waited for.
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = File::options().read(true).custom_flags(flags).open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() || metadata.len() > limits::MAX_COMPILER_FILE {
+        let message = format!("`{}` is no file of a compiler: it is no plain file, or too large", path.display());
+        return Err(Error::new(ErrorKind::Environment, message));
+    }
+    io::copy(&mut file.take(metadata.len()), &mut hasher).map_err(failed)?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(format!("{name} {}", hasher.finalize().to_hex()))
 }
@@ -444,6 +458,40 @@ mod tests {
         assert_eq!(cache.get(&key), None, "a pipe is not waited for");
         cache.put(&key, b"binary").unwrap();
         assert_eq!(cache.get(&key).unwrap(), b"binary");
+    }
+
+    #[test]
+    fn a_compiler_that_names_a_pipe_or_a_device_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("libigc.so");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
+            assert_eq!(fingerprint(path).unwrap_err().kind(), ErrorKind::Environment, "{}", path.display());
+        }
+        let file = folder.path().join("plain");
+        fs::write(&file, b"x").unwrap();
+        assert!(fingerprint(&file).unwrap().starts_with("plain "));
+    }
+
+    #[test]
+    fn what_is_not_the_caches_stays() {
+        let (_folder, cache) = cache();
+        let key = Key::for_job(&Compiler::default(), &job(b"module", ""));
+        cache.put(&key, b"binary").unwrap();
+        let form = cache.folder().join(FORM);
+        let hour = SystemTime::now() - std::time::Duration::from_secs(7200);
+        let names =
+            ["src/main.c", "src/.tmp-1", "docs/README", "ab/main.c", "xy/.tmp-1", "README", "ab/.tmp-folder/file"];
+        let others = names.map(|name| form.join(name));
+        for path in &others {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, b"mine").unwrap();
+            File::options().write(true).open(path).unwrap().set_modified(hour).unwrap();
+        }
+        assert_eq!(cache.collect(u64::MAX).unwrap().entries, 0);
+        assert_eq!(cache.verify().unwrap().damaged, Vec::<PathBuf>::new());
+        assert_eq!(cache.clear().unwrap().entries, 1);
+        assert!(others.iter().all(|path| path.exists()) && cache.get(&key).is_none());
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl History {
             let numbers: Vec<String> = sums.iter().map(|sum| format!("{sum:.6}")).collect();
             let _ = writeln!(text, "{target} {}", numbers.join(" "));
         }
-        cache::replace(path, &[text.as_bytes()])
+        cache::replace(path, &[text.as_bytes()], cache::OWNER_MODE)
             .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot write `{}`: {error}", path.display())))
     }
 }

@@ -142,15 +142,15 @@ impl Device {
 
     fn decode(fields: &mut Fields<'_>) -> Result<Device> {
         let mut device = Device {
-            platform: fields.text()?,
-            vendor: fields.text()?,
-            name: fields.text()?,
-            kind: fields.text()?,
-            driver: fields.text()?,
-            opencl: fields.text()?,
-            il: fields.text()?,
-            compiles: fields.text()? == "yes",
-            opencl_c: fields.text()?,
+            platform: fields.said()?,
+            vendor: fields.said()?,
+            name: fields.said()?,
+            kind: fields.said()?,
+            driver: fields.said()?,
+            opencl: fields.said()?,
+            il: fields.said()?,
+            compiles: fields.said()? == "yes",
+            opencl_c: fields.said()?,
             aspects: fields.names()?,
             lacks_aspects: fields.names()?,
             extensions: fields.names()?,
@@ -181,7 +181,7 @@ impl Inventory {
     }
 
     pub(super) fn decode(fields: &mut Fields<'_>) -> Result<Inventory> {
-        let mut inventory = Inventory { loader: fields.text()?, problems: fields.names()?, devices: Vec::new() };
+        let mut inventory = Inventory { loader: fields.said()?, problems: fields.names()?, devices: Vec::new() };
         while !fields.is_empty() {
             inventory.devices.push(Device::decode(fields)?);
         }

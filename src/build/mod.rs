@@ -18,6 +18,7 @@
 //! | [`fold`] | which modules are the same code, so that one compilation does for all? |
 //! | [`pool`] | who compiles what, when, how often is it tried, and is the result usable? |
 //! | [`process`] | how does the parent talk to one worker, and get rid of it? |
+//! | [`programs`] | how does a worker run a program to its end? |
 //! | [`protocol`] | what do the two say to each other? |
 //! | [`serve`] | what does a worker do with what it is told? |
 //! | [`mod@inventory`] | which OpenCL devices are there, what is each of them like, and which one is meant? |
@@ -52,6 +53,8 @@ pub(crate) mod plans;
 pub mod pool;
 pub mod probe;
 pub mod process;
+#[cfg(feature = "drivers")]
+mod programs;
 pub mod protocol;
 pub mod query;
 pub mod record;

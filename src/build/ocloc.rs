@@ -17,6 +17,7 @@ use super::target::{BINDFUL, ZEBIN};
 use super::worker::{self, LOADS};
 use crate::build::Death;
 use crate::build::process::Scratch;
+use crate::build::programs::{self, Ended};
 use crate::bundle::format::Format;
 use crate::error::{Error, ErrorKind, Result};
 use crate::native::is_before_xe;
@@ -26,7 +27,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 /// The names of the library, the development package's first.
@@ -416,11 +417,8 @@ impl Program {
     }
 
     /// Runs it in a folder, so that it ends with this process.
-    fn run(&self, scratch: &Scratch, args: &[String]) -> Result<Output> {
-        self.surroundings
-            .command(&self.path, scratch.path())
-            .args(args)
-            .output()
+    fn run(&self, scratch: &Scratch, args: &[String]) -> Result<Ended> {
+        programs::run(self.surroundings.command(&self.path, scratch.path()).args(args))
             .map_err(|error| Error::io("running ocloc", &error))
     }
 }

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tempfile::TempDir;
 
 use super::inventory::{Inventory, Offline};
@@ -37,6 +38,8 @@ const GRACE: Duration = Duration::from_millis(300);
 /// A worker process. Dropping it kills it and waits for its end.
 pub(super) struct Worker {
     child: Child,
+    /// Whether its end has been waited for: another process may have its number then.
+    buried: bool,
     requests: UnixStream,
     replies: UnixStream,
     /// Bytes of a reply that is not complete yet.
@@ -112,7 +115,16 @@ impl Worker {
         })?;
         // The other ends go with the command: where the worker ends, so do its streams.
         drop(command);
-        Ok(Worker { child, requests, replies, received: Vec::new(), stderr: said, stderr_ended, _folder: folder })
+        Ok(Worker {
+            child,
+            buried: false,
+            requests,
+            replies,
+            received: Vec::new(),
+            stderr: said,
+            stderr_ended,
+            _folder: folder,
+        })
     }
 
     /// Sends a request and waits for its reply, for as long as [`Patience`] has it. After anything but a reply the worker is of no
@@ -130,7 +142,12 @@ impl Worker {
             self.send(&mut unsent);
             let left = patience.left();
             let moment = left.min(if unsent.is_empty() { TICK } else { BUSY_TICK });
-            let ended = self.receive(moment);
+            let mut ended = self.receive(moment);
+            if !ended && self.has_ended() {
+                // Something that it started may hold the other end for as long as it likes.
+                self.receive(BUSY_TICK);
+                ended = true;
+            }
             let reply = if ended && !self.received.is_empty() {
                 Reply::read(&mut self.received.as_slice()).map(|reply| reply.map(|reply| (reply, self.received.len())))
             } else {
@@ -182,30 +199,51 @@ impl Worker {
                 Ok(_) | Err(_) => return true,
             }
             // Enough, where a reply is there: it may be the last thing that comes for a long time.
-            if !matches!(Reply::first(&self.received), Ok(None)) {
+            if Reply::is_whole(&self.received) {
                 return false;
             }
             patience = BUSY_TICK;
         }
     }
 
+    /// Whether the process has ended, which is not taken notice of yet.
+    fn has_ended(&self) -> bool {
+        let Some(process) = self.process() else { return false };
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(process), look).is_ok_and(|status| status.is_some())
+    }
+
+    fn process(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+
+    /// Kills the worker and all that it started, as far as that has stayed in its group.
+    fn kill(&mut self) {
+        // As long as nobody has waited for its end, no other group has the number.
+        if let Some(group) = self.process().filter(|_| !self.buried) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        // Fails only where it has ended already.
+        let _ = self.child.kill();
+    }
+
     /// Kills the worker for a cause of its own making.
     fn give_up(&mut self, cause: FailureCause) -> NoReply {
-        let _ = self.child.kill();
+        self.kill();
         NoReply::Failed(cause, self.last_words())
     }
 
     /// Finds out how a worker ended whose output has ended.
     fn bury(&mut self) -> NoReply {
         let begun = Instant::now();
-        let status = loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => break Some(status),
-                Ok(None) if begun.elapsed() < GRACE => thread::sleep(Duration::from_millis(1)),
-                // The worker closed its output and lives on.
-                Ok(None) | Err(_) => break None,
-            }
-        };
+        while !self.has_ended() && begun.elapsed() < GRACE {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // Where it has not, it closed its output and lives on.
+        let ended = self.has_ended();
+        self.kill();
+        let status = if ended { self.child.try_wait().ok().flatten() } else { None };
+        self.buried = status.is_some();
         let death = status.map_or(Death::Unknown, death);
         self.give_up(FailureCause::Died(death))
     }
@@ -312,9 +350,8 @@ fn listen(said: &Arc<Mutex<Vec<u8>>>) -> (Stdio, Receiver<()>) {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // A worker has nothing to save, and its driver's tear-down can hang. Both calls fail only where it has ended
-        // already.
-        let _ = self.child.kill();
+        // A worker has nothing to save, and its driver's tear-down can hang.
+        self.kill();
         let _ = self.child.wait();
     }
 }
@@ -362,7 +399,9 @@ pub fn offline(engine: &Engine, devices: &[&str], timeout: Duration) -> Result<O
 fn unexpected(reply: Reply) -> Error {
     match reply {
         Reply::Unavailable { message, remedy } => environment(message, remedy),
-        other => Error::new(ErrorKind::Environment, format!("a worker answered with {other:?}")),
+        other => {
+            Error::new(ErrorKind::Environment, format!("a worker answered otherwise than asked: {}", other.subject()))
+        }
     }
 }
 

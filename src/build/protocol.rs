@@ -8,8 +8,9 @@
 //! ```
 //!
 //! The parent sends one [`Request`] and waits for its one [`Reply`]. The mark at the head tells a frame from
-//! text that a driver prints, and from a worker of another version. A payload is at most [`MAX_PAYLOAD`] bytes;
-//! memory grows with what arrives, not with what a header claims. End of input at a frame's start is the normal end.
+//! text that a driver prints, and from a worker of another version. A payload is at most [`MAX_PAYLOAD`] bytes, that of a
+//! reply without a binary fewer; memory grows with what arrives, not with what a header claims. Long texts of a worker are
+//! cut, by both. End of input at a frame's start is the normal end.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
@@ -19,6 +20,7 @@ use super::inventory::{Inventory, Offline};
 use super::query::{KernelAnswers, Query};
 use super::{Open, Places};
 use crate::error::{Error, Result};
+use crate::limits;
 
 /// No module and no binary comes near this; it keeps a confused peer from asking for all memory.
 pub(crate) const MAX_PAYLOAD: u32 = 1 << 30;
@@ -176,18 +178,18 @@ impl Request<'_> {
             1 if fields.is_empty() => Request::Open(Open::Cpu),
             1 => Request::Open(Open::Device(fields.place()?)),
             2 => Request::Build {
-                il: fields.bytes()?.into(),
+                il: fields.bytes()?.to_vec().into(),
                 compile_options: fields.text()?.into(),
                 link_options: fields.text()?.into(),
             },
             3 => Request::Inventory,
             4 => Request::Query(Query::decode(&mut fields)?),
-            5 => Request::Compile { il: fields.bytes()?.into(), compile_options: fields.text()?.into() },
+            5 => Request::Compile { il: fields.bytes()?.to_vec().into(), compile_options: fields.text()?.into() },
             6 => {
                 let (compile_options, link_options) = (fields.text()?.into(), fields.text()?.into());
                 let mut inputs = Vec::new();
                 while !fields.is_empty() {
-                    inputs.push(fields.bytes()?.into());
+                    inputs.push(fields.bytes()?.to_vec().into());
                 }
                 Request::Link { inputs, compile_options, link_options }
             }
@@ -196,7 +198,7 @@ impl Request<'_> {
                 Request::Open(Open::Ocloc(path.map(PathBuf::from)))
             }
             8 => Request::Offline {
-                il: fields.bytes()?.into(),
+                il: fields.bytes()?.to_vec().into(),
                 device: fields.text()?.into(),
                 compile_options: fields.text()?.into(),
                 link_options: fields.text()?.into(),
@@ -224,13 +226,15 @@ impl Reply {
     /// `Input` where a field is larger than a frame can say.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         match self {
-            Reply::Ready(device) => frame(1, &[device.as_bytes()]),
-            Reply::Unavailable { message, remedy } => frame(2, &[message.as_bytes(), remedy.as_bytes()]),
-            Reply::Compiled(Compiled::Built { binary, log }) => frame(3, &[binary, log.as_bytes()]),
+            Reply::Ready(device) => frame(1, &[cut(device).as_bytes()]),
+            Reply::Unavailable { message, remedy } => frame(2, &[cut(message).as_bytes(), cut(remedy).as_bytes()]),
+            Reply::Compiled(Compiled::Built { binary, log }) => frame(BUILT, &[binary, cut(log).as_bytes()]),
             Reply::Compiled(Compiled::Refused { code, name, log }) => {
-                frame(4, &[&code.to_le_bytes(), name.as_bytes(), log.as_bytes()])
+                frame(4, &[&code.to_le_bytes(), cut(name).as_bytes(), cut(log).as_bytes()])
             }
-            Reply::Compiled(Compiled::Hollow { reason, log }) => frame(5, &[reason.as_bytes(), log.as_bytes()]),
+            Reply::Compiled(Compiled::Hollow { reason, log }) => {
+                frame(5, &[cut(reason).as_bytes(), cut(log).as_bytes()])
+            }
             Reply::Inventory(inventory) => frame(6, &slices(&inventory.encode())),
             Reply::Offline(offline) => {
                 let files: Vec<&str> = offline.files.iter().filter_map(|file| file.to_str()).collect();
@@ -240,6 +244,7 @@ impl Reply {
             }
             Reply::Answers { kernels, log } => {
                 let kernels: Vec<Vec<u8>> = kernels.iter().flat_map(KernelAnswers::fields).collect();
+                let log = cut(log);
                 let mut fields = vec![log.as_bytes()];
                 fields.extend(slices(&kernels));
                 frame(7, &fields)
@@ -257,19 +262,32 @@ impl Reply {
         output.flush().map_err(failed)
     }
 
+    /// The length of the reply that bytes begin with; none where they end before its own head does.
+    ///
+    /// # Errors
+    /// `Input` where it is none, or longer than one of its kind may be.
+    fn length(bytes: &[u8]) -> Result<Option<usize>> {
+        let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(None) };
+        let (kind, length) = read_head(head)?;
+        if kind != BUILT && length > limits::MAX_WORKER_ANSWER {
+            return Err(Error::input(format!("an answer of {length} bytes")));
+        }
+        Ok(Some(HEAD.saturating_add(length as usize)))
+    }
+
+    /// Whether bytes hold a whole reply, or something else than the beginning of one.
+    pub(crate) fn is_whole(bytes: &[u8]) -> bool {
+        Reply::length(bytes).map_or(true, |length| length.is_some_and(|length| length <= bytes.len()))
+    }
+
     /// The reply that bytes begin with, and its length there; none where they end before it does.
     ///
     /// # Errors
     /// `Input` where it is none, or of a kind that is not known.
     pub(crate) fn first(bytes: &[u8]) -> Result<Option<(Reply, usize)>> {
-        let [_, _, _, _, _, l0, l1, l2, l3, rest @ ..] = bytes else { return Ok(None) };
-        let length = u32::from_le_bytes([*l0, *l1, *l2, *l3]);
-        if length <= MAX_PAYLOAD && bytes.starts_with(&MARK) && rest.len() < length as usize {
-            return Ok(None);
-        }
-        let mut left = bytes;
-        let reply = Reply::read(&mut left)?;
-        Ok(reply.map(|reply| (reply, bytes.len().saturating_sub(left.len()))))
+        let Some(length) = Reply::length(bytes)? else { return Ok(None) };
+        let Some([_, _, _, _, kind, _, _, _, _, payload @ ..]) = bytes.get(..length) else { return Ok(None) };
+        Ok(Some((Reply::decode(*kind, payload)?, length)))
     }
 
     /// The next reply, or nothing at the end of input.
@@ -277,32 +295,68 @@ impl Reply {
     /// # Errors
     /// `Io` where it cannot be read, `Input` where it is cut or of a kind that is not known.
     pub fn read(input: &mut dyn Read) -> Result<Option<Reply>> {
-        let Some((kind, payload)) = read_frame(input)? else { return Ok(None) };
-        let mut fields = Fields(&payload);
-        Ok(Some(match kind {
-            1 => Reply::Ready(fields.text()?),
-            2 => Reply::Unavailable { message: fields.text()?, remedy: fields.text()? },
-            3 => Reply::Compiled(Compiled::Built { binary: fields.bytes()?, log: fields.text()? }),
-            4 => Reply::Compiled(Compiled::Refused { code: fields.code()?, name: fields.text()?, log: fields.text()? }),
-            5 => Reply::Compiled(Compiled::Hollow { reason: fields.text()?, log: fields.text()? }),
+        read_frame(input)?.map(|(kind, payload)| Reply::decode(kind, &payload)).transpose()
+    }
+
+    fn decode(kind: u8, payload: &[u8]) -> Result<Reply> {
+        let mut fields = Fields(payload);
+        Ok(match kind {
+            1 => Reply::Ready(fields.said()?),
+            2 => Reply::Unavailable { message: fields.said()?, remedy: fields.said()? },
+            BUILT => Reply::Compiled(Compiled::Built { binary: fields.bytes()?.to_vec(), log: fields.said()? }),
+            4 => Reply::Compiled(Compiled::Refused { code: fields.code()?, name: fields.said()?, log: fields.said()? }),
+            5 => Reply::Compiled(Compiled::Hollow { reason: fields.said()?, log: fields.said()? }),
             6 => Reply::Inventory(Inventory::decode(&mut fields)?),
             7 => {
-                let (log, mut kernels) = (fields.text()?, Vec::new());
+                let (log, mut kernels) = (fields.said()?, Vec::new());
                 while !fields.is_empty() {
                     kernels.push(KernelAnswers::decode(&mut fields)?);
                 }
                 Reply::Answers { kernels, log }
             }
             8 => Reply::Offline(Offline {
-                version: fields.text()?,
+                version: fields.said()?,
                 files: fields.names()?.into_iter().map(PathBuf::from).collect(),
                 unknown: fields.names()?,
                 added: fields.names()?,
                 in_process: fields.bytes()? == b"library",
             }),
             other => return Err(Error::input(format!("a reply of unknown kind {other}"))),
-        }))
+        })
     }
+
+    /// What it is about, as an error says that expected another.
+    pub(crate) fn subject(&self) -> &'static str {
+        match self {
+            Reply::Ready(_) => "that it is ready",
+            Reply::Unavailable { .. } => "what the machine lacks",
+            Reply::Compiled(_) => "how compiling a module went",
+            Reply::Inventory(_) => "which devices there are",
+            Reply::Offline(_) => "what its compiler is like",
+            Reply::Answers { .. } => "what kernels are like",
+        }
+    }
+}
+
+/// The kind of a reply with a binary, the only one that may be large.
+const BUILT: u8 = 3;
+
+/// Bytes of the sentence that stands in the place of what is cut out of a text.
+const CUT_ROOM: usize = 64;
+
+/// Cuts the middle out of a long text, and says so there. What was cut once is not cut again.
+fn cut(text: &str) -> Cow<'_, str> {
+    shortened(text.as_bytes()).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// The beginning and the end of a text that is too long; none where it is not.
+fn shortened(text: &[u8]) -> Option<String> {
+    const SIDE: usize = limits::MAX_WORKER_TEXT;
+    let left = text.len().checked_sub(2 * SIDE).filter(|more| *more > CUT_ROOM)?;
+    let (head, rest) = text.split_at_checked(SIDE)?;
+    let (_, tail) = rest.split_at_checked(left)?;
+    let [head, tail] = [head, tail].map(String::from_utf8_lossy);
+    Some(format!("{head}\n[{left} bytes are left out here]\n{tail}"))
 }
 
 fn frame(kind: u8, fields: &[&[u8]]) -> Result<Vec<u8>> {
@@ -323,29 +377,36 @@ fn frame(kind: u8, fields: &[&[u8]]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
+/// Bytes before a payload.
+const HEAD: usize = 9;
+
+/// The kind and the length of a frame.
+fn read_head(head: &[u8; HEAD]) -> Result<(u8, u32)> {
+    let [m0, m1, m2, m3, kind, l0, l1, l2, l3] = *head;
+    if [m0, m1, m2, m3] != MARK {
+        return Err(Error::input(format!("no frame but {:?}", String::from_utf8_lossy(head))));
+    }
+    let length = u32::from_le_bytes([l0, l1, l2, l3]);
+    if length > MAX_PAYLOAD { Err(Error::input(format!("a frame of {length} bytes"))) } else { Ok((kind, length)) }
+}
+
 fn read_frame(input: &mut dyn Read) -> Result<Option<(u8, Vec<u8>)>> {
     let failed = |error: io::Error| Error::io("reading a frame", &error);
-    let mut head = Vec::with_capacity(9);
-    input.take(9).read_to_end(&mut head).map_err(failed)?;
+    let mut head = Vec::with_capacity(HEAD);
+    input.take(HEAD as u64).read_to_end(&mut head).map_err(failed)?;
     if head.is_empty() {
         return Ok(None);
     }
-    let [m0, m1, m2, m3, kind, l0, l1, l2, l3] = head.as_slice() else {
+    let Some(head) = head.first_chunk() else {
         return Err(Error::input(format!("a frame cut short after {:?}", String::from_utf8_lossy(&head))));
     };
-    if [*m0, *m1, *m2, *m3] != MARK {
-        return Err(Error::input(format!("no frame but {:?}", String::from_utf8_lossy(&head))));
-    }
-    let length = u32::from_le_bytes([*l0, *l1, *l2, *l3]);
-    if length > MAX_PAYLOAD {
-        return Err(Error::input(format!("a frame of {length} bytes")));
-    }
+    let (kind, length) = read_head(head)?;
     let mut payload = Vec::new();
     input.take(u64::from(length)).read_to_end(&mut payload).map_err(failed)?;
     if payload.len() as u64 != u64::from(length) {
         return Err(Error::input(format!("a frame cut short: {} of {length} bytes", payload.len())));
     }
-    Ok(Some((*kind, payload)))
+    Ok(Some((kind, payload)))
 }
 
 fn slices(fields: &[Vec<u8>]) -> Vec<&[u8]> {
@@ -355,26 +416,37 @@ fn slices(fields: &[Vec<u8>]) -> Vec<&[u8]> {
 /// The fields of a payload that are still to be read.
 pub(super) struct Fields<'a>(&'a [u8]);
 
-impl Fields<'_> {
+impl<'a> Fields<'a> {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn bytes(&mut self) -> Result<Vec<u8>> {
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8]> {
         let short = || Error::input("a frame with a field missing");
         let (length, rest) = self.0.split_first_chunk::<4>().ok_or_else(short)?;
         let (field, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(short)?;
         self.0 = rest;
-        Ok(field.to_vec())
+        Ok(field)
     }
 
+    /// A text that counts as it is.
     pub(crate) fn text(&mut self) -> Result<String> {
-        Ok(String::from_utf8_lossy(&self.bytes()?).into_owned())
+        Ok(String::from_utf8_lossy(self.bytes()?).into_owned())
+    }
+
+    /// A text for people, cut where it is long.
+    pub(crate) fn said(&mut self) -> Result<String> {
+        let bytes = self.bytes()?;
+        Ok(shortened(bytes).unwrap_or_else(|| String::from_utf8_lossy(bytes).into_owned()))
     }
 
     /// Names, one per line.
     pub(crate) fn names(&mut self) -> Result<Vec<String>> {
-        Ok(self.text()?.lines().map(str::to_owned).collect())
+        let text = self.text()?;
+        if text.len() > 2 * limits::MAX_WORKER_TEXT {
+            return Err(Error::input(format!("names of {} bytes", text.len())));
+        }
+        Ok(text.lines().map(str::to_owned).collect())
     }
 
     /// 64-bit numbers.
@@ -388,7 +460,7 @@ impl Fields<'_> {
 
     pub(crate) fn code(&mut self) -> Result<i32> {
         let bytes = self.bytes()?;
-        let code = bytes.as_slice().try_into().map_err(|_| Error::input("a status that is not four bytes"))?;
+        let code = bytes.try_into().map_err(|_| Error::input("a status that is not four bytes"))?;
         Ok(i32::from_le_bytes(code))
     }
 
@@ -476,6 +548,48 @@ mod tests {
         assert!(Reply::read(&mut b"SBw1\x03\xff\xff\xff\xff".as_slice()).is_err());
         assert!(Reply::read(&mut b"SBw1\x03\x00\x00\x00\x40".as_slice()).is_err());
         assert!(Reply::read(&mut b"SBw1\x03\x04\x00\x00\x00\xff\xff\xff\xff".as_slice()).is_err());
+    }
+
+    #[test]
+    fn long_texts_are_cut_once_and_say_so() {
+        let long = format!("{}{}", "a".repeat(1 << 20), "z".repeat(1 << 20));
+        let short = cut(&long).into_owned();
+        assert!(
+            short.starts_with("aaa") && short.ends_with("zzz") && short.contains("[1966080 bytes are left out here]")
+        );
+        assert!(short.len() <= 2 * limits::MAX_WORKER_TEXT + CUT_ROOM);
+        assert_eq!(cut(&short), short);
+        let all = [
+            Reply::Ready(long.clone()),
+            Reply::Unavailable { message: long.clone(), remedy: long.clone() },
+            Reply::Compiled(Compiled::Built { binary: vec![1; 9], log: long.clone() }),
+            Reply::Compiled(Compiled::Refused { code: 1, name: long.clone(), log: long.clone() }),
+            Reply::Compiled(Compiled::Hollow { reason: long.clone(), log: long.clone() }),
+            Reply::Answers { kernels: Vec::new(), log: long.clone() },
+        ];
+        for reply in all {
+            let bytes = reply.encode().unwrap();
+            assert!(bytes.len() < 300_000);
+            let (read, length) = Reply::first(&bytes).unwrap().unwrap();
+            assert!(length == bytes.len() && format!("{read:?}").contains("left out here"));
+        }
+        // A worker that does not keep to it is cut here.
+        let frame = frame(2, &[long.as_bytes(), b""]).unwrap();
+        assert_eq!(
+            Reply::first(&frame).unwrap().unwrap().0,
+            Reply::Unavailable { message: short, remedy: String::new() }
+        );
+    }
+
+    #[test]
+    fn only_what_holds_a_binary_is_large() {
+        let head = |kind: u8| [&MARK[..], &[kind], &(limits::MAX_WORKER_ANSWER + 1).to_le_bytes()].concat();
+        assert_eq!(Reply::first(&head(BUILT)).unwrap(), None);
+        for kind in [1, 2, 4, 5, 6, 7, 8] {
+            assert!(Reply::first(&head(kind)).is_err(), "{kind}");
+        }
+        let names = "n\n".repeat(1 << 20);
+        assert!(Reply::first(&frame(8, &[b"", names.as_bytes(), b"", b"", b""]).unwrap()).is_err());
     }
 
     #[test]

@@ -177,7 +177,7 @@ impl Query<'_> {
             kernels.push(Cow::Owned(name));
         }
         while !fields.is_empty() {
-            modules.push(Cow::Owned(fields.bytes()?));
+            modules.push(Cow::Owned(fields.bytes()?.to_vec()));
         }
         Ok(Query { modules, native, options, kernels })
     }
@@ -212,7 +212,7 @@ impl KernelAnswers {
     pub(super) fn decode(fields: &mut Fields<'_>) -> Result<KernelAnswers> {
         let (name, status, all) = (fields.text()?, fields.code()?, fields.bytes()?);
         let mut answers = Vec::new();
-        let mut rest = all.as_slice();
+        let mut rest = all;
         let cut = || Error::input("a frame with an answer cut short");
         while let Some((head, tail)) = rest.split_first_chunk::<12>() {
             let [n0, n1, n2, n3, s0, s1, s2, s3, l0, l1, l2, l3] = *head;

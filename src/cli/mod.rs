@@ -9,6 +9,7 @@ mod cache;
 mod check;
 mod compile;
 pub(crate) mod completions;
+mod confine;
 mod devices;
 mod diff;
 mod doctor;
@@ -158,13 +159,17 @@ impl Cli {
             self.pages.as_before();
         }
         // A worker is ended by its driver, and the process that started it tells of that.
-        if !matches!(self.verb, Verb::Worker(_)) {
+        let is_worker = matches!(self.verb, Verb::Worker(_));
+        if !is_worker {
             process::end_where_inputs_are_cut_short();
             process::survive_full_files();
         }
         self.global.apply(false)?;
         before_writing(|| process::before_the_end(remove_begun));
-        process::threads_that_can_be_had();
+        // A worker's threads begin when it is confined, as those do not become so that run already.
+        if !is_worker {
+            process::threads_that_can_be_had();
+        }
         keep_drafts_in(folder_for_drafts());
         // The file that `explain` reads may be a log that grows meanwhile.
         let growing = matches!(self.verb, Verb::Explain(_));

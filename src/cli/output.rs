@@ -7,7 +7,7 @@ use crate::report::evidence::Names;
 use crate::report::text::{Shown, documented, shows, visible};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::collections::HashSet;
-use std::io::{BufWriter, IsTerminal as _, Stdout, Write};
+use std::io::{BufWriter, IsTerminal as _, Write};
 
 /// Says lines on standard error. Where that cannot be written to, there is nobody to tell.
 pub(crate) fn say(lines: &str) {
@@ -19,10 +19,23 @@ pub(crate) fn tell(text: &Shown) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// Standard output as it is. The standard library takes an error of a descriptor that cannot be written to for success.
+struct Raw;
+
+impl Write for Raw {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        Ok(rustix::io::write(rustix::stdio::stdout(), bytes)?)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Standard output for programs that read JSON or XML, which may be shown by a terminal or a CI all the same: what does not
 /// show stands as `\u202e`, which is the same text in JSON.
 struct Documents {
-    out: BufWriter<Stdout>,
+    out: BufWriter<Raw>,
     /// Bytes that were not looked at yet.
     held: Vec<u8>,
 }
@@ -85,7 +98,7 @@ impl Output {
     /// Opens it, buffered, as the command line and the terminal will have it.
     pub(crate) fn open(global: &Global) -> Output {
         // Texts of thousands of bytes pass by a buffer that is smaller than they are, without being copied.
-        let out = BufWriter::with_capacity(1 << 13, std::io::stdout());
+        let out = BufWriter::with_capacity(1 << 13, Raw);
         let documents = Documents { out, held: Vec::with_capacity(HELD) };
         Output { documents, look: global.look(), quiet: global.quiet }
     }
@@ -210,12 +223,11 @@ pub(crate) fn forms<const N: usize>(offered: [(Form, &'static str); N]) -> impl 
 /// # Errors
 /// `Usage` where that is a terminal, `Io` where it cannot be written.
 pub(crate) fn binary_to_stdout(bytes: &[u8]) -> Result<()> {
-    let mut stdout = std::io::stdout().lock();
-    if stdout.is_terminal() {
+    if std::io::stdout().is_terminal() {
         let error = Error::new(ErrorKind::Usage, "binary output to a terminal is of no use");
         return Err(error.with_remedy("redirect it, or name a file or folder with `-o`"));
     }
-    stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|error| lost(&error))
+    Raw.write_all(bytes).map_err(|error| lost(&error))
 }
 
 /// The error of a write to standard output.

@@ -159,6 +159,19 @@ fn end_at(signal: i32, message: &'static str, exit: Exit) {
     let _ = unsafe { signal_hook::low_level::register(signal, end) };
 }
 
+/// Closes what whoever started this process left open, beside the standard streams. To be called before this process opens
+/// anything itself.
+#[allow(unsafe_code, reason = "nobody here owns what a process is started with")]
+pub(crate) fn close_inherited() {
+    let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let open: Vec<i32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    // That of the list itself is closed by now, and stays so: nothing else runs in this process.
+    for descriptor in open.into_iter().filter(|descriptor| *descriptor > 2) {
+        // SAFETY: no value of this process stands for the descriptor, since it has opened none that is still open.
+        unsafe { rustix::io::close(descriptor) };
+    }
+}
+
 /// Makes a write beyond the limit of a file's size an error, after which what was begun is removed: the signal would end the
 /// process before.
 pub(crate) fn survive_full_files() {

@@ -16,15 +16,11 @@ use crate::build::worker::Compilers;
 use crate::build::{Engine, Launch, Open, Places};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits;
-use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
-    RulesetCreatedAttr as _, RulesetError, path_beneath_rules,
-};
 use rustix::process::{Resource, Rlimit, Signal};
 
+use super::confine::confine;
 use super::global::Global;
-use super::{cache, driver};
+use super::{cache, driver, process};
 use crate::error::Exit;
 
 /// The name of the verb.
@@ -52,6 +48,8 @@ impl Args {
     /// Serves until the parent closes standard input or dies.
     pub(crate) fn run(self, _: &Global, _: &mut Output) -> Result<Exit> {
         let failed = |error: io::Error| Error::io("preparing the worker process", &error);
+        // What is loaded, or started, has no business with files that the user's shell or `make` left open.
+        process::close_inherited();
         // A driver that hangs would outlive a parent that was killed. Where the parent is gone already, standard
         // input is closed too.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| failed(e.into()))?;
@@ -61,6 +59,7 @@ impl Args {
         if self.confined {
             confine(&self.writable)?;
         }
+        process::threads_that_can_be_had();
         if let Some((program, args)) = self.run.split_first() {
             return Err(failed(Command::new(program).args(args).exec()));
         }
@@ -169,49 +168,6 @@ pub(crate) fn offline(open: Open) -> Result<Engine> {
         }
     }
     Ok(Engine { launch, open })
-}
-
-/// Confines this process and those that it starts: where the kernel has Landlock, they write below the folder that they
-/// work in, below those that are `writable` and to devices, and open no TCP connection. Memory, files and time are limited everywhere.
-fn confine(writable: &[PathBuf]) -> Result<()> {
-    let failed = |error: io::Error| Error::io("confining the worker process", &error);
-    let limits = [
-        (Resource::Data, memory()),
-        (Resource::Fsize, limits::MAX_WORKER_FILE),
-        (Resource::Cpu, limits::MAX_WORKER_SECONDS),
-    ];
-    for (resource, most) in limits {
-        let most = rustix::process::getrlimit(resource).maximum.map_or(most, |known| known.min(most));
-        let limit = Rlimit { current: Some(most), maximum: Some(most) };
-        rustix::process::setrlimit(resource, limit).map_err(|e| failed(e.into()))?;
-    }
-    let folder = std::env::current_dir().map_err(failed)?;
-    restrict(&folder, writable).map_err(|error| failed(io::Error::other(error)))
-}
-
-/// Applies Landlock's rules to this thread and all that it starts; rules that this kernel does not know are left out.
-fn restrict(folder: &Path, writable: &[PathBuf]) -> std::result::Result<(), RulesetError> {
-    let write = AccessFs::from_write(ABI::V3);
-    // Device files are opened for writing.
-    let to_devices = AccessFs::WriteFile | AccessFs::Truncate;
-    Ruleset::default()
-        .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(write)?
-        .handle_access(AccessNet::from_all(ABI::V4))?
-        .create()?
-        .add_rules(path_beneath_rules([folder, Path::new("/dev/shm")], write))?
-        .add_rules(path_beneath_rules(writable, write))?
-        .add_rules(path_beneath_rules(["/dev"], to_devices))?
-        .restrict_self()
-        .map(|_| ())
-}
-
-/// Returns the most memory that a worker may take: three quarters of the machine's.
-fn memory() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    kib.map_or(limits::MAX_WORKER_MEMORY, |kib| kib.saturating_mul(1024 / 4 * 3))
 }
 
 /// The running program, also where its file has been replaced since.

@@ -5,7 +5,8 @@
 
 use super::input;
 use crate::error::{Error, ErrorKind, Result};
-use rustix::fs::{FlockOperation, OFlags, flock};
+use crate::limits;
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, OFlags, StatxFlags, flock, statx};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
@@ -18,6 +19,10 @@ use tempfile::{NamedTempFile, TempDir};
 
 /// The permission bits of a new file, before the process's umask.
 const FILE_MODE: u32 = 0o666;
+/// The permission bits of a file that is its owner's alone.
+const OWNER_MODE: u32 = 0o600;
+/// The bits that say who may read, write and execute; not set-user-id and the like, which are trust in the very bytes.
+const PERMISSIONS: u32 = 0o777;
 /// The permission bits of a new folder, before the process's umask.
 const FOLDER_MODE: u32 = 0o777;
 /// The prefix of temporary files and folders, should the process be killed while one is there; the process's number
@@ -37,8 +42,9 @@ const LISTING: &str = ".files";
 /// Writes a file by way of a temporary one beside it, so that at any moment there is the old file, the new one, or
 /// none. A file that already holds these bytes stays untouched. Returns whether it was written.
 ///
-/// `mode` sets the permission bits; without it an existing file keeps its own and a new one gets the umask's. Links
-/// are followed; devices and pipes are written to directly. The folder is made where it is not there.
+/// `mode` sets the permission bits; without it an existing file keeps its own and a new one gets the umask's. Bits that are trust
+/// in the very bytes, set-user-id and the like, are never kept. Links are followed; devices and pipes are written to
+/// directly. The folder is made where it is not there.
 ///
 /// # Errors
 /// `Environment` where the file cannot be written; `Input` where an input has changed meanwhile.
@@ -63,14 +69,41 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> 
     let folder = folder_of(&target);
     make_folder(folder).map_err(|error| failed(&error))?;
     sweep(folder);
-    let (_begun, mut file) = temporary(folder).map_err(|error| failed(&error))?;
+    let access = Access::new(mode, existing.as_ref());
+    let (_begun, mut file) = temporary(folder, access).map_err(|error| failed(&error))?;
     file.write_all(bytes).map_err(|error| failed(&error))?;
-    let mode = mode.or(existing.map(|metadata| metadata.mode())).map(|mode| mode & 0o7777);
-    if let Some(mode) = mode {
-        file.as_file().set_permissions(Permissions::from_mode(mode)).map_err(|error| failed(&error))?;
-    }
+    access.grant(file.as_file()).map_err(|error| failed(&error))?;
     file.persist(&target).map_err(|error| failed(&error.error))?;
     Ok(true)
+}
+
+/// Permission bits of a file that is being written, and of the same file once it is whole.
+#[derive(Debug, Clone, Copy)]
+struct Access {
+    /// The first, less the umask's.
+    first: u32,
+    /// The last, where they are others.
+    last: Option<u32>,
+}
+
+impl Access {
+    /// Of bits that are asked for, or else of the file that is replaced.
+    fn new(mode: Option<u32>, existing: Option<&std::fs::Metadata>) -> Access {
+        let is_own = |file: &&std::fs::Metadata| file.uid() == rustix::process::geteuid().as_raw();
+        let kept = mode.or(existing.filter(is_own).map(|file| file.mode()));
+        match (kept, existing) {
+            // Until then nobody else may open what may be nobody else's to read.
+            (Some(kept), _) => Access { first: OWNER_MODE, last: Some(kept & PERMISSIONS) },
+            // Another user chose these bits, for a file of his own: no more of them than a new file has.
+            (None, Some(file)) => Access { first: file.mode() & PERMISSIONS, last: None },
+            (None, None) => Access { first: FILE_MODE, last: None },
+        }
+    }
+
+    /// Gives the file its last bits.
+    fn grant(self, file: &File) -> std::io::Result<()> {
+        self.last.map_or(Ok(()), |mode| file.set_permissions(Permissions::from_mode(mode)))
+    }
 }
 
 /// Checks that a file can be at a path.
@@ -130,12 +163,11 @@ pub(crate) fn write_streamed<T>(
     let folder = folder_of(&target);
     make_folder(folder).map_err(|error| failed(&error))?;
     sweep(folder);
-    let (_begun, mut file) = temporary(folder).map_err(|error| failed(&error))?;
+    let access = Access::new(mode, None);
+    let (_begun, mut file) = temporary(folder, access).map_err(|error| failed(&error))?;
     let written = write(file.as_file_mut())?;
     input::unchanged()?;
-    if let Some(mode) = mode {
-        file.as_file().set_permissions(Permissions::from_mode(mode)).map_err(|error| failed(&error))?;
-    }
+    access.grant(file.as_file()).map_err(|error| failed(&error))?;
     file.persist(&target).map_err(|error| failed(&error.error))?;
     Ok(written)
 }
@@ -198,10 +230,10 @@ fn open_special(path: &Path) -> std::io::Result<File> {
     }
 }
 
-fn temporary(folder: &Path) -> std::io::Result<(Begun, NamedTempFile)> {
+fn temporary(folder: &Path, access: Access) -> std::io::Result<(Begun, NamedTempFile)> {
     let prefix = prefix();
     let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).permissions(Permissions::from_mode(FILE_MODE));
+    builder.prefix(&prefix).permissions(Permissions::from_mode(access.first));
     let (begun, file) = begin(|| in_folder(folder, || builder.tempfile_in(folder)), NamedTempFile::path)?;
     // Where a file system has no locks, the process's number must do.
     let _ = flock(file.as_file(), FlockOperation::NonBlockingLockExclusive);
@@ -354,34 +386,67 @@ fn remove_left(path: &Path) {
         let _ = std::fs::remove_file(path);
         return;
     }
-    if let (Ok(names), Some(folder)) = (std::fs::read_to_string(path.join(LISTING)), path.parent()) {
-        let names: Vec<&str> = names.lines().filter(|name| !name.contains('/')).collect();
+    if let (Some(listing), Some(folder)) = (listed(&path.join(LISTING)), path.parent()) {
+        let parts: Vec<(&str, &str)> = listing.lines().filter_map(|line| line.split_once(' ')).collect();
         // The last to appear is the table, which lists the others.
-        let whole = names.last().is_some_and(|table| !path.join(table).exists());
-        // A list may come from anywhere. Parts were written before it, and moved after it; that sets the second of these times,
-        // which nobody can forge. What the user has there is older, or was written since.
-        let listed = path.join(LISTING).symlink_metadata().map(|list| (list.ctime(), list.ctime_nsec()));
-        let is_part = |there: &std::fs::Metadata, listed| {
-            let (written, moved) = ((there.mtime(), there.mtime_nsec()), (there.ctime(), there.ctime_nsec()));
-            there.is_file() && written <= listed && listed <= moved
+        let whole = parts.last().is_some_and(|(_, table)| !path.join(table).exists());
+        // The list may have come from anywhere. What it names goes only where it is the very file that a part was.
+        let is_part = |(identity, name): &&(&str, &str)| {
+            !name.contains('/') && Identity::read(&folder.join(name)).is_some_and(|there| there.text() == *identity)
         };
-        let is_moved = |name: &&&str| {
-            let there = folder.join(name).symlink_metadata();
-            there.is_ok_and(|there| listed.as_ref().is_ok_and(|listed| is_part(&there, *listed)))
-        };
-        let moved = names.iter().filter(|name| !path.join(name).exists()).filter(is_moved);
-        moved.filter(|_| !whole).for_each(|name| _ = std::fs::remove_file(folder.join(name)));
+        let moved = parts.iter().filter(|_| !whole).filter(is_part);
+        moved.for_each(|(_, name)| _ = std::fs::remove_file(folder.join(name)));
     }
     let _ = std::fs::remove_dir_all(path);
 }
 
-/// The permission bits of an input, which a rewritten copy keeps; never set-user-id and the like, which are trust in
-/// those very bytes.
+/// Reads the list of a set's files, where it is a plain file and no longer than such a list is.
+fn listed(path: &Path) -> Option<String> {
+    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).ok()?;
+    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+    let is_plain = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    let mut text = String::new();
+    (is_plain && file.take(limits::MAX_LISTING).read_to_string(&mut text).is_ok()).then_some(text)
+}
+
+/// A file, however it is called and whatever else lies there: no other has the number and the moments of its beginning and
+/// of its last change. Nobody sets the first of these moments, which whoever forges a list would have to foresee to
+/// the nanosecond.
+#[derive(Debug, PartialEq, Eq)]
+struct Identity {
+    device: (u32, u32),
+    inode: u64,
+    size: u64,
+    born: (i64, u32),
+    changed: (i64, u32),
+}
+
+impl Identity {
+    /// Reads that of a plain file; none where the file system does not tell when a file began.
+    fn read(path: &Path) -> Option<Identity> {
+        let mask = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+        let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, mask).ok()?;
+        let known = StatxFlags::from_bits_retain(found.stx_mask);
+        let is_plain = FileType::from_raw_mode(found.stx_mode.into()) == FileType::RegularFile;
+        (is_plain && known.contains(mask)).then(|| Identity {
+            device: (found.stx_dev_major, found.stx_dev_minor),
+            inode: found.stx_ino,
+            size: found.stx_size,
+            born: (found.stx_btime.tv_sec, found.stx_btime.tv_nsec),
+            changed: (found.stx_mtime.tv_sec, found.stx_mtime.tv_nsec),
+        })
+    }
+
+    /// Returns it as a word of the list.
+    fn text(&self) -> String {
+        let Identity { device, inode, size, born, changed } = self;
+        format!("{}:{}:{inode}:{size}:{}.{:09}:{}.{:09}", device.0, device.1, born.0, born.1, changed.0, changed.1)
+    }
+}
+
+/// The permission bits of an input, which a rewritten copy keeps.
 pub(crate) fn mode_of(path: &Path) -> Option<u32> {
-    std::fs::metadata(path)
-        .ok()
-        .filter(|metadata| metadata.is_file())
-        .map(|metadata| metadata.permissions().mode() & 0o777)
+    std::fs::metadata(path).ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.mode() & PERMISSIONS)
 }
 
 /// The folder that a file is in.
@@ -479,9 +544,14 @@ impl Folder {
             let _ = self.temporary.keep();
             return Ok(());
         }
-        // Whoever finds this folder left there knows by the list what appeared of it.
+        // Whoever finds this folder left there knows by the list what appeared of it. Where the file system does not tell
+        // parts from other files, they stay.
         let new = |name: &&String| !self.target.join(name).exists() || self.names.last() == Some(name);
-        let listing = self.names.iter().filter(new).map(String::as_str).collect::<Vec<_>>().join("\n");
+        let line = |name: &String| {
+            let identity = Identity::read(&self.temporary.path().join(name)).map(|file| file.text());
+            format!("{} {name}", identity.unwrap_or_default())
+        };
+        let listing = self.names.iter().filter(new).map(line).collect::<Vec<_>>().join("\n");
         std::fs::write(self.temporary.path().join(LISTING), listing).map_err(|error| failed(&error))?;
         // A signal's handler waits until all files have appeared; it does not take the folder away meanwhile.
         let _all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -563,7 +633,7 @@ mod tests {
     fn a_folder_that_another_process_took_away_is_made_again() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("gone/too");
-        assert!(temporary(&folder).is_ok() && folder.is_dir());
+        assert!(temporary(&folder, Access::new(None, None)).is_ok() && folder.is_dir());
     }
 
     #[test]
@@ -606,22 +676,94 @@ mod tests {
             std::fs::write(path, b"x").unwrap();
         }
         std::fs::create_dir(&set).unwrap();
-        for name in ["t_0.spv", "t_1.spv", "t.table"] {
+        for name in ["t_0.spv", "edited", "t_1.spv", "t.table"] {
             std::fs::write(set.join(name), b"x").unwrap();
         }
-        // The clock of a file system ticks a few hundred times a second.
-        std::thread::sleep(LOOK);
-        std::fs::write(set.join(LISTING), "t_0.spv\nolder\nnewer\nt_1.spv\nt.table").unwrap();
-        std::thread::sleep(LOOK);
-        std::fs::rename(set.join("t_0.spv"), at("t_0.spv")).unwrap();
+        let line = |name: &str| format!("{} {name}", Identity::read(&set.join(name)).unwrap().text());
+        let mut lines = ["t_0.spv", "edited", "t_1.spv", "t.table"].map(line).to_vec();
+        // A forged list names other files as these.
+        let [first, ..] = &lines[..] else { unreachable!() };
+        let forged = ["older", "newer", "../older"].map(|name| first.replace("t_0.spv", name));
+        lines.splice(0..0, forged);
+        std::fs::write(set.join(LISTING), lines.join("\n")).unwrap();
+        for name in ["t_0.spv", "edited"] {
+            std::fs::rename(set.join(name), at(name)).unwrap();
+        }
         std::fs::write(at("newer"), b"x").unwrap();
+        std::fs::write(at("edited"), b"by the user").unwrap();
         let hour = std::time::SystemTime::now() - Duration::from_secs(3600);
         File::options().write(true).open(&old).unwrap().set_modified(hour).unwrap();
         sweep(folder.path());
         assert!(young.exists() && ours.exists() && at("mine").exists());
         assert!(!left.exists() && !old.exists() && !set.exists(), "what nobody writes goes");
-        assert!(at("older").exists() && at("newer").exists(), "a list names files of the user");
+        assert!(["older", "newer", "edited"].iter().all(|name| at(name).exists()), "a list names files of the user");
         assert!(!at("t_0.spv").exists(), "a set of which the table has not appeared goes as a whole");
+    }
+
+    #[test]
+    fn a_list_that_names_files_which_come_later_removes_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let (left, mine) = (folder.path().join(".sycl-bundle-4194305-x"), folder.path().join("mine"));
+        std::fs::create_dir(&left).unwrap();
+        std::fs::write(left.join("zz"), b"").unwrap();
+        std::fs::write(left.join(LISTING), "mine\n mine\n1:2:3 mine\nzz").unwrap();
+        std::thread::sleep(LOOK);
+        // As `cp -p`, `mv` and `tar` leave it: older than the list, and there since.
+        std::fs::write(&mine, b"precious").unwrap();
+        let hour = std::time::SystemTime::now() - Duration::from_secs(3600);
+        File::options().write(true).open(&mine).unwrap().set_modified(hour).unwrap();
+        sweep(folder.path());
+        assert!(mine.exists() && !left.exists());
+    }
+
+    #[test]
+    fn a_list_that_is_a_pipe_or_a_link_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join(".sycl-bundle-4194305-x");
+        std::fs::create_dir(&left).unwrap();
+        let listing = left.join(LISTING);
+        rustix::fs::mknodat(CWD, &listing, FileType::Fifo, FILE_MODE.into(), 0).unwrap();
+        assert_eq!(listed(&listing), None);
+        std::fs::remove_file(&listing).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &listing).unwrap();
+        assert_eq!(listed(&listing), None);
+        sweep(folder.path());
+        assert!(!left.exists());
+    }
+
+    #[test]
+    fn trust_in_other_bytes_is_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.so");
+        for given in [None, Some(0o4755)] {
+            std::fs::write(&path, b"old").unwrap();
+            std::fs::set_permissions(&path, Permissions::from_mode(0o6755)).unwrap();
+            assert!(write_atomically(&path, b"new", given).unwrap());
+            assert_eq!(mode(&path), 0o755);
+        }
+        // What another user allowed for his file is no more than what a new file allows.
+        std::fs::write(&path, b"old").unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o6777)).unwrap();
+        let existing = std::fs::metadata(&path).unwrap();
+        if std::os::unix::fs::chown(&path, Some(65534), None).is_ok() {
+            let foreign = std::fs::metadata(&path).unwrap();
+            assert!(write_atomically(&path, b"new", None).unwrap());
+            assert_eq!(mode(&path) & 0o7022 & !0o022, 0);
+            let access = Access::new(None, Some(&foreign));
+            assert_eq!((access.first, access.last), (0o777, None));
+        }
+        let access = Access::new(None, Some(&existing));
+        assert_eq!((access.first, access.last), (0o600, Some(0o777)));
+    }
+
+    #[test]
+    fn what_is_its_owners_alone_is_so_while_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.whl");
+        let during = write_streamed(&path, Some(0o640), |file| Ok(file.metadata().unwrap().mode() & 0o777)).unwrap();
+        assert_eq!((during, mode(&path)), (0o600, 0o640));
+        let (_begun, file) = temporary(folder.path(), Access::new(Some(0o444), None)).unwrap();
+        assert_eq!(file.as_file().metadata().unwrap().mode() & 0o777, 0o600);
     }
 
     #[test]
@@ -638,7 +780,7 @@ mod tests {
     fn a_stamp_that_is_a_pipe_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
-        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, FILE_MODE.into(), 0).unwrap();
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, FILE_MODE.into(), 0).unwrap();
         assert_eq!(touch(&pipe).unwrap_err().kind(), ErrorKind::Environment);
     }
 
@@ -646,7 +788,7 @@ mod tests {
     fn a_pipe_with_a_reader_is_written_to() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
-        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, FILE_MODE.into(), 0).unwrap();
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, FILE_MODE.into(), 0).unwrap();
         let reader = std::thread::spawn({
             let pipe = pipe.clone();
             move || std::fs::read(pipe).unwrap()

@@ -4,6 +4,7 @@
 //! additive.
 
 use super::json::SchemaVersion;
+use crate::build::cache::replace;
 use crate::build::compile::Observer;
 use crate::build::estimate::Forecast;
 use crate::build::{Artifact, Event, Job, Outcome, Step, Unit};
@@ -233,6 +234,9 @@ fn cost(how: BinaryOrigin, artifact: &Artifact) -> Cost {
     Cost { how, seconds: Some(artifact.elapsed.as_secs_f64()), attempts: Some(artifact.attempts) }
 }
 
+/// Permission bits of files of an image, before the process's umask.
+const FILE_MODE: u32 = 0o666;
+
 /// Files of each image.
 pub(crate) struct Temps<'w> {
     folder: PathBuf,
@@ -247,7 +251,8 @@ impl<'w> Temps<'w> {
 
     fn write(&self, unit: Unit, end: &str, bytes: &[u8]) -> Result<()> {
         let path = self.folder.join(format!("{}.{end}", (self.label)(unit)));
-        std::fs::write(&path, bytes)
+        // A link or a pipe that lies there is replaced.
+        replace(&path, &[bytes], FILE_MODE)
             .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot write `{}`: {error}", path.display())))
     }
 

@@ -221,6 +221,32 @@ fn exits_hangs_and_nonsense_are_told_apart() {
     assert!(outcomes[3].is_ok());
 }
 
+/// A fork of a driver holds the worker's sockets, and a compiler hangs in a process of its own.
+#[test]
+fn what_a_worker_started_neither_hides_its_end_nor_outlives_it() {
+    let (outcomes, _, workers) = build("", 1, &["leave", "leave and hang", "good"]);
+    let outcomes = outcomes.unwrap();
+    assert_eq!(failure(&outcomes, 0).cause, FailureCause::Died(Death::Exit(7)));
+    assert!(matches!(failure(&outcomes, 1).cause, FailureCause::TimedOut { .. }));
+    // Three attempts and a timeout, each with its process, and the last.
+    assert!(outcomes[2].is_ok() && workers == 9, "{workers}");
+}
+
+#[test]
+fn an_answer_to_something_else_and_a_long_text_are_told_shortly() {
+    let (outcomes, ..) = build("", 1, &["otherwise", "long log"]);
+    let outcomes = outcomes.unwrap();
+    let told = failure(&outcomes, 0).to_string();
+    assert_eq!(told, "the worker process answered otherwise than asked: that it is ready");
+    let log = &failure(&outcomes, 1).log;
+    assert!(log.len() < 200_000 && log.contains("bytes are left out here"), "{}", log.len());
+    let error = build("otherwise", 1, &["a"]).0.unwrap_err().to_string();
+    assert!(
+        error.contains("answered otherwise than asked: how compiling a module went") && error.len() < 1000,
+        "{error}"
+    );
+}
+
 #[test]
 fn a_refusal_is_an_answer_and_is_not_repeated() {
     let (outcomes, events, workers) = build("", 1, &["refuse", "hollow", "good"]);

@@ -37,6 +37,10 @@ impl Compiler for Scripted {
             "hang" => hang(),
             "crash" => crash(Signal::ABORT),
             "crash once" if first_time("start") => crash(Signal::SEGV),
+            "otherwise" => {
+                protocol().write_all(&frame(3, &[&[200; 30 << 20], b""])).unwrap();
+                hang()
+            }
             _ => Ok("scripted".to_owned()),
         }
     }
@@ -69,6 +73,19 @@ impl Compiler for Scripted {
                 protocol().write_all(b"LLVM ERROR: out of everything").unwrap();
                 hang()
             }
+            "otherwise" => {
+                protocol().write_all(&frame(1, &[&[b'a'; 30 << 20]])).unwrap();
+                hang()
+            }
+            "leave" => {
+                leave();
+                std::process::exit(7)
+            }
+            "leave and hang" => {
+                leave();
+                hang()
+            }
+            "long log" => Compiled::Refused { code: -11, name: "N".into(), log: "l".repeat(30 << 20) },
             "refuse" => Compiled::Refused { code: -11, name: "CL_BUILD_PROGRAM_FAILURE".into(), log },
             "hollow" => Compiled::Hollow { reason: "nothing inside".into(), log },
             "chatter" => {
@@ -124,6 +141,19 @@ fn crash(signal: Signal) -> ! {
     loop {
         kill_process(getpid(), signal).unwrap();
     }
+}
+
+/// Starts a process that holds all that this one has open, and leaves its number as a worker does.
+fn leave() {
+    let left = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    File::create(Path::new(&std::env::var(DIR).unwrap()).join(format!("pid-{}", left.id()))).unwrap();
+}
+
+/// A reply, written as no honest worker writes it.
+fn frame(kind: u8, fields: &[&[u8]]) -> Vec<u8> {
+    let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap().to_le_bytes();
+    let payload: Vec<u8> = fields.iter().flat_map(|field| [&length(field)[..], field].concat()).collect();
+    [&b"SBw1"[..], &[kind], &length(&payload), &payload].concat()
 }
 
 /// Whether nobody asked before, in any worker of this test.

@@ -367,12 +367,13 @@ fn what_a_killed_split_left_stops_nothing_and_goes() {
     let left = folder.path().join(".sycl-bundle-4194305-abcdef");
     std::fs::create_dir(&left).unwrap();
     folder.put("Makefile", b"mine");
-    std::fs::write(left.join("t_0.spv"), "old").unwrap();
     std::fs::write(left.join("t.table"), "").unwrap();
-    // The clock of a file system ticks a few hundred times a second.
+    std::fs::write(left.join(".files"), " t_0.spv\n Makefile\nMakefile\nmine\n t.table\nt.table").unwrap();
+    folder.put("t_0.spv", b"old");
+    // A file that comes later and is older, as `cp -p`, `mv` and `tar` leave it.
     std::thread::sleep(Duration::from_millis(50));
-    std::fs::write(left.join(".files"), "t_0.spv\nMakefile\nt_0.sym\nt.table").unwrap();
-    std::fs::rename(left.join("t_0.spv"), folder.path().join("t_0.spv")).unwrap();
+    let mine = File::create(folder.path().join("mine")).unwrap();
+    mine.set_modified(std::time::SystemTime::now() - Duration::from_secs(3600)).unwrap();
     let done = tool(&folder, split);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     let mut names: Vec<String> = std::fs::read_dir(folder.path())
@@ -381,7 +382,7 @@ fn what_a_killed_split_left_stops_nothing_and_goes() {
         .collect();
     names.sort();
     assert!(names.iter().all(|name| !name.starts_with(".sycl-bundle")), "{names:?}");
-    assert!(folder.path().join("t.table").exists() && folder.path().join("Makefile").exists());
+    assert!(["t.table", "Makefile", "mine"].iter().all(|name| folder.path().join(name).exists()), "{names:?}");
 }
 
 #[test]
@@ -416,6 +417,22 @@ fn an_interrupted_write_leaves_nothing() {
         }
     }
     assert!(met, "no run was met while it wrote");
+}
+
+/// The standard library takes the error of a descriptor that is open for reading alone for success.
+#[test]
+fn what_standard_output_does_not_take_is_told() {
+    let folder = Folder::new();
+    folder.put("m.spv", module());
+    for call in ["extract m.spv --emit spirv -o -", "inspect m.spv --format json", "inspect m.spv"] {
+        for (output, code) in [("1</dev/null", 5), (">/dev/null", 0), ("1<>/dev/null", 0)] {
+            let script = format!("exec \"$0\" {call} {output}");
+            let mut command = Command::new("sh");
+            command.args(["-c", &script, env!("CARGO_BIN_EXE_sycl-bundle")]).current_dir(folder.path());
+            let done = command.output().unwrap();
+            assert_eq!(done.status.code(), Some(code), "{call} {output}: {}", said(&done));
+        }
+    }
 }
 
 /// A kernel package whose table lists, for a host file with this path, the one code object for so many architectures.

@@ -43,6 +43,7 @@ pub(crate) struct Verified {
 /// A file in the cache.
 struct Found {
     path: PathBuf,
+    /// None of a temporary file.
     key: Option<Key>,
     /// Whether it is called as an entry, and no plain file.
     false_entry: bool,
@@ -59,8 +60,8 @@ impl Cache {
         Ok(stats(&self.found()?))
     }
 
-    /// Removes the least recently wanted entries until at most `limit` bytes are left, what is no entry, and temporary
-    /// files of processes that are gone.
+    /// Removes the least recently wanted entries until at most `limit` bytes are left, what is called as an entry and is none, and
+    /// temporary files of processes that are gone.
     ///
     /// # Errors
     /// `Environment` where the folder cannot be read or an entry not be removed.
@@ -71,7 +72,7 @@ impl Cache {
         let now = SystemTime::now();
         for file in found {
             let age = now.duration_since(file.wanted).unwrap_or_default();
-            // A young file without a key is being written by somebody.
+            // A young temporary file is being written by somebody.
             let goes = match file.key {
                 Some(_) => total.saturating_add(file.bytes) > limit,
                 None => age > STALE || file.false_entry,
@@ -130,7 +131,8 @@ impl Cache {
         Ok(verified)
     }
 
-    /// All files, in no order. Links are not followed: what they lead to is not the cache's.
+    /// All entries and temporary files, in no order. Links are not followed: what they lead to is not the cache's, and neither
+    /// is what is called otherwise than the cache calls its own.
     fn found(&self) -> Result<Vec<Found>> {
         let mut found = Vec::new();
         let form = self.folder.join(FORM);
@@ -138,15 +140,17 @@ impl Cache {
             return Ok(found);
         }
         for folder in list(&form)? {
-            if !is_folder(&folder.path()) {
+            let first = folder.file_name().to_string_lossy().into_owned();
+            if !is_folder(&folder.path()) || first.len() != 2 || !first.bytes().all(|byte| byte.is_ascii_hexdigit()) {
                 continue;
             }
-            let first = folder.file_name().to_string_lossy().into_owned();
             for file in list(&folder.path())? {
                 let Ok(metadata) = file.metadata() else { continue };
                 let name = file.file_name().to_string_lossy().into_owned();
-                let key = (!name.starts_with(TEMPORARY)).then(|| format!("{first}{name}"));
-                let key = key.and_then(|hex| Some(Key(*blake3::Hash::from_hex(hex).ok()?.as_bytes())));
+                let key = blake3::Hash::from_hex(format!("{first}{name}")).ok().map(|hash| Key(*hash.as_bytes()));
+                if key.is_none() && !(name.starts_with(TEMPORARY) && metadata.is_file()) {
+                    continue;
+                }
                 let false_entry = key.is_some() && !metadata.is_file();
                 let key = key.filter(|_| !false_entry);
                 let wanted = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);

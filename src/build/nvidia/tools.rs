@@ -6,10 +6,11 @@
 
 use super::super::Places;
 use super::super::ocloc::Surroundings;
+use super::super::programs;
 use crate::error::{Error, ErrorKind, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Programs and libraries, found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -264,7 +265,7 @@ fn said_of(program: &Path, arguments: &[&str]) -> Result<String> {
     let failed = |error| {
         Error::new(ErrorKind::Environment, format!("the program `{}` does not start: {error}", program.display()))
     };
-    let done = Command::new(program).args(arguments).stdin(Stdio::null()).output().map_err(failed)?;
+    let done = programs::run(Command::new(program).args(arguments)).map_err(failed)?;
     Ok(String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
 }
 
@@ -279,7 +280,7 @@ pub fn run(
     arguments: &[OsString],
 ) -> std::result::Result<(String, String), Refusal> {
     let step = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let done = match surroundings.command(program, folder).args(arguments).output() {
+    let done = match programs::run(surroundings.command(program, folder).args(arguments)) {
         Ok(done) => done,
         Err(error) => return Err(Refusal { step, status: None, said: error.to_string() }),
     };

@@ -1,0 +1,111 @@
+//! How does a worker run a program to its end, and what of all that it says is kept?
+//!
+//! Until the program ends, and not until nobody holds its output any more: what it leaves running may do so for ever.
+
+use crate::limits;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _};
+use std::os::fd::OwnedFd;
+use std::process::{Command, ExitStatus, Stdio};
+
+/// The time between two looks whether a program has ended that others hold the output of.
+const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// A program that has ended, and what it wrote.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// Its status.
+    pub(crate) status: ExitStatus,
+    /// What it wrote to standard output.
+    pub(crate) stdout: Vec<u8>,
+    /// What it wrote to standard error.
+    pub(crate) stderr: Vec<u8>,
+}
+
+/// One stream of a program.
+struct Stream {
+    /// None once it has ended.
+    pipe: Option<File>,
+    kept: Vec<u8>,
+}
+
+impl Stream {
+    fn new(pipe: Option<OwnedFd>) -> io::Result<Stream> {
+        let pipe = pipe.map(File::from);
+        if let Some(pipe) = &pipe {
+            fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
+        }
+        Ok(Stream { pipe, kept: Vec::new() })
+    }
+
+    /// Takes what is there. What is beyond the limit is read and left.
+    fn take(&mut self) {
+        let mut chunk = [0; 64 << 10];
+        while let Some(pipe) = &mut self.pipe {
+            match pipe.read(&mut chunk) {
+                Ok(count @ 1..) => {
+                    let room = limits::MAX_PROGRAM_TEXT.saturating_sub(self.kept.len());
+                    self.kept.extend_from_slice(chunk.get(..count.min(room)).unwrap_or_default());
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Ok(_) | Err(_) => self.pipe = None,
+            }
+        }
+    }
+}
+
+/// Runs a program without input to its end.
+///
+/// # Errors
+/// The system's, where it does not start.
+pub(super) fn run(command: &mut Command) -> io::Result<Ended> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut streams =
+        [Stream::new(child.stdout.take().map(OwnedFd::from))?, Stream::new(child.stderr.take().map(OwnedFd::from))?];
+    let status = loop {
+        let mut waits: Vec<PollFd<'_>> =
+            streams.iter().filter_map(|stream| Some(PollFd::new(stream.pipe.as_ref()?, PollFlags::IN))).collect();
+        if waits.is_empty() {
+            break child.wait()?;
+        }
+        // Where it fails, what is there is looked for all the same.
+        let _ = poll(&mut waits, Some(&TICK));
+        let ended = child.try_wait()?;
+        streams.iter_mut().for_each(Stream::take);
+        if let Some(status) = ended {
+            break status;
+        }
+    };
+    let [stdout, stderr] = streams.map(|stream| stream.kept);
+    Ok(Ended { status, stdout, stderr })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    fn shell(script: &str) -> Ended {
+        run(Command::new("sh").args(["-c", script])).unwrap()
+    }
+
+    #[test]
+    fn what_it_says_is_kept_up_to_a_limit() {
+        let ended = shell("echo out; echo err >&2; exit 3");
+        assert_eq!((ended.stdout.as_slice(), ended.stderr.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
+        assert_eq!(ended.status.code(), Some(3));
+        let ended = shell("head -c 70000000 /dev/zero; echo done >&2");
+        assert_eq!((ended.stdout.len(), ended.stderr.as_slice()), (limits::MAX_PROGRAM_TEXT, &b"done\n"[..]));
+    }
+
+    #[test]
+    fn what_it_leaves_running_is_not_waited_for() {
+        let begun = Instant::now();
+        let ended = shell("sleep 30 & echo done");
+        assert!(ended.status.success() && ended.stdout == b"done\n");
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    }
+}

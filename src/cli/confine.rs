@@ -1,0 +1,167 @@
+//! From what are a worker, and the compilers that it starts, kept?
+//!
+//! They read what the user may read. They write below their own folder and to devices of GPUs, have no terminal, open no
+//! socket, signal nobody else, and change no permissions, owners, times or attributes of files. All of this is as good as the
+//! kernel has it: Landlock knows files, devices, TCP and signals, and a filter of system calls the rest. Memory, files and time
+//! are limited everywhere.
+
+use crate::error::{Error, Result};
+use crate::limits;
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
+    RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
+};
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getpgid, getppid, getrlimit, setpgid, setrlimit, setsid};
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+use seccompiler::SeccompCmpArgLen::{Dword, Qword};
+use seccompiler::SeccompCmpOp::{MaskedEq, Ne};
+use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, apply_filter};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Confines this process and those that it starts: they write below the folder that they work in and below those that are
+/// `writable`. Nothing else runs in this process yet, as what runs already is not confined.
+///
+/// # Errors
+/// `Io` where a limit cannot be set; what the kernel does not know is left out.
+pub(super) fn confine(writable: &[PathBuf]) -> Result<()> {
+    let failed = |error: io::Error| Error::io("confining the worker process", &error);
+    let limits = [
+        (Resource::Data, memory()),
+        (Resource::Fsize, limits::MAX_WORKER_FILE),
+        (Resource::Cpu, limits::MAX_WORKER_SECONDS),
+    ];
+    for (resource, most) in limits {
+        // Who started this process may allow less: `--max-memory` does.
+        let Rlimit { current, maximum } = getrlimit(resource);
+        let most = [current, maximum].into_iter().flatten().fold(most, u64::min);
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).map_err(|e| failed(e.into()))?;
+    }
+    leave_terminal();
+    give_up_powers();
+    let folder = std::env::current_dir().map_err(failed)?;
+    restrict(&folder, writable).map_err(|error| failed(io::Error::other(error)))?;
+    // A kernel without filters, or for another processor, has none.
+    if let Some(filter) = filter() {
+        let _ = apply_filter(&filter);
+    }
+    Ok(())
+}
+
+/// Begins a session of its own: no process of it opens the user's terminal as `/dev/tty`, or types into it.
+fn leave_terminal() {
+    if setsid().is_err() {
+        // The leader of a group, which this process is started as, begins no session: it joins its parent's for a moment.
+        let joined = getpgid(getppid()).and_then(|group| setpgid(None, Some(group)));
+        let _ = joined.and_then(|()| setsid());
+    }
+}
+
+/// Leaves root only what root is needed for here: to find libraries in the folders of another user.
+fn give_up_powers() {
+    let kept = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+    if let Ok(CapabilitySets { effective, permitted, .. }) = capabilities(None) {
+        let (effective, permitted, inheritable) = (effective & kept, permitted & kept, CapabilitySet::empty());
+        let _ = set_capabilities(None, CapabilitySets { effective, permitted, inheritable });
+    }
+}
+
+/// Device files that compilers write to and drivers of GPUs command, beside NVIDIA's.
+const DEVICES: [&str; 9] = ["null", "zero", "full", "dri", "kfd", "accel", "dxg", "mali0", "kgsl-3d0"];
+/// Beginning of the names of NVIDIA's device files.
+const NVIDIA: &str = "nvidia";
+
+/// Applies Landlock's rules to this thread and all that it starts; rules that this kernel does not know are left out.
+fn restrict(folder: &Path, writable: &[PathBuf]) -> std::result::Result<(), RulesetError> {
+    let write = AccessFs::from_write(ABI::V9);
+    // A device file for a disk would be the disk.
+    let below = write & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
+    let to_devices = AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+    let dev = Path::new("/dev");
+    let all = std::fs::read_dir(dev).into_iter().flatten().flatten();
+    let nvidia = all.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(NVIDIA.as_bytes()));
+    let devices = DEVICES.map(|name| dev.join(name)).into_iter().chain(nvidia.map(|entry| entry.path()));
+    Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(write)?
+        .handle_access(AccessNet::from_all(ABI::V4))?
+        .scope(Scope::from_all(ABI::V6))?
+        .create()?
+        .add_rules(path_beneath_rules([folder, Path::new("/dev/shm")], below))?
+        .add_rules(path_beneath_rules(writable, below))?
+        .add_rules(path_beneath_rules(devices, to_devices))?
+        .restrict_self()
+        .map(|_| ())
+}
+
+/// System calls that change what Landlock does not look at, wherever it is: permissions, owners, times and attributes of files,
+/// which are changed without opening them for writing, and the user's keys. Sockets lead to processes that are not confined. What is
+/// asked for through `io_uring` passes no filter.
+const REFUSED: [libc::c_long; 20] = [
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
+    libc::SYS_socket,
+    libc::SYS_connect,
+    libc::SYS_add_key,
+    libc::SYS_keyctl,
+    libc::SYS_io_uring_setup,
+];
+
+/// Calls that are newer than the names of them, with the same numbers on all processors.
+const FCHMODAT2: libc::c_long = 452;
+/// See [`FCHMODAT2`].
+const SETXATTRAT: libc::c_long = 463;
+/// See [`FCHMODAT2`].
+const REMOVEXATTRAT: libc::c_long = 466;
+/// See [`FCHMODAT2`].
+const FILE_SETATTR: libc::c_long = 469;
+
+/// Older forms of the same calls, which only some processors have.
+#[cfg(target_arch = "x86_64")]
+const OLD: [libc::c_long; 6] =
+    [libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD: [libc::c_long; 0] = [];
+
+/// The filter of system calls, where there is one for this processor: what it refuses fails as for want of permission. None of
+/// it is called by Intel's drivers, LLVM or ptxas; a linker's output is not made executable, which it need not be.
+fn filter() -> Option<BpfProgram> {
+    let rule = |conditions: Vec<Option<SeccompCondition>>| {
+        SeccompRule::new(conditions.into_iter().collect::<Option<Vec<_>>>()?).ok()
+    };
+    let condition = |argument, length, operation, value| SeccompCondition::new(argument, length, operation, value).ok();
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+        REFUSED.iter().chain(&OLD).map(|call| (i64::from(*call), Vec::new())).collect();
+    // Limits of other processes; its own are asked for and set by 0.
+    let of_others = rule(vec![condition(0, Dword, Ne, 0), condition(2, Qword, Ne, 0)])?;
+    rules.insert(i64::from(libc::SYS_prlimit64), vec![of_others]);
+    // A pair of datagram sockets may send to any other; of streams, which programs start others with, it may not.
+    let kind = |kind: libc::c_int| rule(vec![condition(1, Dword, MaskedEq(0xf), u64::try_from(kind).ok()?)]);
+    rules.insert(i64::from(libc::SYS_socketpair), vec![kind(libc::SOCK_DGRAM)?, kind(libc::SOCK_RAW)?]);
+    let refusal = SeccompAction::Errno(Errno::PERM.raw_os_error().unsigned_abs());
+    let processor = std::env::consts::ARCH.try_into().ok()?;
+    SeccompFilter::new(rules, SeccompAction::Allow, refusal, processor).ok()?.try_into().ok()
+}
+
+/// Returns the most memory that a worker may take: three quarters of the machine's.
+fn memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.map_or(limits::MAX_WORKER_MEMORY, |kib| kib.saturating_mul(1024 / 4 * 3))
+}
