@@ -7,6 +7,7 @@
 
 use cpp_demangle::{DemangleOptions, Symbol};
 use std::borrow::Cow;
+use std::fmt;
 
 /// Returns the name as the source has it. Kernel names are mangled type names (`_ZTS...`): of these it is the type itself.
 /// Names that are not mangled stay as they are.
@@ -21,9 +22,11 @@ pub fn demangle(mangled: &str) -> Cow<'_, str> {
             return Cow::Owned(name);
         }
     }
-    let demangled =
-        Symbol::new(mangled).ok().and_then(|symbol| symbol.demangle_with_options(&DemangleOptions::new()).ok());
-    match demangled {
+    let most = LONGEST.saturating_add(mangled.len().saturating_mul(8));
+    let mut written = Bounded { out: String::new(), most };
+    let symbol = Symbol::new(mangled).ok();
+    let demangled = symbol.and_then(|symbol| symbol.structured_demangle(&mut written, &DemangleOptions::new()).ok());
+    match demangled.map(|()| written.out) {
         Some(name) => match name.strip_prefix("typeinfo name for ") {
             Some(kernel) => Cow::Owned(kernel.to_owned()),
             None => Cow::Owned(name),
@@ -37,6 +40,22 @@ pub fn demangle(mangled: &str) -> Cow<'_, str> {
 const LEVELS: u32 = 80;
 /// Bytes that a name may come to: references to references can multiply it.
 const LONGEST: usize = 1 << 15;
+
+/// Text of at most so many bytes.
+struct Bounded {
+    out: String,
+    most: usize,
+}
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if text.len() > self.most.saturating_sub(self.out.len()) {
+            return Err(fmt::Error);
+        }
+        self.out.push_str(text);
+        Ok(())
+    }
+}
 
 /// A part of the text that can be referred to.
 #[derive(Clone, Copy)]
@@ -285,6 +304,18 @@ fn builtin(letter: u8) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    /// Written out, the name would have 2^40 letters.
+    #[test]
+    fn a_name_that_doubles_by_references_stays_as_it_is() {
+        let doubled = (2..40)
+            .map(|at| format!("S0_IS{0}_S{0}_E", char::from_digit(at - 1, 36).unwrap_or('Z').to_ascii_uppercase()));
+        let name = |levels: usize| format!("_Z1f1a1bIS_S_E{}", doubled.clone().take(levels).collect::<String>());
+        let whole = name(3);
+        assert!(demangle(&whole).starts_with("f(a, b<a, a>"), "{}", demangle(&whole));
+        let long = name(30);
+        assert_eq!(demangle(&long), long);
+    }
+
     use super::*;
     use proptest::prelude::*;
 

@@ -16,11 +16,11 @@ const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// A program that has ended, and what it wrote.
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// Its status.
+    /// Status of its end.
     pub(crate) status: ExitStatus,
-    /// What it wrote to standard output.
+    /// Bytes that it wrote to standard output.
     pub(crate) stdout: Vec<u8>,
-    /// What it wrote to standard error.
+    /// Bytes that it wrote to standard error.
     pub(crate) stderr: Vec<u8>,
 }
 

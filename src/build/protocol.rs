@@ -325,7 +325,7 @@ impl Reply {
         })
     }
 
-    /// What it is about, as an error says that expected another.
+    /// Names what the reply is about, for an error that expected another.
     pub(crate) fn subject(&self) -> &'static str {
         match self {
             Reply::Ready(_) => "that it is ready",

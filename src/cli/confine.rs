@@ -34,7 +34,7 @@ pub(super) fn confine(writable: &[PathBuf]) -> Result<()> {
         (Resource::Cpu, limits::MAX_WORKER_SECONDS),
     ];
     for (resource, most) in limits {
-        // Who started this process may allow less: `--max-memory` does.
+        // The process that started this one may allow less: `--max-memory` does.
         let Rlimit { current, maximum } = getrlimit(resource);
         let most = [current, maximum].into_iter().flatten().fold(most, u64::min);
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).map_err(|e| failed(e.into()))?;

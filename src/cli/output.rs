@@ -233,5 +233,9 @@ pub(crate) fn binary_to_stdout(bytes: &[u8]) -> Result<()> {
 /// The error of a write to standard output.
 #[cold]
 pub(crate) fn lost(error: &std::io::Error) -> Error {
-    Error::io("cannot write to standard output", error)
+    let doing = "cannot write to standard output";
+    match error.kind() {
+        std::io::ErrorKind::BrokenPipe => Error::io(doing, error),
+        _ => Error::new(ErrorKind::Environment, format!("{doing}: {error}")),
+    }
 }

@@ -11,6 +11,7 @@ use rustix::thread::{disable_transparent_huge_pages, transparent_huge_pages_are_
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::flag;
 use std::num::NonZeroUsize;
+use std::os::fd::BorrowedFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
@@ -165,10 +166,13 @@ fn end_at(signal: i32, message: &'static str, exit: Exit) {
 pub(crate) fn close_inherited() {
     let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let open: Vec<i32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    // That of the list itself is closed by now, and stays so: nothing else runs in this process.
     for descriptor in open.into_iter().filter(|descriptor| *descriptor > 2) {
-        // SAFETY: no value of this process stands for the descriptor, since it has opened none that is still open.
-        unsafe { rustix::io::close(descriptor) };
+        // SAFETY: it is only asked whether the descriptor is one. That of the list itself is closed by now.
+        let is_open = rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(descriptor) }).is_ok();
+        if is_open {
+            // SAFETY: no value of this process stands for the descriptor, since it has opened none that is still open.
+            unsafe { rustix::io::close(descriptor) };
+        }
     }
 }
 

@@ -48,7 +48,7 @@ impl Args {
     /// Serves until the parent closes standard input or dies.
     pub(crate) fn run(self, _: &Global, _: &mut Output) -> Result<Exit> {
         let failed = |error: io::Error| Error::io("preparing the worker process", &error);
-        // What is loaded, or started, has no business with files that the user's shell or `make` left open.
+        // A driver has no business with files that the user's shell or `make` left open.
         process::close_inherited();
         // A driver that hangs would outlive a parent that was killed. Where the parent is gone already, standard
         // input is closed too.

@@ -99,7 +99,7 @@ impl Examined<'_, '_> {
     /// The sub-group sizes that the kernels require: those recorded, then others of a module.
     pub(crate) fn sub_group_sizes_with(&self, module: Option<&Module>) -> Vec<u32> {
         let recorded = &self.requirements.reqd_sub_group_sizes;
-        // Those of the module are not of explicit SIMD.
+        // Sizes that the module shows are not of explicit SIMD.
         let recorded = if self.is_esimd_alone() { &[][..] } else { recorded.as_slice() };
         let shown = module.into_iter().flat_map(|module| &module.sub_group_sizes);
         recorded.iter().chain(shown.filter(|size| !recorded.contains(size))).copied().collect()

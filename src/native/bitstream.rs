@@ -114,7 +114,7 @@ impl<'a> Cursor<'a> {
                 1 => {
                     let (id, inner) = self.enter()?;
                     if id == BLOCKINFO {
-                        // Those of LLVM stand in the module alone; of one within a function its reader takes nothing.
+                        // LLVM writes it in the module alone, and its reader takes nothing of one within a function.
                         if matches!(self.block, TOP | MODULE) {
                             self.register(inner)?;
                         }

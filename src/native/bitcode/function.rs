@@ -387,9 +387,7 @@ impl<'r, 'a> Body<'r, 'a> {
             step.mask = 0;
         }
         if called.as_deref().is_some_and(is_atomic) {
-            for kind in std::iter::once(&result).chain(&parameters) {
-                self.atomic(step, *kind);
-            }
+            std::iter::once(&result).chain(&parameters).for_each(|kind| self.atomic(step, *kind));
         }
         match target {
             Some(target) if !noted => self.calls_to(Some(target), true, offset),

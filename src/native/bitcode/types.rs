@@ -109,7 +109,7 @@ impl Types {
     pub(super) fn settle(&mut self, own: impl Fn(&str) -> u64) {
         self.layouts = OnceCell::new();
         self.masks = vec![0; self.all.len()];
-        let users = Users::of(&self.all);
+        let users = Users::new(&self.all);
         let own = |kind: &Type| match kind {
             Type::Half => HALF,
             Type::Double => DOUBLE,
@@ -237,7 +237,7 @@ impl Types {
 
     /// Lays all types out, each after those that it contains. Types that contain themselves have no layout.
     fn layouts(&self, pointer: u64) -> Vec<Option<(u64, u64)>> {
-        let users = Users::of(&self.all);
+        let users = Users::new(&self.all);
         let mut missing: Vec<usize> = self.all.iter().map(|kind| parts(kind).len()).collect();
         let ready = missing.iter().enumerate().filter(|(_, missing)| **missing == 0);
         let mut open: Vec<usize> = ready.map(|(at, _)| at).collect();
@@ -270,7 +270,7 @@ fn parts(kind: &Type) -> &[u32] {
 struct Users(Vec<(u32, u32)>);
 
 impl Users {
-    fn of(all: &[Type]) -> Users {
+    fn new(all: &[Type]) -> Users {
         let of_user = |(user, kind)| parts(kind).iter().map(move |part| (*part, user));
         let mut users: Vec<(u32, u32)> = (0..).zip(all).flat_map(of_user).collect();
         users.sort_unstable();
