@@ -140,6 +140,7 @@ const OLD: [libc::c_long; 0] = [];
 
 /// The filter of system calls, where there is one for this processor: what it refuses fails as for want of permission. None of
 /// it is called by Intel's drivers, LLVM or ptxas; a linker's output is not made executable, which it need not be.
+#[allow(clippy::useless_conversion, reason = "numbers of calls have 32 bits on some processors")]
 fn filter() -> Option<BpfProgram> {
     let rule = |conditions: Vec<Option<SeccompCondition>>| {
         SeccompRule::new(conditions.into_iter().collect::<Option<Vec<_>>>()?).ok()

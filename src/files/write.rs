@@ -428,7 +428,7 @@ impl Identity {
         let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, mask).ok()?;
         let known = StatxFlags::from_bits_retain(found.stx_mask);
         let is_plain = FileType::from_raw_mode(found.stx_mode.into()) == FileType::RegularFile;
-        (is_plain && known.contains(mask)).then(|| Identity {
+        (is_plain && known.contains(mask)).then_some(Identity {
             device: (found.stx_dev_major, found.stx_dev_minor),
             inode: found.stx_ino,
             size: found.stx_size,
