@@ -741,7 +741,7 @@ mod tests {
             assert!(write_atomically(&path, b"new", given).unwrap());
             assert_eq!(mode(&path), 0o755);
         }
-        // The mode that another user gave his file counts for nothing: the new one is as new files are.
+        // Of the mode that another user gave his file the umask is taken, as of a new file's.
         std::fs::write(&path, b"old").unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o6777)).unwrap();
         let existing = std::fs::metadata(&path).unwrap();
