@@ -474,6 +474,22 @@ mod tests {
     }
 
     #[test]
+    fn a_link_or_a_pipe_is_replaced_and_not_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let [victim, link, pipe] = ["victim", "link", "pipe"].map(|name| folder.path().join(name));
+        fs::write(&victim, b"precious").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, 0o600.into(), 0).unwrap();
+        for path in [&link, &pipe] {
+            replace(path, &[b"new ", b"bytes"], 0o600).unwrap();
+            assert!(path.symlink_metadata().unwrap().is_file());
+            assert_eq!(fs::read(path).unwrap(), b"new bytes");
+        }
+        assert_eq!(fs::read(&victim).unwrap(), b"precious");
+    }
+
+    #[test]
     fn what_is_not_the_caches_stays() {
         let (_folder, cache) = cache();
         let key = Key::for_job(&Compiler::default(), &job(b"module", ""));
