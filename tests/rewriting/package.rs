@@ -169,7 +169,7 @@ fn what_cannot_be_packed_again_is_refused() {
 }
 
 /// Whether an input is a package is told without a byte of a pipe.
-/// What would be lost, or changed beside the libraries, leaves the wheel as it was.
+/// A wheel stays as it was where a member would be lost, or changed beside the libraries.
 #[test]
 fn a_wheel_that_would_lose_something_stays() {
     let (_, rewritten) = library();
