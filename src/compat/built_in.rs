@@ -9,6 +9,12 @@ pub(crate) fn of_the_device(symbol: &str) -> bool {
     symbol.contains("__spirv_") || of_intel_gpus(symbol) || is_of_library(symbol)
 }
 
+/// Whether a symbol is a conversion of bfloat16, of which the runtime brings images itself. Any other symbol that an image
+/// lists as imported has to be exported by an image.
+pub(crate) fn of_bfloat16(symbol: &str) -> bool {
+    symbol.starts_with("__devicelib_Convert")
+}
+
 /// Whether a symbol is one of DPC++'s device library.
 pub(crate) fn is_of_library(symbol: &str) -> bool {
     symbol.starts_with("__devicelib_")

@@ -136,7 +136,7 @@ impl Module {
         id
     }
 
-    fn kernel(&mut self, name: &str, calls: Option<u32>) {
+    pub fn kernel(&mut self, name: &str, calls: Option<u32>) {
         let id = self.function(calls, false);
         put(&mut self.entries, 15, &[6, id], Some(name), &[]);
     }

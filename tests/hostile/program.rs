@@ -327,6 +327,29 @@ fn globs_times_kernels_are_bounded() {
     }
 }
 
+/// What a shell puts on the command line as it is answered: names of files and kernels that a stranger chose.
+#[test]
+fn completions_are_words_and_no_commands() {
+    let folder = Folder::new();
+    let mut module = Module::default();
+    module.kernel("gemm;touch${IFS}x;:", None);
+    module.kernel("_ZTS4gemm", None);
+    folder.put("m.spv", module.bytes());
+    folder.put("m;touch x;.spv", b"");
+    let answers = |shell: &str, words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        command.current_dir(folder.path()).env("SYCL_BUNDLE_COMPLETE", shell).env("_CLAP_IFS", "\u{b}");
+        command.env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string()).arg("--").args(words);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    for shell in ["bash", "powershell"] {
+        let names = answers(shell, &["sycl-bundle", "kernels", "m.spv", "--kernel", ""]);
+        assert!(names.contains("_ZTS4gemm") && !names.contains("touch"), "{shell}: {names}");
+        let files = answers(shell, &["sycl-bundle", "inspect", "m"]);
+        assert!(files.contains("m.spv") && !files.contains("touch"), "{shell}: {files}");
+    }
+}
+
 #[test]
 fn braces_in_braces_are_refused() {
     let folder = Folder::new();
