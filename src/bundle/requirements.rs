@@ -31,10 +31,10 @@ pub struct Requirements {
     /// Product of all numbers that are stored as work-group size: what the runtime holds against the device, whatever
     /// number of dimensions is stored beside it.
     #[serde(skip)]
-    pub(crate) stored_work_items: Option<u64>,
+    pub stored_work_items: Option<u64>,
     /// Keys whose values are stored in another form than the runtime reads, which takes them for something else.
     #[serde(skip)]
-    pub(crate) unread: Vec<&'static str>,
+    pub unread: Vec<&'static str>,
 }
 
 /// Form in which the runtime reads the value of a key (DPC++ `checkDevSupportDeviceRequirements` in

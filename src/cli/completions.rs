@@ -111,8 +111,8 @@ impl EnvCompleter for Words {
         let mut answers = Vec::new();
         self.0.write_complete(command, words, folder, &mut answers)?;
         // bash's script says what stands between answers; a name that holds that is no plain word either.
-        let between =
-            std::env::var("_CLAP_IFS").ok().filter(|text| !text.is_empty()).unwrap_or_else(|| "\n".to_owned());
+        let said = std::env::var("_CLAP_IFS").ok().filter(|text| self.is("bash") && !text.is_empty());
+        let between = said.unwrap_or_else(|| "\n".to_owned());
         buf.write_all(plain_words(&String::from_utf8_lossy(&answers), &between).as_bytes())
     }
 }
