@@ -244,9 +244,8 @@ impl<'a> Walker<'a> {
         let value = if kind == 1 {
             Value::U32(bytes::u32_at(data, 24).unwrap_or(0))
         } else {
-            let stored = self.map.slice(at(8), at(24));
-            let stored =
-                stored.ok_or_else(|| self.outside(at(8), at(24), table, &format!("value of property `{name}`")))?;
+            let stored = self.sized(at(8), at(24), table, "value of a property");
+            let stored = stored.map_err(|error| error.context(format!("property `{name}`")))?;
             self.spend(|left| &mut left.contents, stored.len(), "bytes of values")
                 .map_err(|error| self.place(table, error))?;
             match kind {
@@ -275,6 +274,10 @@ impl<'a> Walker<'a> {
     }
 
     fn sized(&self, begin: u64, len: u64, holder: u64, what: &str) -> Result<&'a [u8]> {
+        if let Some(place) = self.map.first_open(begin, len) {
+            let message = format!("a relocation at address {place:#x} writes into the {what} what is not known");
+            return Err(self.error(holder, message));
+        }
         self.map.slice(begin, len).ok_or_else(|| self.outside(begin, len, holder, what))
     }
 
@@ -297,6 +300,7 @@ impl<'a> Walker<'a> {
         })?;
         self.spend(|left| &mut left.string_bytes, bytes.len(), "bytes of names")
             .map_err(|error| self.place(holder, error))?;
+        self.sized(address, bytes.len() as u64, holder, what)?;
         std::str::from_utf8(bytes)
             .map_err(|_| self.error(holder, format!("the {what} at address {address:#x} is not UTF-8")))
     }
@@ -436,11 +440,8 @@ pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
         let skew = usize::try_from(segment.address.wrapping_neg() & 7).unwrap_or(0);
         let words = segment.data.get(skew..).unwrap_or_default().as_chunks::<8>().0;
         for (index, window) in words.windows(4).enumerate() {
-            let [head, images, 0, 0] =
-                [0, 1, 2, 3].map(|at| window.get(at).map_or(1, |word| u64::from_le_bytes(*word)))
-            else {
-                continue;
-            };
+            // The runtime reads the count and the array alone, whatever the other fields hold.
+            let [head, images] = [0, 1].map(|at| window.get(at).map_or(0, |word| u64::from_le_bytes(*word)));
             let Some(count) = count(head) else { continue };
             let Some(address) = segment.address.checked_add((skew + index * 8) as u64) else { continue };
             if let Some(layout) = sound_first_image(&host.addresses, images) {
@@ -456,8 +457,8 @@ pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
 
 /// Returns the image count in a descriptor's first word, or none where the word does not begin a descriptor.
 fn count(head: u64) -> Option<u16> {
-    let (version, count, padding) = (head & 0xffff, (head >> 16) & 0xffff, head >> 32);
-    (version == 1 && count > 0 && padding == 0).then(|| u16::try_from(count).ok())?
+    let (version, count) = (head & 0xffff, (head >> 16) & 0xffff);
+    (version == 1 && count > 0).then(|| u16::try_from(count).ok())?
 }
 
 /// Bytes of a target with its NUL in an image structure that is taken for one.

@@ -211,6 +211,7 @@ impl<'a> Elf<'a> {
     fn relocate(&self, machine: Machine, map: &mut AddressMap<'a>) {
         // Looked up once: a hostile dynamic section is as long as the file.
         let symbols = self.dynamic_value(elf::DT_SYMTAB);
+        let mut open = Vec::new();
         for (start, size) in [(elf::DT_RELA, elf::DT_RELASZ), (elf::DT_JMPREL, elf::DT_PLTRELSZ)] {
             let is_plt = start == elf::DT_JMPREL;
             if is_plt && self.dynamic_value(elf::DT_PLTREL) != Some(elf::DT_RELA.0.cast_unsigned()) {
@@ -226,11 +227,16 @@ impl<'a> Elf<'a> {
                 } else {
                     None
                 };
-                if let Some(value) = value {
-                    map.write_pointer(rela.r_offset.get(LE), value);
+                let place = rela.r_offset.get(LE);
+                match value {
+                    Some(value) => _ = map.write_pointer(place, value),
+                    // `R_X86_64_NONE` and `R_AARCH64_NONE` write nothing.
+                    None if kind == 0 => {}
+                    None => open.push(place),
                 }
             }
         }
+        map.leave_open(open);
         for rel in self.table::<Rel64<LE>>(map, elf::DT_REL, elf::DT_RELSZ) {
             let place = rel.r_offset.get(LE);
             // The addend is in place, so a RELATIVE relocation at base 0 changes nothing.

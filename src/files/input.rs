@@ -161,8 +161,9 @@ impl Input {
     pub(crate) fn open_within(path: &Path, roots: &[PathBuf]) -> Result<Input> {
         let real = path.canonicalize().map_err(|error| Error::io("cannot read", &error))?;
         if !roots.iter().any(|root| real.starts_with(root)) {
-            let error = Error::input(format!("this leads to `{}`, outside of the table's folder", real.display()));
-            return Err(error.with_remedy("name a folder that holds all files of the table with --table-root"));
+            let error =
+                Error::input(format!("this leads to `{}`, outside of the folder of what names it", real.display()));
+            return Err(error.with_remedy("name a folder that holds such files with --table-root"));
         }
         match Input::open_found(&real, &path.display().to_string(), |_, _, _| true)? {
             Found::Input(input) => Ok(input),

@@ -59,14 +59,18 @@ impl Beside {
         named.map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Opens what belongs to a module; none where nothing does.
+    /// Opens what belongs to a module; none where nothing does. What stands beside it was not named, and may lead nowhere else.
     ///
     /// # Errors
     /// Errors of reading it.
     pub(crate) fn open(&self, module: &Path) -> Result<Option<Files>> {
         let open = |named: &Option<PathBuf>, extension: &str| {
-            let path = named.clone().or_else(|| Some(module.with_extension(extension)).filter(|path| path.is_file()));
-            path.map(|path| Input::open(&path).context(|| path.display().to_string())).transpose()
+            let beside = || Some(module.with_extension(extension)).filter(|path| path.is_file());
+            let opened = match named {
+                Some(path) => Input::open(path).context(|| path.display().to_string()).map(Some),
+                None => beside().map(|path| open_beside(&path).context(|| path.display().to_string())).transpose(),
+            };
+            opened
         };
         let (properties, symbols) = (open(&self.properties, "prop")?, open(&self.symbols, "sym")?);
         if properties.is_none() && symbols.is_none() {
@@ -76,6 +80,13 @@ impl Beside {
         let [properties, symbols] = [properties, symbols].map(|part| part.map(Arc::new));
         Ok(Some(Files { rows: vec![Opened { code: Arc::new(code), properties, symbols }], problems: Vec::new() }))
     }
+}
+
+/// Opens a file that nobody named, in its own folder.
+fn open_beside(path: &Path) -> Result<Input> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let roots: Vec<PathBuf> = folder.canonicalize().into_iter().chain(ROOT.get().cloned()).collect();
+    Input::open_within(path, &roots)
 }
 
 #[derive(Debug)]

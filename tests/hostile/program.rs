@@ -84,6 +84,26 @@ fn a_table_names_one_file_as_often_as_it_likes_for_no_more() {
     }
 }
 
+/// What stands beside a module is read without being named: a link to another's file would put that into reports and libraries.
+#[test]
+fn what_stands_beside_a_module_leads_nowhere_else() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path().join("in")).unwrap();
+    folder.put("in/m.spv", module());
+    folder.put("secret.txt", "SECRET\n");
+    for name in ["m.sym", "m.prop"] {
+        std::os::unix::fs::symlink("../secret.txt", folder.path().join("in").join(name)).unwrap();
+        for verb in [&["kernels", "in/m.spv"][..], &["inspect", "in"], &["wrap", "in/m.spv", "-o", "out.so"]] {
+            let done = tool(&folder, verb.iter().copied());
+            assert!(!done.status.success() && !said(&done).contains("SECRET"), "{verb:?}: {}", said(&done));
+        }
+        std::fs::remove_file(folder.path().join("in").join(name)).unwrap();
+    }
+    folder.put("in/real.sym", "other\n");
+    std::os::unix::fs::symlink("real.sym", folder.path().join("in/m.sym")).unwrap();
+    assert!(said(&tool(&folder, ["kernels", "in/m.spv"])).contains("other"));
+}
+
 #[test]
 fn a_gigabyte_of_zeros_costs_nothing() {
     let folder = Folder::new();

@@ -11,6 +11,7 @@ use crate::compat::built_in::{of_block_loads, of_intel_gpus, of_newer_loads, of_
 use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
 use crate::compat::native;
+use crate::container::inflate::is_sized_zstd;
 use crate::device::cpu::{CpuArch, DEFAULT};
 use crate::device::target::{Backend, DeviceType, Has, IpVersion, Target};
 use crate::native::{Coverage, gpu_of};
@@ -34,7 +35,10 @@ const CPUS: [&str; 5] = ["spir64_x86_64", "x86_64", "intel_cpu_spr", "intel_cpu_
 
 /// The spec of an image's target without vendor and system; a bare module is `spir64`.
 pub(crate) fn spec<'a>(image: &Image<'a>) -> &'a str {
+    // The runtime compares the whole text of a registered image; other containers, and LLVM's own runtime, have triples.
+    let whole = image.origin.is_some_and(|origin| origin.kind == 4);
     match image.target.split('-').next().unwrap_or_default() {
+        own if whole && (own.len() < image.target.len() || own == "spirv64") => image.target,
         // AMD's flavour of SPIR-V, which no SYCL runtime hands to a device.
         "spirv64" if image.target.starts_with("spirv64-amd-") => "spirv64-amd-amdhsa",
         "" if image.origin.is_none() => "spir64",
@@ -192,14 +196,10 @@ fn declared(image: &Examined<'_, '_>, fit: &mut Fit) {
         Declared::Native => ("native", !image.format.is_intermediate() || image.format == Format::Ptx),
         Declared::SpirV => ("spir-v", image.format == Format::SpirV),
         Declared::LlvmBitcode => ("llvm-bitcode", image.format == Format::LlvmBitcode),
-        Declared::CompressedNone => ("compressed", image.image.compression().is_some()),
+        Declared::CompressedNone => ("a zstd frame that states its size", is_sized_zstd(image.image.stored)),
     };
     if !holds {
-        let own = image.format.name();
-        fit.reason(
-            RuleId::Target,
-            format!("Image is declared to be {said}, which the runtime believes, and is {own}."),
-        );
+        fit.reason(RuleId::Target, format!("Image is declared to be {said}, which the runtime believes, and is not."));
     }
 }
 
@@ -240,6 +240,9 @@ fn made_for(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
         (Some(_), _) if cpu => {
             let message = format!("Image is code in format {}, which no driver of CPUs takes.", image.format.name());
             return fit.reason(RuleId::Target, message);
+        }
+        (None, None) if image.format == Format::Unknown && !cpu => {
+            return fit.gap(RuleId::Target, format!("Image is of no known format; {name} may not take it."));
         }
         (None, _) if cpu => {
             if image.march.is_none() && image.format != Format::Pocl {
