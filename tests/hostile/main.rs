@@ -18,6 +18,7 @@ mod meter;
 mod program;
 mod regions;
 mod repeated;
+mod rewritten;
 mod shown;
 #[path = "../support/mod.rs"]
 mod support;
