@@ -2,6 +2,7 @@
 //!
 //! Files are identified by content, never by name, and only here: every reader starts from this answer.
 
+use super::address::find_last;
 use super::device_elf;
 use super::inflate::ZSTD_MAGIC;
 use crate::bytes;
@@ -120,7 +121,7 @@ impl Kind {
     /// Whether bytes, or the last [`ZIP_END`] of them, end with the record that ends a zip archive.
     pub(crate) fn ends_as_zip(bytes: &[u8]) -> bool {
         let last = bytes.get(bytes.len().saturating_sub(ZIP_END)..).unwrap_or_default();
-        let begin = memchr::memmem::rfind(last, b"PK\x05\x06");
+        let begin = find_last(last, b"PK\x05\x06");
         begin.is_some_and(|begin| last.len().saturating_sub(begin) >= ZIP_RECORD)
     }
 

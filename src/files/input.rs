@@ -49,7 +49,7 @@ pub(crate) enum Found {
     Unwanted,
 }
 
-/// What tells of which kind a file is.
+/// Beginning of a file, and where its end is to be had: both tell its kind.
 pub(crate) struct Head<'h> {
     name: &'h [u8],
     /// First bytes.
@@ -62,9 +62,12 @@ impl Head<'_> {
     /// Returns the kind of the file, if it is known. The last bytes are read only where they may tell.
     pub(crate) fn kind(&self) -> Option<Kind> {
         let by_end = || {
+            if !Kind::may_be_zip(self.name, self.bytes) || self.len <= self.bytes.len() as u64 {
+                return Some(Kind::Zip).filter(|_| Kind::ends_as_zip(self.bytes));
+            }
             let mut end = vec![0; usize::try_from(self.len).unwrap_or(usize::MAX).min(kind::ZIP_END)];
             let at = self.len.saturating_sub(end.len() as u64);
-            let read = Kind::may_be_zip(self.name, self.bytes) && self.file.read_exact_at(&mut end, at).is_ok();
+            let read = self.file.read_exact_at(&mut end, at).is_ok();
             (read && Kind::ends_as_zip(&end)).then_some(Kind::Zip)
         };
         Kind::identify_head(self.bytes, self.len).ok().or_else(by_end)

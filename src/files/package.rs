@@ -491,7 +491,7 @@ fn holds_images(bytes: &[u8], allowance: &Arc<Allowance>) -> Result<bool> {
     match host.as_ref().map_err(Error::clone).and_then(Bundle::read) {
         Err(error) if error.kind() == ErrorKind::NoDeviceCode => Ok(false),
         Err(error) => Err(error),
-        // What was left out of it would be inflated where the file is rewritten.
+        // Images that were left out of it would be inflated where the file is rewritten.
         Ok(Bundle { problems, .. }) if allowance.left() == 0 && !problems.is_empty() => {
             Err(problems.into_iter().next().map_or_else(|| Error::input("it cannot be read"), |problem| problem.error))
         }

@@ -52,10 +52,10 @@ struct BzStreams<'b> {
 }
 
 impl<'b> BzStreams<'b> {
-    /// Begins with the stream at the beginning of bytes. What is cleared for each counts as if it were inflated: an empty one
-    /// has 14 bytes.
+    /// Begins with the stream at the beginning of bytes. The tables that are made for each, by its level, count as what is inflated
+    /// in the same time: an empty one has 14 bytes.
     fn new(bytes: &'b [u8], budget: &'b Budget<'b>) -> io::Result<Self> {
-        const UNIT: u64 = 100_000;
+        const UNIT: u64 = 10_000;
         let level = bytes.get(3).map_or(0, |digit| digit.saturating_sub(b'0'));
         if budget.left() == 0 {
             return Err(beyond());

@@ -116,7 +116,7 @@ pub(in crate::rewrite) fn verify(
         let found = after.images.len();
         return Err(Error::input(format!("expected {expected} images, found {found}; nothing was written")));
     }
-    // They are in the list in their order.
+    // The list has them in their order.
     let mut left = after.images.iter();
     for (index, image) in images.iter().enumerate() {
         let same = |found: &crate::bundle::image::Image<'_>| {

@@ -287,7 +287,7 @@ pub(crate) fn decode(table: &[u8]) -> Result<Vec<BaseRelocation>> {
         }
         rest = after;
     }
-    // What is appended would not be read as a block.
+    // Loaders would not read what is appended to it as blocks.
     if !rest.is_empty() {
         return Err(Error::input("the base relocations end within a block"));
     }

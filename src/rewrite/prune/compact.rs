@@ -161,7 +161,7 @@ impl Compaction {
     }
 }
 
-/// What stands between payloads.
+/// Room between payloads.
 struct Between<'b> {
     host: &'b Host<'b>,
     out: &'b [u8],
