@@ -65,6 +65,10 @@ pub(crate) const MAX_BLOB_NESTING: u32 = 6;
 /// layer of nesting counts.
 pub(crate) const MAX_OVERLAP: u64 = 12;
 
+/// Layers of images that earlier runs added to a file, and that are taken off it one after the other. Each run takes off what it
+/// finds, so that there are three.
+pub(crate) const MAX_LAYERS: usize = 16;
+
 /// Problems reported for one file; the rest is counted.
 pub(crate) const MAX_PROBLEMS: usize = 10_000;
 

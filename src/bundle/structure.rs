@@ -35,7 +35,7 @@ struct Budget {
     entries: usize,
     properties: usize,
     string_bytes: usize,
-    /// Bytes of payloads and of values of properties: valid images share none.
+    /// Bytes of structures, tables of property sets, payloads and values of properties: those of valid images share few.
     contents: usize,
     /// Whether a limit was exceeded.
     exceeded: bool,
@@ -130,6 +130,7 @@ impl<'a> Walker<'a> {
             .and_then(|at| descriptor.images.checked_add(at))
             .ok_or_else(|| Error::input("the image array passes the end of the address space"))?;
         let data = self.bytes(address, layout.stride(), "image structure")?;
+        self.spend(|left| &mut left.contents, data.len(), "structures").map_err(|error| self.place(address, error))?;
         let (version, kind) = (bytes::u16_at(data, 0).unwrap_or(0), data.get(2).copied().unwrap_or(0));
         if ImageLayout::from_version(version, kind) != Some(layout) {
             return Err(self.error(address, format!("image structure of version {version} and kind {kind}")));
@@ -212,6 +213,8 @@ impl<'a> Walker<'a> {
         if table.len() % 24 != 0 || count > limits::MAX_PROPERTY_SETS {
             return Err(self.error(begin, format!("property-set table of {} bytes", table.len())));
         }
+        self.spend(|left| &mut left.contents, table.len(), "property sets")
+            .map_err(|error| self.place(begin, error))?;
         let mut sets = Vec::with_capacity(count);
         for set in table.chunks_exact(24) {
             let at = |offset| bytes::u64_at(set, offset).unwrap_or(0);

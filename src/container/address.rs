@@ -147,6 +147,11 @@ pub(crate) fn find(data: &[u8], wanted: &[u8]) -> Option<usize> {
     memchr::memmem::find(data, wanted)
 }
 
+/// Returns the position of the last occurrence of `wanted` in the data.
+pub(crate) fn find_last(data: &[u8], wanted: &[u8]) -> Option<usize> {
+    memchr::memmem::rfind(data, wanted)
+}
+
 /// Returns the positions of all occurrences of `wanted` in the data that do not overlap an earlier one.
 pub(crate) fn find_all(data: &[u8], wanted: &[u8]) -> Vec<usize> {
     memchr::memmem::find_iter(data, wanted).collect()

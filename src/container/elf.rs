@@ -8,8 +8,8 @@ use super::Section;
 use super::address::{AddressMap, Segment};
 use crate::error::{Error, Result};
 use crate::limits;
-use object::elf::{self, Dyn64, DynamicTag, FileHeader64, ProgramHeader64, Rel64, Rela64, Relr64, Sym64};
-use object::read::elf::{FileHeader, ProgramHeader, RelrIterator, SectionHeader};
+use object::elf::{self, Dyn64, DynamicTag, FileHeader64, ProgramHeader64, Rel64, Rela64, Sym64};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{LittleEndian as LE, pod};
 use std::borrow::Cow;
 
@@ -247,13 +247,7 @@ impl<'a> Elf<'a> {
             }
         }
         // RELR relocations are relative with the addend in place, so at base 0 nothing changes. Only a rewriter needs
-        // their addresses (`relr_covers`).
-    }
-
-    /// Whether `DT_RELR` relocates the pointer at an address.
-    pub(crate) fn relr_covers(&self, map: &AddressMap<'a>, place: u64) -> bool {
-        let table = self.table::<Relr64<LE>>(map, elf::DT_RELR, elf::DT_RELRSZ);
-        RelrIterator::<FileHeader64<LE>>::new(LE, table).any(|address| address == place)
+        // their addresses.
     }
 
     /// Returns a relocation table named by two dynamic entries, unrelocated, as loaders read it.

@@ -19,6 +19,7 @@ mod program;
 mod recorded;
 mod regions;
 mod repeated;
+mod rewritten;
 mod shown;
 #[path = "../support/mod.rs"]
 mod support;

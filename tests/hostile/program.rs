@@ -3,13 +3,14 @@
 use super::costly::{Module, TIME_LIMIT, run_bounded};
 use super::support::folder::Folder;
 use std::fs::File;
-use std::io::{Seek as _, SeekFrom, Write as _};
+use std::io::{Cursor, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use zip::write::{SimpleFileOptions, ZipWriter};
 
 /// Runs the tool, which may fail.
-fn tool<'a>(folder: &Folder, arguments: impl IntoIterator<Item = &'a str>) -> Output {
+pub fn tool<'a>(folder: &Folder, arguments: impl IntoIterator<Item = &'a str>) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sycl-bundle")).args(arguments).current_dir(folder.path()).output().unwrap()
 }
 
@@ -533,7 +534,26 @@ fn members_with_long_paths_cost_what_they_weigh() {
     let shared = [b"!<arch>\n".to_vec(), names.clone(), member("/0", &module()).repeat(60_000)].concat();
     let inner = [b"!<arch>\n".to_vec(), member("m/", &module()).repeat(60_000)].concat();
     let within = [b"!<arch>\n".to_vec(), names, member("/0", &inner)].concat();
-    for archive in [shared, within] {
+    // As above, and none of them can be read.
+    let damaged = (0..5000).fold(ZipWriter::new(Cursor::new(Vec::new())), |mut zip, number| {
+        zip.start_file(format!("{number:>4090}"), SimpleFileOptions::default()).unwrap();
+        zip.write_all(&module()).unwrap();
+        zip
+    });
+    let mut damaged = damaged.finish().unwrap().into_inner();
+    let listed = damaged.windows(4).position(|window| window == b"PK\x01\x02").unwrap();
+    let mut at = listed;
+    while damaged[at..].starts_with(b"PK\x01\x02") {
+        damaged[at + 16] ^= 1;
+        at += 46 + 4090;
+    }
+    let damaged = (0..4).fold(damaged, |inner, _| {
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        zip.start_file("x".repeat(4090), SimpleFileOptions::default()).unwrap();
+        zip.write_all(&inner).unwrap();
+        zip.finish().unwrap().into_inner()
+    });
+    for archive in [shared, within, damaged] {
         folder.put("m.a", archive);
         let done = limited(&folder, 640 << 10, ["inspect", "m.a"]);
         let said = said(&done);
