@@ -19,35 +19,41 @@ use seccompiler::SeccompCmpOp::{MaskedEq, Ne};
 use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, apply_filter};
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Confines this process and those that it starts: they write below the folder that they work in and below those that are
-/// `writable`. Nothing else runs in this process yet, as what runs already is not confined.
+/// Confines this process and those that it starts: they write below the folder that they work in. Nothing else runs in this
+/// process yet, as what runs already is not confined.
+///
+/// Returns the bytes of memory that it may take, where whoever started it allows less than is usual.
 ///
 /// # Errors
 /// `Io` where a limit cannot be set; what the kernel does not know is left out.
-pub(super) fn confine(writable: &[PathBuf]) -> Result<()> {
+pub(super) fn confine() -> Result<Option<u64>> {
     let failed = |error: io::Error| Error::io("confining the worker process", &error);
     let limits = [
         (Resource::Data, memory()),
         (Resource::Fsize, limits::MAX_WORKER_FILE),
         (Resource::Cpu, limits::MAX_WORKER_SECONDS),
     ];
-    for (resource, most) in limits {
+    let mut less = None;
+    for (resource, usual) in limits {
         // The process that started this one may allow less: `--max-memory` does.
         let Rlimit { current, maximum } = getrlimit(resource);
-        let most = [current, maximum].into_iter().flatten().fold(most, u64::min);
+        let most = [current, maximum].into_iter().flatten().fold(usual, u64::min);
+        if matches!(resource, Resource::Data) && most < usual {
+            less = Some(most);
+        }
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).map_err(|e| failed(e.into()))?;
     }
     leave_terminal();
     give_up_powers();
     let folder = std::env::current_dir().map_err(failed)?;
-    restrict(&folder, writable).map_err(|error| failed(io::Error::other(error)))?;
+    restrict(&folder).map_err(|error| failed(io::Error::other(error)))?;
     // A kernel without filters, or for another processor, has none.
     if let Some(filter) = filter() {
         let _ = apply_filter(&filter);
     }
-    Ok(())
+    Ok(less)
 }
 
 /// Begins a session of its own: no process of it opens the user's terminal as `/dev/tty`, or types into it.
@@ -74,7 +80,7 @@ const DEVICES: [&str; 9] = ["null", "zero", "full", "dri", "kfd", "accel", "dxg"
 const NVIDIA: &str = "nvidia";
 
 /// Applies Landlock's rules to this thread and all that it starts; rules that this kernel does not know are left out.
-fn restrict(folder: &Path, writable: &[PathBuf]) -> std::result::Result<(), RulesetError> {
+fn restrict(folder: &Path) -> std::result::Result<(), RulesetError> {
     let write = AccessFs::from_write(ABI::V9);
     // A device file for a disk would be the disk.
     let below = write & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
@@ -90,7 +96,6 @@ fn restrict(folder: &Path, writable: &[PathBuf]) -> std::result::Result<(), Rule
         .scope(Scope::from_all(ABI::V6))?
         .create()?
         .add_rules(path_beneath_rules([folder, Path::new("/dev/shm")], below))?
-        .add_rules(path_beneath_rules(writable, below))?
         .add_rules(path_beneath_rules(devices, to_devices))?
         .restrict_self()
         .map(|_| ())

@@ -6,6 +6,7 @@ use super::output::{ANSWER, Output, forms};
 use super::worker::OfflineArgs;
 use super::{cache, worker};
 use crate::build::cache::Cache;
+use crate::build::process::library;
 use crate::build::worker::LOADS;
 use crate::build::{Open, inventory, offline};
 use crate::error::Exit;
@@ -61,7 +62,13 @@ impl Args {
 
 /// Asks the machine, by worker processes.
 fn machine(compilers: &OfflineArgs) -> Machine {
-    let ask = |open: Open| worker::offline(open).and_then(|engine| offline(&engine, &[], PATIENCE));
+    let ask = |open: Open| {
+        let engine = worker::offline(open)?;
+        if matches!(engine.open, Open::Nvidia(_)) {
+            library(&engine, PATIENCE, &|| false)?;
+        }
+        offline(&engine, &[], PATIENCE)
+    };
     let chosen = driver::chosen().first().copied();
     let installed = driver::installed().map(|driver| Driver {
         path: driver.dir.display().to_string(),
