@@ -217,9 +217,9 @@ impl Key {
         })
     }
 
-    /// The key of the library of functions that a compiler's kernels call, for whichever device.
-    pub(crate) fn for_library(compiler: &Compiler) -> Key {
-        let compiler = Compiler { identity: compiler.identity.clone(), ..Compiler::default() };
+    /// The key of the library of functions that kernels call which the compiler of this identity makes.
+    pub(crate) fn for_library(identity: &[String]) -> Key {
+        let compiler = Compiler { identity: identity.to_vec(), ..Compiler::default() };
         Key::with(LIBRARY, &compiler, &Job::default(), |_| {})
     }
 

@@ -232,24 +232,49 @@ impl Prepared {
                 places.library = Some(Arc::clone(library));
                 continue;
             }
-            let kept = order.cache.zip(self.compilers.get(&place).map(Key::for_library));
-            let library = match kept.and_then(|(cache, key)| cache.get(&key)) {
-                Some(library) => library,
-                None => {
-                    let library = library(own, timeout, stops)?;
-                    if let Some(Err(error)) = kept.map(|(cache, key)| cache.put(&key, &library)) {
-                        reporter.detail(&error.to_string());
-                    }
-                    library
-                }
-            };
-            let library: Arc<[u8]> = library.into();
+            let kept = order.cache.zip(self.compilers.get(&place).map(|compiler| Key::for_library(&compiler.identity)));
+            let library: Arc<[u8]> = kept_library(reporter, own, kept, timeout, stops)?.into();
             places.library = Some(Arc::clone(&library));
             made.push((own, library));
         }
         self.engines = engines;
         Ok(())
     }
+}
+
+/// Returns the library that kernels for NVIDIA GPUs call: out of a cache, or of a worker that gets no module.
+fn kept_library(
+    reporter: &dyn Reporter,
+    engine: &Engine,
+    kept: Option<(&Cache, Key)>,
+    timeout: Duration,
+    stops: &dyn Fn() -> bool,
+) -> Result<Vec<u8>> {
+    if let Some(library) = kept.and_then(|(cache, key)| cache.get(&key)) {
+        return Ok(library);
+    }
+    let library = library(engine, timeout, stops)?;
+    if let Some(Err(error)) = kept.map(|(cache, key)| cache.put(&key, &library)) {
+        reporter.detail(&error.to_string());
+    }
+    Ok(library)
+}
+
+/// Asks the compiler for NVIDIA GPUs what it is like, and has it make what it needs, unless that is kept.
+///
+/// # Errors
+/// `Environment` where something is missing, or does not work.
+pub(crate) fn try_nvidia(reporter: &dyn Reporter, engine: &Engine, cache: Option<&Cache>) -> Result<Offline> {
+    let answer = offline(engine, &[], PATIENCE)?;
+    let prints = answer.files.iter().map(|file| fingerprint(file)).collect::<Result<Vec<_>>>()?;
+    let key = Key::for_library(&identity("ptxas", &answer, &prints));
+    kept_library(reporter, engine, cache.map(|cache| (cache, key)), PATIENCE, &|| false)?;
+    Ok(answer)
+}
+
+/// What tells an offline compiler from others.
+fn identity(compiler: &str, answer: &Offline, prints: &[String]) -> Vec<String> {
+    [compiler, &answer.version].into_iter().map(str::to_owned).chain(prints.iter().cloned()).collect()
 }
 
 /// Parts jobs for GPUs that take the code of another GPU named, of the same module and options, from all others; each with
@@ -585,9 +610,7 @@ fn compiler(
             })
         }
         EngineAnswer::Offline(offline, prints) => {
-            let compiler = if target.is_nvidia() { "ptxas" } else { "ocloc" };
-            let about = [compiler.to_owned(), offline.version.clone()];
-            Some(about.into_iter().chain(prints.iter().cloned()).collect())
+            Some(identity(if target.is_nvidia() { "ptxas" } else { "ocloc" }, offline, prints))
         }
     };
     // Settings of the driver and of the compiler in it; which driver is chosen shows in its identity.

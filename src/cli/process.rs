@@ -5,7 +5,7 @@
 
 use super::worker;
 use crate::error::{Error, ErrorKind, Exit, Result};
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{disable_transparent_huge_pages, transparent_huge_pages_are_disabled};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
@@ -186,7 +186,9 @@ fn end_descendants() {
             let _ = kill_process(pid, Signal::KILL);
         }
         // Children of one that has ended are this process's next.
-        let _ = waitpid(None, WaitOptions::empty());
+        if wait(WaitOptions::empty()).is_err_and(|error| error != rustix::io::Errno::INTR) {
+            return;
+        }
     }
 }
 

@@ -2,15 +2,17 @@
 //!
 //! It makes itself ready to be killed by what it loads, then answers requests on its standard input.
 
-use super::output::Output;
+use super::output::{Output, say};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::build::ocloc::Surroundings;
+use crate::build::programs::run_within;
 use crate::build::serve::serve;
 use crate::build::worker::Compilers;
 use crate::build::{Engine, Launch, Open, Places};
@@ -19,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::report::text::bytes;
 use rustix::process::{Resource, Rlimit, Signal};
 
-use super::confine::confine;
+use super::confine::{Confinement, confine};
 use super::global::Global;
 use super::{driver, process};
 use crate::error::Exit;
@@ -28,6 +30,8 @@ use crate::error::Exit;
 const VERB: &str = "worker";
 /// The option that has a process start the worker, and end all that it started.
 const WATCHED: &str = "--watched";
+/// The option that has a worker tell what it is not kept from.
+const TELL: &str = "--tell";
 /// The option that has a command run in a worker's place.
 const RUN: &str = "--run";
 /// The option that has a worker confine itself.
@@ -45,11 +49,30 @@ pub(crate) struct Args {
     /// Write nowhere but below the working folder, and keep to limits of memory and time
     #[arg(long)]
     confined: bool,
+    /// Print what the kernel does not keep a confined process from, and end; on standard error what an old one does not
+    #[arg(long)]
+    tell: bool,
+}
+
+/// Returns what the kernel does not keep workers from: in all, and for its age.
+///
+/// # Errors
+/// `Environment` where no worker starts.
+pub(super) fn not_kept_from(patience: Duration) -> Result<[Vec<String>; 2]> {
+    let mut command = Command::new(program()?);
+    let ended = run_within(command.args([VERB, CONFINED, TELL]).current_dir("/"), patience);
+    let ended = ended.ok().flatten().filter(|ended| ended.status.success());
+    let lines = |text: &[u8]| {
+        String::from_utf8_lossy(text).lines().map(str::to_owned).filter(|line| !line.is_empty()).collect()
+    };
+    ended
+        .map(|ended| [lines(&ended.stdout), lines(&ended.stderr)])
+        .ok_or_else(|| Error::new(ErrorKind::Environment, "no worker process can be confined"))
 }
 
 impl Args {
     /// Serves until the parent closes standard input or dies.
-    pub(crate) fn run(self, _: &Global, _: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, _: &Global, out: &mut Output) -> Result<Exit> {
         let failed = |error: io::Error| Error::io("preparing the worker process", &error);
         // A driver has no business with files that the user's shell or `make` left open.
         process::close_inherited();
@@ -68,7 +91,12 @@ impl Args {
             }
             return process::watch(command);
         }
-        let memory = if self.confined { confine()? } else { None };
+        let held = if self.confined { confine()? } else { Confinement::default() };
+        if self.tell {
+            out.plain(held.free.iter().map(|what| format!("{what}\n")).collect::<String>().as_bytes())?;
+            say(&held.unknown.join("\n"));
+            return Ok(Exit::Done);
+        }
         process::threads_that_can_be_had();
         if let Some((program, args)) = self.run.split_first() {
             return Err(failed(Command::new(program).args(args).exec()));
@@ -79,7 +107,7 @@ impl Args {
             scratch: std::env::temp_dir(),
             folders: std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect(),
             runner,
-            held_to: memory.map(|most| format!("with {} of memory (--max-memory, ulimit -d)", bytes(most))),
+            held_to: held.memory.map(|most| format!("with {} of memory (--max-memory, ulimit -d)", bytes(most))),
         });
         serve(&mut io::stdin().lock(), &mut BufWriter::new(output), &mut compilers)?;
         Ok(Exit::Done)
