@@ -186,13 +186,14 @@ fn what_leaves_its_session_ends_with_the_worker() {
             None => said.next().unwrap().unwrap(),
         };
         soon("something is left", || [&one, &other, &watcher].into_iter().all(|pid| !lives(pid)));
-        let expected = match (end, killed) {
-            ("exit 7", _) => "7",
-            (_, None) => "139",
-            (_, Some("-TERM")) => "143",
-            _ => "",
+        let expected: &[&str] = match (end, killed) {
+            ("exit 7", _) => &["7"],
+            (_, None) => &["139"],
+            // By the signal, or as the worker that it ended.
+            (_, Some("-TERM")) => &["143", "137"],
+            _ => &[""],
         };
-        assert_eq!(status, expected, "{end}");
+        assert!(expected.contains(&status.as_str()), "{end}: {status}");
         shell.wait().unwrap();
         ["one", "other", "ready"].iter().for_each(|name| std::fs::remove_file(own.join(name)).unwrap());
     }
