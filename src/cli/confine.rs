@@ -67,7 +67,7 @@ pub(super) fn confine() -> Result<Confinement> {
         ),
     }
     // A kernel without filters, or for another processor, has none.
-    if !filter().is_some_and(|filter| apply_filter(&filter).is_ok()) {
+    if filter().is_none_or(|filter| apply_filter(&filter).is_err()) {
         held.free.push("change permissions, owners and times of files, or use sockets: it has no filters of system calls (seccomp)");
     }
     Ok(held)
