@@ -65,7 +65,7 @@ pub struct Surroundings {
     pub(crate) folders: Vec<PathBuf>,
     /// A command that runs the command behind it, and has it end with this process.
     pub(crate) runner: Vec<OsString>,
-    /// What this process is held to, where whoever started it says so, for messages about what it lacks.
+    /// Limit that whoever started this process set, for messages about what it lacks.
     pub(crate) held_to: Option<String>,
 }
 

@@ -21,14 +21,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What holds a process that was confined, and what does not.
+/// Bounds of a process that was confined, and gaps in them.
 #[derive(Debug, Default)]
 pub(super) struct Confinement {
     /// Bytes of memory that it may take, where whoever started it allows less than is usual.
     pub(super) memory: Option<u64>,
-    /// What nothing keeps it from, as the kernel has no Landlock, or no filters.
+    /// Deeds that nothing keeps it from, as the kernel has no Landlock, or no filters.
     pub(super) free: Vec<&'static str>,
-    /// What an old kernel's Landlock does not keep it from.
+    /// Deeds that an old kernel's Landlock does not keep it from.
     pub(super) unknown: Vec<&'static str>,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn confine() -> Result<Confinement> {
     Ok(held)
 }
 
-/// What Landlock keeps a process from only since a version of it.
+/// Deeds that Landlock keeps a process from only since a version of it.
 const LEARNED: [(ABI, &str); 4] = [
     (ABI::V2, "move files between folders (Linux 5.19)"),
     (ABI::V3, "cut files short (Linux 6.2)"),

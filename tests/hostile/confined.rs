@@ -224,7 +224,7 @@ fn a_folder_of_a_worker_goes_where_a_signal_ends_the_tool() {
     };
     for signal in ["-KILL", "-TERM", "-INT"] {
         let mut tool = start();
-        // What the killed one left goes, and there is a folder of this one.
+        // The folder of the killed one goes, and there is one of this.
         soon("no worker", || {
             left() == 1
                 && std::fs::read_dir(&temporary)

@@ -486,7 +486,7 @@ fn kernel_packages_with_one_long_path_cost_what_they_weigh() {
     assert!(said(&done).contains("gfx90a"), "{}", said(&done));
 }
 
-/// What a program leaves in its runtime's cache is read where it is a plain file, and a signal ends the tool once the program has.
+/// Plain files that a program leaves in its runtime's cache are read, and a signal ends the tool once the program has ended.
 #[test]
 fn what_a_recorded_program_leaves_is_not_waited_for() {
     let folder = Folder::new();
@@ -517,7 +517,7 @@ fn what_a_recorded_program_leaves_is_not_waited_for() {
     assert_eq!(left.count(), 0);
 }
 
-/// What pip leaves running may hold its output for as long as it likes, and the current folder has no say in which pip it is.
+/// A process that pip leaves running may hold its output for as long as it likes, and the current folder has no say in which pip it is.
 #[test]
 fn pip_is_asked_elsewhere_and_not_waited_for() {
     let folder = Folder::new();
