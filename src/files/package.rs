@@ -6,14 +6,13 @@
 use super::expand::expand;
 use super::input::{Found, Input};
 use super::sources::{replaces_input, same_file};
-use super::write::{
-    Scratch, cannot_write, folder_of, is_temporary, make_folder, mode_of, write_atomically, write_streamed,
-};
+use super::write::{cannot_write, folder_of, mode_of, write_atomically, write_streamed};
 use crate::bundle::Bundle;
 use crate::container::{Allowance, Host, Kind, package};
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::report::edited::Edited;
 use crate::rewrite::wheel;
+use crate::temporary::{Scratch, is_temporary, make_folder};
 use std::collections::HashMap;
 use std::io::{BufWriter, Read};
 use std::path::{Component, Path, PathBuf};
@@ -272,7 +271,8 @@ impl Package {
         let wheel_output = place.output_of(wheel);
         let folder = folder_of(&wheel_output);
         self.make(folder)?;
-        let scratch = if self.writes { Scratch::new(folder) } else { Scratch::temporary() }?;
+        let scratch = if self.writes { Scratch::new(folder) } else { Scratch::temporary() };
+        let scratch = scratch.map_err(|error| cannot_write(folder, &error))?;
         let mut copies = HashMap::new();
         let prefix = format!("{}!", wheel.display());
         let allowance = Arc::clone(&self.allowance);

@@ -7,6 +7,7 @@
 mod bitcode;
 #[path = "../../fuzz/bodies.rs"]
 mod bodies;
+mod cached;
 mod confined;
 mod costly;
 mod cut_off;
