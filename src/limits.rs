@@ -200,6 +200,13 @@ pub(crate) const MAX_KERNEL_FINDINGS: usize = 256;
 /// of a file.
 pub(crate) const MAX_REACHED: usize = 1 << 24;
 
+/// Factor by which the names of the kernels and functions that may call what an image imports, told for each import, may exceed the
+/// image. Each of thousands of kernels may call each of thousands of imports; compilers import a few functions.
+pub(crate) const MAX_CALLERS_RATIO: usize = 16;
+
+/// Bytes that these names may have whatever the image's size.
+pub(crate) const MAX_CALLERS_FLOOR: usize = 1 << 20;
+
 /// Calls that are followed to find what all kernels of a module of LLVM bitcode reach.
 pub(crate) const MAX_BITCODE_REACHED: usize = 1 << 21;
 

@@ -342,11 +342,11 @@ fn offering<'b, 'a>(bundle: &'b Bundle<'a>, images: &[Examined<'_, '_>]) -> Vec<
 
 /// The hash of the code of each of the `wanted` kernels of an image, whatever else is in its module; of code that is not
 /// wholly known none.
-pub(crate) fn bodies(examined: &Examined<'_, '_>, wanted: &HashSet<&str>) -> Vec<(String, [u8; 32])> {
+pub(crate) fn bodies(examined: &Examined<'_, '_>, wanted: &HashSet<&str>) -> HashMap<String, [u8; 32]> {
     let has = examined.kernels.iter().any(|kernel| wanted.contains(kernel.as_str()));
     let mut all = if has { bodies_of(examined.image) } else { HashMap::new() };
-    let wanted = examined.kernels.iter().filter(|kernel| wanted.contains(kernel.as_str()));
-    wanted.filter_map(|kernel| all.remove_entry(kernel)).collect()
+    all.retain(|kernel, _| wanted.contains(kernel.as_str()));
+    all
 }
 
 /// Aspects that code uses, along calls and across modules, by kernel.

@@ -406,3 +406,26 @@ fn many_images_that_import_from_each_other() {
     bounded(&folder, &["explain", "m.table", "-t", "pvc"]);
     bounded(&folder, &["has", "m.table", "-t", "pvc"]);
 }
+
+/// Each of the kernels may call each of the imports: lists of all would have nine million names.
+#[test]
+fn many_kernels_that_reach_many_imports() {
+    const MANY: u32 = 3_000;
+    let folder = Folder::new();
+    let mut module = Module::default();
+    (0..MANY).for_each(|nth| module.import(&format!("function{nth}")));
+    let through = FUNCTIONS + 8 * module.functions;
+    module.functions += 1 + MANY;
+    put(&mut module.code, 54, &[VOID, through, 0, SIGNATURE], None, &[]);
+    put(&mut module.code, 248, &[through + 1], None, &[]);
+    for nth in 0..MANY {
+        put(&mut module.code, 57, &[VOID, through + 2 + nth, FUNCTIONS + 8 * nth], None, &[]);
+    }
+    put(&mut module.code, 253, &[], None, &[]);
+    put(&mut module.code, 56, &[], None, &[]);
+    (0..MANY).for_each(|nth| module.kernel(&format!("kernel{nth}"), Some(through)));
+    folder.put("m.spv", module.bytes());
+    for form in ["table", "json"] {
+        bounded(&folder, &["check", "--link", "m.spv", "--format", form, "--max-memory", "128MiB"]);
+    }
+}
