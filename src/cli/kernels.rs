@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::collect_offers;
 use crate::files::input::has_stdin;
 use crate::files::{ReadOptions, each_file_with, report_problems};
-use crate::report::FileFacts;
+use crate::report::{FileFacts, LeftOut};
 use crate::report::document::Form;
 use crate::report::kernels::{FileKernels, Listing, json};
 use crate::select::{Selector, keep_needing};
@@ -121,6 +121,9 @@ impl Args {
             } else {
                 let (file, built) = answered(global, facts, wanted, depth, (&askers, &offers))?;
                 whole &= built;
+                let mut left_out = LeftOut::default();
+                left_out.add(&file.kernels);
+                facts.problems.extend(left_out.problems());
                 any |= !file.kernels.is_empty();
                 listing.kernels(&FileKernels { path, ..file })?;
             }

@@ -47,7 +47,9 @@ use crate::compat::examine::{Examined, Extent, examine_some};
 use crate::compat::kernels::{Alike, Depth, KernelFacts, KernelNames, Providers, SHARE};
 use crate::compat::kernels::{kernels, kernels_in_shares, kernels_of};
 use crate::container::Host;
-use crate::error::{Problem, Result};
+use crate::error::{Error, Problem, Result};
+use crate::limits;
+use std::collections::BTreeMap;
 
 /// Facts about one file: as much as could be read.
 #[derive(Debug, Default)]
@@ -127,11 +129,25 @@ impl<'a> FileFacts<'a> {
     }
 
     /// Hands the kernels of the images on like [`FileFacts::each_share`]. Where they are compared with each other, the code
-    /// of many is read twice.
+    /// of many is read twice. What is left out of them is added to the problems.
     ///
     /// # Errors
     /// Errors of `each`.
     pub(crate) fn each_kernels(
+        &mut self,
+        depth: Depth,
+        mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>,
+    ) -> Result<()> {
+        let mut left_out = LeftOut::default();
+        self.kernels_in_turn(depth, |found| {
+            left_out.add(&found);
+            each(found)
+        })?;
+        self.problems.extend(left_out.problems());
+        Ok(())
+    }
+
+    fn kernels_in_turn(
         &mut self,
         depth: Depth,
         mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>,
@@ -158,6 +174,33 @@ impl<'a> FileFacts<'a> {
         let mut names = KernelNames::new(bundle, alike);
         self.each_share(false, |bundle, images| {
             few_kernels(bundle, images, depth, (&mut providers, &mut names), &mut each)
+        })
+    }
+}
+
+/// Kernels whose lists are left out, counted by image.
+#[derive(Debug, Default)]
+pub(crate) struct LeftOut(BTreeMap<usize, usize>);
+
+impl LeftOut {
+    /// Counts those among some kernels.
+    pub(crate) fn add(&mut self, kernels: &[KernelFacts]) {
+        for kernel in kernels.iter().filter(|kernel| kernel.lists_left_out()) {
+            let count = self.0.entry(kernel.image).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// The problems that they are.
+    pub(crate) fn problems(&self) -> impl Iterator<Item = Problem> {
+        self.0.iter().map(|(image, count)| {
+            let kernels = text::counted(*count, "kernel");
+            let message = format!(
+                "arguments, constants and symbols of {kernels} are left out: all kernels of the module together have \
+                 more than {} times its size of them",
+                limits::MAX_LISTS_RATIO
+            );
+            Problem::of_image(*image, Error::input(message))
         })
     }
 }

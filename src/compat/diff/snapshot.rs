@@ -188,6 +188,7 @@ impl Snapshot {
         let mut add = |found: Vec<KernelFacts>| {
             for facts in found {
                 let Some((image, target, properties)) = by_number.get(&facts.image) else { continue };
+                self.partial |= facts.lists_left_out();
                 let shot = shot(&facts, image, properties, interner);
                 let Some(KernelShots { shots: targets, .. }) = self.kernels.get_mut(facts.name.as_str()) else {
                     continue;
