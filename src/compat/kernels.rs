@@ -24,7 +24,7 @@ use crate::spirv::kernel::{self, Kernel, SpecConstant};
 use crate::spirv::kernel::{Attributes, SubGroup};
 use rayon::prelude::*;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 /// Facts about a kernel in one image.
@@ -154,6 +154,23 @@ impl KernelFacts {
     /// The attributes as `sycl::info::kernel::attributes` and `CL_KERNEL_ATTRIBUTES` would give them.
     pub fn attributes(&self) -> String {
         self.module.as_ref().map(|module| module.attributes.text()).unwrap_or_default()
+    }
+}
+
+/// Kernels whose lists are left out, counted by image.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct LeftOut {
+    /// Numbers of kernels by the numbers of images.
+    pub(crate) by_image: BTreeMap<usize, usize>,
+}
+
+impl LeftOut {
+    /// Counts a kernel, where it is one.
+    pub(crate) fn add(&mut self, kernel: &KernelFacts) {
+        if kernel.lists_left_out() {
+            let count = self.by_image.entry(kernel.image).or_default();
+            *count = count.saturating_add(1);
+        }
     }
 }
 

@@ -44,12 +44,11 @@ pub(crate) mod text;
 
 use crate::bundle::Bundle;
 use crate::compat::examine::{Examined, Extent, examine_some};
-use crate::compat::kernels::{Alike, Depth, KernelFacts, KernelNames, Providers, SHARE};
+use crate::compat::kernels::{Alike, Depth, KernelFacts, KernelNames, LeftOut, Providers, SHARE};
 use crate::compat::kernels::{kernels, kernels_in_shares, kernels_of};
 use crate::container::Host;
 use crate::error::{Error, Problem, Result};
 use crate::limits;
-use std::collections::BTreeMap;
 
 /// Facts about one file: as much as could be read.
 #[derive(Debug, Default)]
@@ -138,12 +137,12 @@ impl<'a> FileFacts<'a> {
         depth: Depth,
         mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>,
     ) -> Result<()> {
-        let mut left_out = LeftOut::default();
+        let mut without = LeftOut::default();
         self.kernels_in_turn(depth, |found| {
-            left_out.add(&found);
+            found.iter().for_each(|kernel| without.add(kernel));
             each(found)
         })?;
-        self.problems.extend(left_out.problems());
+        self.problems.extend(left_out(&without));
         Ok(())
     }
 
@@ -178,31 +177,17 @@ impl<'a> FileFacts<'a> {
     }
 }
 
-/// Kernels whose lists are left out, counted by image.
-#[derive(Debug, Default)]
-pub(crate) struct LeftOut(BTreeMap<usize, usize>);
-
-impl LeftOut {
-    /// Counts those among some kernels.
-    pub(crate) fn add(&mut self, kernels: &[KernelFacts]) {
-        for kernel in kernels.iter().filter(|kernel| kernel.lists_left_out()) {
-            let count = self.0.entry(kernel.image).or_default();
-            *count = count.saturating_add(1);
-        }
-    }
-
-    /// The problems that they are.
-    pub(crate) fn problems(&self) -> impl Iterator<Item = Problem> {
-        self.0.iter().map(|(image, count)| {
-            let kernels = text::counted(*count, "kernel");
-            let message = format!(
-                "arguments, constants and symbols of {kernels} are left out: all kernels of the module together have \
-                 more than {} times its size of them",
-                limits::MAX_LISTS_RATIO
-            );
-            Problem::of_image(*image, Error::input(message))
-        })
-    }
+/// The problems that kernels are whose lists are left out.
+pub(crate) fn left_out(kernels: &LeftOut) -> impl Iterator<Item = Problem> {
+    kernels.by_image.iter().map(|(image, count)| {
+        let kernels = text::counted(*count, "kernel");
+        let message = format!(
+            "arguments, constants and symbols of {kernels} are left out: all kernels of the module together have more than \
+             {} times its size of them",
+            limits::MAX_LISTS_RATIO
+        );
+        Problem::of_image(*image, Error::input(message))
+    })
 }
 
 /// Hands kernels of images on, a share at a time, also of an image that has more.
