@@ -42,7 +42,8 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     match msgpack::read(note.data) {
         Ok(metadata) => {
             let kernels = metadata.items("amdhsa.kernels");
-            bounded(kernels.len(), "kernels")?;
+            let arguments = kernels.iter().map(|kernel| kernel.items(".args").len());
+            bounded(arguments.fold(kernels.len(), usize::saturating_add), "kernels and arguments")?;
             part.kernels = kernels.iter().filter_map(kernel).map(Into::into).collect();
         }
         Err(error) => {

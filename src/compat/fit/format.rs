@@ -14,6 +14,7 @@ use crate::compat::native;
 use crate::container::inflate::is_sized_zstd;
 use crate::device::cpu::{CpuArch, DEFAULT};
 use crate::device::target::{Backend, DeviceType, Has, IpVersion, Target};
+use crate::limits;
 use crate::native::{Coverage, gpu_of};
 use crate::spirv::Module;
 use crate::spirv::grammar::capability_name;
@@ -433,9 +434,13 @@ fn assembly(module: &Module, target: &Target, fit: &mut Fit) {
     }
 }
 
-/// The first of some symbols, and how many more there are; none of none.
+/// The first of some symbols, cut where it is longer than any that a person reads, and how many more there are; none of none.
 pub(super) fn named(symbols: &[String]) -> Option<String> {
     let (first, more) = symbols.split_first()?;
+    let first = match first.char_indices().nth(limits::MAX_NAME) {
+        Some((end, _)) => format!("{}...", first.get(..end).unwrap_or_default()),
+        None => first.clone(),
+    };
     Some(if more.is_empty() { format!("`{first}`") } else { format!("`{first}` and {} more", more.len()) })
 }
 

@@ -66,7 +66,7 @@ fn kernels_their_arguments_and_what_they_use() {
             });
             assert_eq!(steps.collect::<Vec<_>>(), ["_ZTS4chain 0", "_Z6helperf 10", "narrow 20"]);
             let place = evidence.place.as_ref().unwrap();
-            assert_eq!((place.file.as_str(), place.line, place.column), ("/src/one.cpp", 5, 7));
+            assert_eq!((&*place.file, place.line, place.column), ("/src/one.cpp", 5, 7));
         });
     }
 }
@@ -101,7 +101,7 @@ fn metadata_is_what_the_image_requires() {
 #[test]
 fn pointers_of_llvm_14_say_to_what() {
     looked(&typed_recipe().bytes("typed.bc"), |image, all| {
-        let passed: Vec<_> = all[0].passed().map(|(_, one)| (one.type_name.as_str(), one.access)).collect();
+        let passed: Vec<_> = all[0].passed().map(|(_, one)| (&*one.type_name, one.access)).collect();
         assert_eq!(passed, [("image2d_t", Some("read_only")), ("float*", None), ("struct node*", None)]);
         assert_eq!(all[0].used, ["fp16", "ext_intel_legacy_image"]);
         let verdict = |name: &str| fit(image, &Subject::new(device::table().target(name).unwrap())).verdict();
