@@ -120,6 +120,9 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
         device::shown_sizes(image, module, subject.target, &mut fit);
     }
     if let Some(module) = module {
+        for fault in &module.faults {
+            fit.gap(RuleId::Damaged, fault.as_str());
+        }
         format::spirv(module, subject, &mut fit);
         format::intel_gpu_functions(module, subject.target, &mut fit);
     }
@@ -130,7 +133,7 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
     if let Some(why) = image.bitcode.as_ref().and_then(bitcode::unread) {
         fit.gap(RuleId::Unread, why);
     }
-    let inside = || image.source.as_ref().is_some_and(|source| source.stopped.is_none());
+    let inside = || module.is_some_and(|source| source.stopped.is_none());
     if image.coverage(subject) == Some(Coverage::Jit) && !inside() {
         fit.gap(RuleId::Damaged, "the SPIR-V inside could not be read to its end");
     }

@@ -114,7 +114,7 @@ pub(crate) fn units(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]
         image: image.image.index,
         kind: kind(image),
         kernels: image.kernels.clone(),
-        exports: image.exports.clone(),
+        exports: image.defined().cloned().collect(),
         imports: image.imports.iter().map(|symbol| import(image, codes.get(at), symbol)).collect(),
         declared: declared(image),
         hash: image.blake3,

@@ -12,7 +12,7 @@ use super::words::Instruction;
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use rspirv::spirv::{Capability, Op};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 /// Kind of an operand.
@@ -74,9 +74,21 @@ impl Layout {
 /// Layouts of all opcodes, by number. Opcodes end below 8192; higher ones are unknown.
 struct Table {
     layouts: Vec<Option<Layout>>,
-    /// See [`results`].
-    results: Vec<u8>,
+    shapes: Shapes,
 }
+
+/// For each opcode the place of its result, and how many ids it begins with. Opcodes past the end are unknown.
+#[derive(Debug)]
+pub(super) struct Shapes {
+    /// See [`results`].
+    pub(super) results: Vec<u8>,
+    /// The number of operand words before the first that is no id; [`ALL_IDS`] where each is one. Of names and unknown opcodes
+    /// none counts.
+    pub(super) ids: Vec<u8>,
+}
+
+/// Entry of [`Shapes::ids`] for an opcode whose operands are ids alone.
+pub(super) const ALL_IDS: u8 = 0xff;
 
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
@@ -102,7 +114,9 @@ fn table() -> &'static Table {
             Some(layout) => layout.result.unwrap_or(NO_RESULT),
             None => UNKNOWN,
         });
-        Table { results: results.collect(), layouts }
+        let results = results.collect();
+        let ids = layouts.iter().map(|layout| layout.as_ref().map_or(0, leading_ids)).collect();
+        Table { shapes: Shapes { results, ids }, layouts }
     })
 }
 
@@ -118,7 +132,46 @@ pub(super) const UNKNOWN: u8 = 0xff;
 
 /// Returns, for each opcode, the position of the result among the operand words. Opcodes past the end are unknown.
 pub(super) fn results() -> &'static [u8] {
-    &table().results
+    &shapes().results
+}
+
+/// Returns the shapes of all opcodes.
+pub(super) fn shapes() -> &'static Shapes {
+    &table().shapes
+}
+
+/// Number of the operand words of an opcode that are ids, before the first that is none.
+fn leading_ids(layout: &Layout) -> u8 {
+    // Nothing hangs on the names of ids, which may be of what is gone.
+    if matches!(layout.name, "Name" | "MemberName") {
+        return 0;
+    }
+    let is_id =
+        |slot: &&Slot| matches!(slot, Slot::ResultType | Slot::Result | Slot::Id | Slot::OptionalId | Slot::Ids);
+    match layout.slots.iter().take_while(is_id).position(|slot| *slot == Slot::Ids) {
+        Some(_) => ALL_IDS,
+        None => u8::try_from(layout.slots.iter().take_while(is_id).count()).unwrap_or(0),
+    }
+}
+
+/// Whether `OpenCL.std` has an instruction of a number.
+pub(super) fn is_of_opencl(number: u32) -> bool {
+    static KNOWN: OnceLock<Vec<bool>> = OnceLock::new();
+    /// Bound above the largest number.
+    const END: u32 = 256;
+    let known = KNOWN.get_or_init(|| (0..END).map(|number| extended(Set::OpenClStd, number).is_some()).collect());
+    known.get(number as usize).copied().unwrap_or(false)
+}
+
+/// Whether a name is that of an instruction, without `Op`, or of one of `OpenCL.std`.
+pub(crate) fn is_instruction(name: &str) -> bool {
+    static NAMES: OnceLock<HashSet<&'static str>> = OnceLock::new();
+    let names = NAMES.get_or_init(|| {
+        let sets = ["OpenCL.std"].into_iter().filter_map(rspirv::grammar::ext_inst_table);
+        let extended = sets.flat_map(|table| table.iter().map(|known| known.opname));
+        table().layouts.iter().flatten().map(|layout| layout.name).chain(extended).collect()
+    });
+    names.contains(name)
 }
 
 /// Returns the name of an opcode as the specification writes it, or its number where no grammar has it.

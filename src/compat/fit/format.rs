@@ -6,7 +6,7 @@
 use super::{Fit, Subject};
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
-use crate::compat::built_in::{of_block_loads, of_intel_gpus, of_newer_loads, of_ray_tracing};
+use crate::compat::built_in::{is_known, of_block_loads, of_intel_gpus, of_newer_loads, of_ray_tracing};
 use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
 use crate::compat::native;
@@ -141,6 +141,10 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
             Some(_) | None => {}
         }
     }
+    if taken && image.format == Format::LlvmBitcode && image.image.origin.is_some() && spec.starts_with("spir64") {
+        let message = format!("Image is LLVM bitcode, which no driver of {} takes.", subject.target.name);
+        fit.reason(RuleId::Target, message);
+    }
     if taken && (native || image.format == Format::Unknown) {
         made_for(image, subject, fit);
     }
@@ -168,6 +172,18 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
             "The module imports {names}, which the image does not list, so that the runtime links nothing to it."
         );
         fit.reason(RuleId::UnlistedImports, message);
+    }
+    // Of the SPIR-V in compiled code the image lists nothing.
+    let inside =
+        image.compiled(subject).filter(|_| image.module.is_none()).into_iter().flat_map(|module| &module.imports);
+    let inside = inside.filter(|symbol| !is_known(symbol));
+    let strange: Vec<String> = image.strange_imports.iter().chain(inside).cloned().collect();
+    if let Some(names) = named(&strange) {
+        let message = format!(
+            "The module calls {names}, which it does not define; whether compilers of {} do is not known.",
+            subject.target.name
+        );
+        fit.gap(RuleId::UnlistedImports, message);
     }
     let Some(names) = named(&image.imports) else { return };
     if spec == "spir64" || spec == "spir64_gen" {

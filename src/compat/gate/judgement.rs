@@ -10,7 +10,7 @@ use crate::bundle::format::Format;
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Code, Evidence, Graph, code};
-use crate::compat::built_in::{of_intel_gpus, of_newer_loads};
+use crate::compat::built_in::{is_known, of_intel_gpus, of_newer_loads};
 use crate::compat::engine::Engine;
 use crate::compat::examine::Examined;
 use crate::compat::finding::{Finding, Judge, RuleId};
@@ -447,13 +447,14 @@ impl<'i> Kind<'i> {
         let property = |set, name| image.image.properties.get(set, name);
         let text = |name| property(set::REQUIREMENTS, name).and_then(|value| value.text().map(str::to_owned));
         let esimd = property(set::MISC, key::ESIMD).and_then(|value| value.number());
-        let module = image.module.as_ref().or(image.source.as_ref());
+        let module = image.module.as_ref().or(image.sources.first());
         let alone = !image.imports.is_empty()
             || !image.unlisted_imports.is_empty()
-            || module.is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_newer_loads(symbol)))
+            || module.is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_newer_loads(symbol) || !is_known(symbol)))
             || image.problem.is_some()
-            || module.is_some_and(|module| module.unknown > 0 || module.open_sizes > 0 || !module.unusual.is_empty())
+            || module.is_some_and(|module| module.unknown > 0 || module.open_sizes > 0 || !module.unusual.is_empty() || !module.faults.is_empty())
             || engine.graph().codes().get(at).is_some_and(|code| code.unknown > 0)
+            || image.sources.len() > 1
             || image.native.as_ref().is_some_and(|native| !native.problems.is_empty())
             // Whether anything is recorded counts of code that is not read.
             || image.format == Format::LlvmBitcode
@@ -469,7 +470,7 @@ impl<'i> Kind<'i> {
                 .map_or((&[], &[]), |module| (module.work_group_sizes.as_slice(), module.sub_group_sizes.as_slice())),
             used: engine.used(at),
             assembly: module.map(|module| &module.assembly),
-            inside: image.source.as_ref().map(|source| &source.used_aspects),
+            inside: image.sources.first().map(|source| &source.used_aspects),
             code: image.native.iter().flat_map(|native| &native.parts).map(code_for).collect(),
             own: alone.then_some(at),
         }
