@@ -6,13 +6,13 @@
 
 pub mod judgement;
 
-use super::aspects::Code;
+use super::aspects::{Code, Sets};
 use super::built_in::of_the_device;
 use super::choice::{Choice, choose_among, refused_in_bundles};
 use super::engine::Engine;
 use super::examine::Examined;
 use super::finding::{Finding, RuleId, build_remedy};
-use super::fit::{Fit, Subject, buildable};
+use super::fit::{Fit, Subject, buildable, runtime_checks};
 use super::offers::Provider;
 use crate::bundle::format::Format;
 use crate::bundle::image::State;
@@ -51,6 +51,8 @@ pub struct Gate<'g> {
     grouping: Arc<Grouping>,
     /// For each symbol, the places of the images that list it for others.
     exporters: HashMap<&'g str, Vec<usize>>,
+    /// The sets of virtual functions, with the places of the images that take part in each.
+    sets: HashMap<String, Vec<usize>>,
     /// The symbols of each image's module, once they are asked for.
     symbols: Vec<OnceLock<Symbols<'g>>>,
 }
@@ -115,8 +117,14 @@ impl<'g> Gate<'g> {
             *groups.entry(key).or_insert(next)
         };
         let grouping = Arc::new(Grouping::new((0..kernels.len()).map(group).collect()));
+        let mut sets: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, image) in images.iter().enumerate() {
+            for set in Gate::sets_of(image) {
+                sets.entry(set).or_default().push(at);
+            }
+        }
         let symbols = images.iter().map(|_| OnceLock::new()).collect();
-        Gate { symbols, engine, kinds, kernels: Arc::new(kernels), grouping, exporters }
+        Gate { sets, symbols, engine, kinds, kernels: Arc::new(kernels), grouping, exporters }
     }
 
     /// Marks the images from a place on as those of other files.
@@ -140,7 +148,7 @@ impl<'g> Gate<'g> {
     /// Judges the kernels for a target.
     pub fn judge(&self, subject: &Subject<'_>, demand: &Demand) -> Judgement {
         let mut known = Known::default();
-        if self.images().iter().any(|image| !image.imports.is_empty()) {
+        if !self.sets.is_empty() || self.images().iter().any(|image| !image.imports.is_empty()) {
             let chosen = |group| self.choice(group, subject, demand)?.chosen;
             let chosen: BTreeSet<usize> = (0..self.grouping.len()).filter_map(chosen).collect();
             known.endless = self.endless(chosen, subject, &mut known);
@@ -329,6 +337,18 @@ impl<'g> Gate<'g> {
             if followed > most {
                 break;
             }
+            // The runtime links all images of a set that the device meets the recorded requirements of.
+            for others in Gate::sets_of(image).filter_map(|set| self.sets.get(&set)) {
+                followed = followed.saturating_add(others.len());
+                if followed > most {
+                    break;
+                }
+                let is_linked = |at: &usize| {
+                    let other = self.images().get(*at).filter(|other| other.format == image.format);
+                    other.is_some_and(|other| runtime_checks(other, subject.target).reasons.is_empty())
+                };
+                all.extend(others.iter().copied().filter(|at| met.insert(*at) && is_linked(at)));
+            }
             for symbol in &image.imports {
                 match self.provider(symbol, image.format, subject, known) {
                     None if of_the_device(symbol) => {}
@@ -345,6 +365,12 @@ impl<'g> Gate<'g> {
             }
         }
         (all.split_off(1), open, followed)
+    }
+
+    /// The sets of virtual functions that an image takes part in.
+    fn sets_of(image: &Examined<'_, '_>) -> impl Iterator<Item = String> + use<> {
+        let Sets { defined, used } = Sets::read(image.image);
+        defined.into_iter().chain(used)
     }
 
     /// The image that images of a format import a symbol from. As the runtime does, of the images that list it one is taken that the

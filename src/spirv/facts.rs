@@ -123,6 +123,8 @@ struct Walk<'m> {
     bodies: Vec<(u32, u32)>,
     /// The type `void`.
     void: Option<u32>,
+    /// Whether there is a memory model.
+    has_memory_model: bool,
     /// The set `OpenCL.std`.
     opencl: Option<u32>,
     /// Whether encodings of floats are declared: bfloat16, and those of a byte.
@@ -157,6 +159,12 @@ impl Module {
         let mut walk = Walk { soundness: Soundness::new(words.header(3), words.len()), ..Walk::default() };
         walk.module.version = (version.get(2).copied().unwrap_or(0), version.get(1).copied().unwrap_or(0));
         walk.module.generator = words.header(2);
+        let [low, _, _, high] = version;
+        let is_version = low == 0 && high == 0 && walk.module.version >= (1, 0);
+        if words.is_swapped() || !is_version || words.header(4) != 0 {
+            let fault = "the module has a header that drivers do not take: of another byte order, version or schema";
+            walk.module.faults.push(fault.to_owned());
+        }
         let shapes = grammar::shapes();
         for instruction in words.instructions() {
             match instruction {
@@ -250,13 +258,16 @@ impl<'m> Walk<'m> {
             }
             SOURCE => self.module.source_language = Some(instruction.word(0)),
             DECORATE => self.decorate(instruction),
-            MEMORY_MODEL if instruction.word(1) != OPENCL_MEMORY || ![1, 2].contains(&instruction.word(0)) => {
+            MEMORY_MODEL => {
+                self.has_memory_model = true;
                 let [addressing, memory] = [0, 1].map(|at| instruction.word(at));
-                self.unusual(format!("memory model {memory} with addressing {addressing}"));
+                if memory != OPENCL_MEMORY || ![1, 2].contains(&addressing) {
+                    self.unusual(format!("memory model {memory} with addressing {addressing}"));
+                }
             }
             EXT_INST_IMPORT => {
                 let name = instruction.text(1).0;
-                let known = name.starts_with("OpenCL.") || name.starts_with("NonSemantic.");
+                let known = name == "OpenCL.std" || name.starts_with("NonSemantic.");
                 if !known && Set::from_name(&name) == Set::Other {
                     self.unusual(name.chars().take(limits::MAX_MNEMONIC).collect());
                 }
@@ -444,7 +455,13 @@ impl<'m> Walk<'m> {
         let mut begun: Vec<u32> = self.module.entry_points.functions.iter().map(|(function, _)| *function).collect();
         // What is missing of a module that is cut short says nothing more.
         if self.module.stopped.is_none() {
-            self.module.faults = self.soundness.faults();
+            self.module.faults.extend(self.soundness.faults());
+            if !self.has_memory_model {
+                self.module.faults.push("the module has no memory model".to_owned());
+            }
+            if self.module.entry_points.iter().any(|entry| entry.name.contains(char::REPLACEMENT_CHARACTER)) {
+                self.module.faults.push("the module has a kernel whose name is not UTF-8".to_owned());
+            }
             if begun.iter().any(|id| result_of(*id).is_none_or(|result| Some(result) != self.void)) {
                 let fault = "the module has an entry point that is no function with a body and without a result";
                 self.module.faults.push(fault.to_owned());

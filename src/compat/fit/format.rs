@@ -31,13 +31,19 @@ pub(crate) enum Match {
 /// Targets whose images for `spir64_x86_64` the runtime takes.
 const CPUS: [&str; 5] = ["spir64_x86_64", "x86_64", "intel_cpu_spr", "intel_cpu_gnr", "intel_cpu_dmr"];
 
+/// Kind of the images of DPC++, in their structures.
+const DPCPP: u8 = 4;
+
 /// The spec of an image's target without vendor and system; a bare module is `spir64`.
 pub(crate) fn spec<'a>(image: &Image<'a>) -> &'a str {
-    match image.target.split('-').next().unwrap_or_default() {
+    // DPC++'s runtime compares the whole of what an image that it registers says.
+    let is_whole = image.origin.is_some_and(|origin| origin.kind == DPCPP);
+    let plain = if is_whole { image.target } else { image.target.split('-').next().unwrap_or_default() };
+    match plain {
         // AMD's flavour of SPIR-V, which no SYCL runtime hands to a device.
         "spirv64" if image.target.starts_with("spirv64-amd-") => "spirv64-amd-amdhsa",
         "" if image.origin.is_none() => "spir64",
-        "spirv64" => "spir64",
+        "spirv64" if !is_whole => "spir64",
         "llvm_nvptx64" => "nvptx64",
         "llvm_amdgcn" => "amdgcn",
         own => own,

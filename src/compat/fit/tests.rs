@@ -13,7 +13,7 @@ use crate::native::zebin::tests::{note, zebin};
 
 /// A module with one kernel `k` and further capabilities.
 pub(crate) fn module(version: u32, capabilities: &[u32]) -> Vec<u8> {
-    let head = [0x0723_0203, version, 0, 10, 0, 0x0002_0011, 4, 0x0002_0011, 6];
+    let head = [0x0723_0203, version, 0, 10, 0, 0x0003_000e, 2, 2, 0x0002_0011, 4, 0x0002_0011, 6];
     let more = capabilities.iter().flat_map(|number| [0x0002_0011, *number]);
     let entry = [0x0004_000f, 6, 1, u32::from_le_bytes(*b"k\0\0\0")];
     head.into_iter().chain(more).chain(entry).chain(KERNEL).flat_map(u32::to_le_bytes).collect()
