@@ -40,6 +40,7 @@ pub(crate) fn requirements(module: &Module, epoch: Epoch) -> Requirements {
         reqd_work_group_sizes: of_work_groups,
         reqd_sub_group_sizes: sub_groups.into_iter().collect(),
         fixed_targets: fixed_targets(recorded()),
+        ..Requirements::default()
     }
 }
 

@@ -26,6 +26,12 @@ fn of_spirv(symbol: &str) -> bool {
 /// Most words of a name that are looked at.
 const MOST_WORDS: usize = 16;
 
+/// Whether a symbol is a conversion of bfloat16, of which the runtime brings images itself. Any other symbol that an image
+/// lists as imported has to be exported by an image.
+pub(crate) fn of_bfloat16(symbol: &str) -> bool {
+    symbol.starts_with("__devicelib_Convert")
+}
+
 /// Whether a symbol is one of DPC++'s device library (`libdevice` of intel/llvm): conversions, assertions, functions of C's
 /// library and of `imf`.
 pub(crate) fn is_of_library(symbol: &str) -> bool {

@@ -21,7 +21,7 @@ use crate::container::Place;
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, Problem};
 use crate::native::{Coverage, Driver, gpu_of, parts_arena};
-use crate::native::{Native, bitcode};
+use crate::native::{Native, Part, bitcode};
 use crate::spirv::Module;
 use blake3::platform::Platform;
 use blake3::{CHUNK_LEN, IncrementCounter};
@@ -62,6 +62,8 @@ pub struct Examined<'b, 'a> {
     pub unlisted_imports: Vec<String>,
     /// Symbols that the module imports though the image does not list them, and that the device is not known to bring.
     pub(crate) strange_imports: Vec<String>,
+    /// The first kernel that is listed and that the code does not have; none where its kernels are not known.
+    pub(crate) absent: Option<String>,
     /// The state in the kernel-bundle model.
     pub state: State,
     /// Recorded requirements, which a device must meet.
@@ -75,14 +77,13 @@ pub struct Examined<'b, 'a> {
 impl Examined<'_, '_> {
     /// Whether the image is explicit SIMD, by its property or its code.
     pub fn is_esimd(&self) -> bool {
-        let flag = self.image.properties.number(set::MISC, key::ESIMD);
-        flag == Some(1) || self.used_aspects().any(|aspect| aspect == "ext_intel_esimd")
+        self.is_marked_esimd() || self.used_aspects().any(|aspect| aspect == "ext_intel_esimd")
     }
 
-    /// Whether all its kernels are explicit SIMD, by its property or its code.
-    pub(crate) fn is_esimd_alone(&self) -> bool {
-        let flag = self.image.properties.number(set::MISC, key::ESIMD);
-        flag == Some(1) || self.module.as_ref().map_or_else(|| self.is_esimd(), |module| module.esimd)
+    /// Whether the image is marked as explicit SIMD, by which the runtime leaves out recorded sub-group sizes, and
+    /// compiles.
+    pub(crate) fn is_marked_esimd(&self) -> bool {
+        self.image.properties.number(set::MISC, key::ESIMD) == Some(1)
     }
 
     /// Returns the symbols that the image lists for others and that its module, where that was read, defines.
@@ -108,7 +109,7 @@ impl Examined<'_, '_> {
     pub(crate) fn sub_group_sizes_with(&self, module: Option<&Module>) -> Vec<u32> {
         let recorded = &self.requirements.reqd_sub_group_sizes;
         // Sizes that the module shows are not of explicit SIMD.
-        let recorded = if self.is_esimd_alone() { &[][..] } else { recorded.as_slice() };
+        let recorded = if self.is_marked_esimd() { &[][..] } else { recorded.as_slice() };
         let shown = module.into_iter().flat_map(|module| &module.sub_group_sizes);
         recorded.iter().chain(shown.filter(|size| !recorded.contains(size))).copied().collect()
     }
@@ -320,6 +321,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, code: bool) -> (Examined<'b,
         }
         _ => (owned(image.kernels()), owned(image.exports()), owned(image.imports())),
     };
+    let absent = absent(&kernels, module.as_ref(), native.as_ref().filter(|_| code), &sources).cloned();
     let unlisted_imports = module.iter().flat_map(|module| &module.imports);
     let listed: HashSet<&String> = imports.iter().collect();
     let missing = |symbol: &&String| !listed.contains(symbol) && can_be_imported(symbol);
@@ -347,11 +349,36 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, code: bool) -> (Examined<'b,
         imports,
         unlisted_imports,
         strange_imports,
+        absent,
         state,
         problem,
         sycl: OnceLock::new(),
     };
     (examined, contents)
+}
+
+/// The first of some listed kernels that the code does not have.
+fn absent<'k>(
+    listed: &'k [String],
+    module: Option<&Module>,
+    native: Option<&Native>,
+    sources: &[Module],
+) -> Option<&'k String> {
+    let native = native.filter(|native| native.problems.is_empty() && native.parts.iter().all(Part::lists_kernels));
+    let of_code = || {
+        let parts = native.into_iter().flat_map(|native| &native.parts).flat_map(|part| &part.kernels);
+        let of_parts = parts.map(|kernel| kernel.name.as_str());
+        module.into_iter().chain(sources).flat_map(Module::kernels).chain(of_parts)
+    };
+    if module.is_none() && native.is_none_or(|native| native.parts.is_empty()) {
+        return None;
+    }
+    // Mostly both lists are one.
+    let mut own = of_code();
+    let alike = listed.iter().take_while(|name| own.next() == Some(name.as_str())).count();
+    let rest = listed.get(alike..).filter(|rest| !rest.is_empty())?;
+    let own: HashSet<&str> = of_code().collect();
+    rest.iter().find(|name| !own.contains(name.as_str()))
 }
 
 /// Reads compiled code and, where code counts, the SPIR-V in it.

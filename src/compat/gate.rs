@@ -7,7 +7,7 @@
 pub mod judgement;
 
 use super::aspects::{Code, Sets};
-use super::built_in::of_the_device;
+use super::built_in::of_bfloat16;
 use super::choice::{Choice, choose_among, refused_in_bundles};
 use super::engine::Engine;
 use super::examine::Examined;
@@ -110,9 +110,11 @@ impl<'g> Gate<'g> {
             }
         }
         let kinds = judgement::kinds(images.iter().enumerate().map(|(at, image)| Kind::new(at, image, &engine)));
-        let mut groups: HashMap<Vec<usize>, usize> = HashMap::new();
+        let mut groups: HashMap<(Vec<usize>, bool), usize> = HashMap::new();
         let group = |kernel: usize| {
-            let key = kernels.images(kernel).iter().filter_map(|image| kinds.get(*image).copied()).collect();
+            let images = kernels.images(kernel);
+            let own = images.iter().filter_map(|image| kinds.get(*image).copied()).collect();
+            let key = (own, kernels.name(kernel).is_some_and(|name| is_hidden(&exporters, name, images)));
             let next = groups.len();
             *groups.entry(key).or_insert(next)
         };
@@ -180,6 +182,11 @@ impl<'g> Gate<'g> {
         let own = |rule, certain, message: String| {
             Item::new(Finding::new(rule, certain, message, build_remedy(target)), None)
         };
+        if is_hidden(&self.exporters, name, images) {
+            let message =
+                "An image before the kernel's exports a function of its name: the runtime does not register it.";
+            return (vec![own(RuleId::NoImage, true, message.to_owned())], None);
+        }
         let Some(choice) = self.choice(group, subject, demand) else {
             let message = format!("Kernel has no image of the demanded state for {}.", target.name);
             return (vec![own(RuleId::State, true, message)], None);
@@ -351,7 +358,7 @@ impl<'g> Gate<'g> {
             }
             for symbol in &image.imports {
                 match self.provider(symbol, image.format, subject, known) {
-                    None if of_the_device(symbol) => {}
+                    None if of_bfloat16(symbol) => {}
                     None => _ = open.insert(at),
                     Some(offer) => {
                         if !offer.is_sure || !self.agree(at, offer.place, symbol) {
@@ -433,6 +440,13 @@ impl<'g> Gate<'g> {
         known.fits.insert(kind, fit.clone());
         Some(fit)
     }
+}
+
+/// Whether an image before all those of a kernel exports a function of its name. The runtime registers no kernel then (DPC++
+/// `ProgramManager::addImage`).
+fn is_hidden(exporters: &HashMap<&str, Vec<usize>>, kernel: &str, images: &[usize]) -> bool {
+    let first = exporters.get(kernel).and_then(|exporters| exporters.first());
+    first.zip(images.first()).is_some_and(|(exporter, own)| exporter < own)
 }
 
 /// Finds the forbidden aspects that an image needs: recorded ones, and those that its code uses.

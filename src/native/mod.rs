@@ -150,6 +150,16 @@ pub struct Part {
     pub(crate) source: Option<usize>,
 }
 
+impl Part {
+    /// Whether code of its format names its kernels, and they are read.
+    pub(crate) fn lists_kernels(&self) -> bool {
+        matches!(
+            self.format,
+            Format::Zebin | Format::PatchTokens | Format::Cubin | Format::Ptx | Format::Hsaco | Format::SpirV
+        )
+    }
+}
+
 /// Serializes arguments as the list that they are.
 fn each_argument<S: serde::Serializer>(arguments: &[Argument], serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.collect_seq(arguments)

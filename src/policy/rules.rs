@@ -9,11 +9,10 @@ use super::read_as;
 use super::text::{Located, Scalar, Table};
 use crate::bundle::spec_constants::{ConstantName, Setting, Settings};
 use crate::compat::examine::Examined;
-use crate::demangle::demangle;
 use crate::device::table::TargetTable;
 use crate::device::yaml::{Fault, Place};
 use crate::error::Error;
-use crate::select::{Pattern, range};
+use crate::select::{KernelName, Pattern, range};
 use std::ops::RangeInclusive;
 
 /// Example of a table `build` that uses every key.
@@ -177,8 +176,7 @@ impl Rules {
 
 impl Rule {
     fn is_for(&self, image: &Examined<'_, '_>, number: usize, target: &str) -> bool {
-        let kernel =
-            |name: &String| self.kernels.iter().any(|glob| glob.matches(name) || glob.matches(&demangle(name)));
+        let kernel = |name: &String| KernelName::new(name).matches_any(&self.kernels);
         (self.targets.is_empty() || self.targets.iter().any(|own| own == target))
             && (self.images.is_empty() || self.images.iter().any(|range| range.contains(&number)))
             && (self.kernels.is_empty() || image.kernels.iter().any(kernel))

@@ -16,6 +16,7 @@ mod judged;
 mod loader;
 mod meter;
 mod program;
+mod recorded;
 mod regions;
 mod repeated;
 mod shown;

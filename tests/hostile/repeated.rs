@@ -80,7 +80,7 @@ impl Linked {
 }
 
 /// An ELF file of a device: of each section type, bytes and the one that it belongs to; equal bytes stand there once.
-fn of_device(machine: u8, abi: u8, sections: &[(&str, u64, &[u8], u64)]) -> Vec<u8> {
+pub fn of_device(machine: u8, abi: u8, sections: &[(&str, u64, &[u8], u64)]) -> Vec<u8> {
     let (mut file, mut names, mut headers) = (vec![0; 64], vec![0], vec![0; 64]);
     let mut places: Vec<(*const u8, u64)> = Vec::new();
     let mut known: Vec<(String, u64)> = Vec::new();

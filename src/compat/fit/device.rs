@@ -24,8 +24,22 @@ pub(crate) fn check(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit)
     for size in &required.reqd_work_group_sizes {
         work_group(examined, size, target, fit);
     }
-    for size in required.reqd_sub_group_sizes.iter().filter(|_| !examined.is_esimd_alone()) {
+    if let Some((items, most)) =
+        required.stored_work_items.zip(target.max_work_group_size).filter(|(items, most)| items > most)
+    {
+        let message = format!(
+            "Kernel has a required work-group size of {items} work-items, by all numbers that are recorded, but device runs up to {most}."
+        );
+        if !fit.reasons.iter().any(|finding| finding.rule == RuleId::WorkGroupSize) {
+            fit.reason(RuleId::WorkGroupSize, message);
+        }
+    }
+    for size in required.reqd_sub_group_sizes.iter().filter(|_| !examined.is_marked_esimd()) {
         sub_group(*size, target, fit);
+    }
+    for key in &required.unread {
+        let message = format!("property `{key}` is not stored as the runtime reads it: what it requires is not known");
+        fit.gap(RuleId::Unread, message);
     }
 }
 

@@ -4,8 +4,9 @@
 //! reason; what is in no list is a gap.
 
 use super::{Fit, Subject};
-use crate::bundle::format::Format;
+use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::Image;
+use crate::bundle::property_sets::{key, set};
 use crate::compat::built_in::{is_known, of_block_loads, of_intel_gpus, of_newer_loads, of_ray_tracing};
 use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
@@ -53,8 +54,10 @@ pub(crate) fn spec<'a>(image: &Image<'a>) -> &'a str {
 /// `doesImageTargetMatchDevice`: by the target that the image was compiled for where it says so, else by its spec.
 pub(crate) fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
     let target = subject.target;
-    if let Some(label) = image.compile_target().filter(|label| *label != "spir64") {
-        let cpu = label == "spir64_x86_64" && CPUS.contains(&target.name.as_str());
+    // The runtime compares what is recorded whole; a container's `spir64` is that of any device.
+    let recorded = image.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_some();
+    if let Some(label) = image.compile_target().filter(|label| recorded || *label != "spir64") {
+        let cpu = matches!(label, "spir64_x86_64" | "x86_64") && CPUS.contains(&target.name.as_str());
         // clang-sycl-linker names a GPU as ocloc does.
         let short = target.name.strip_prefix("intel_gpu_").is_some_and(|own| own == label.replace('-', "_"));
         let family = label.starts_with("intel_gpu_") && target.families.iter().any(|own| own == label);
@@ -154,6 +157,7 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
     if taken && (native || image.format == Format::Unknown) {
         made_for(image, subject, fit);
     }
+    declared(image, fit);
     if image.format == Format::Pocl && spec == "spir64_x86_64" {
         let message = "Image is code of PoCL, which runs where PoCL is the OpenCL driver; Intel's refuses it (-42).";
         fit.gap(RuleId::Target, message);
@@ -200,6 +204,27 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
     }
 }
 
+/// Checks the format that an image structure declares, by which the runtime goes where it is not told to detect it.
+fn declared(image: &Examined<'_, '_>, fit: &mut Fit) {
+    if image.image.origin.is_none() {
+        return;
+    }
+    let (said, holds) = match image.image.declared {
+        Declared::None | Declared::Other(_) => return,
+        Declared::Native => ("native", !image.format.is_intermediate() || image.format == Format::Ptx),
+        Declared::SpirV => ("spir-v", image.format == Format::SpirV),
+        Declared::LlvmBitcode => ("llvm-bitcode", image.format == Format::LlvmBitcode),
+        Declared::CompressedNone => ("compressed", image.image.compression().is_some()),
+    };
+    if !holds {
+        let own = image.format.name();
+        fit.reason(
+            RuleId::Target,
+            format!("Image is declared to be {said}, which the runtime believes, and is {own}."),
+        );
+    }
+}
+
 /// Maker of the devices that a format of native code is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Maker {
@@ -232,7 +257,18 @@ fn made_for(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
     let target = subject.target;
     let name = &target.name;
     let (code, own) = (maker(image.format), maker_of(target));
+    let cpu = spec(image.image) == "spir64_x86_64";
     match (code, own) {
+        (Some(_), _) if cpu => {
+            let message = format!("Image is code in format {}, which no driver of CPUs takes.", image.format.name());
+            return fit.reason(RuleId::Target, message);
+        }
+        (None, _) if cpu => {
+            if image.march.is_none() && image.format != Format::Pocl {
+                fit.gap(RuleId::Target, "Image is for CPUs, and nothing that a driver of these is known to have made.");
+            }
+            return;
+        }
         (Some(code), Some(own)) if code != own => {
             let message =
                 format!("Image is code in format {}, which is for no device of {name}'s maker.", image.format.name());
@@ -417,7 +453,7 @@ fn assembly(module: &Module, target: &Target, fit: &mut Fit) {
 }
 
 /// The first of some symbols, and how many more there are; none of none.
-fn named(symbols: &[String]) -> Option<String> {
+pub(super) fn named(symbols: &[String]) -> Option<String> {
     let (first, more) = symbols.split_first()?;
     Some(if more.is_empty() { format!("`{first}`") } else { format!("`{first}` and {} more", more.len()) })
 }
