@@ -132,6 +132,9 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
         format::intel_gpu_functions(module, subject.target, &mut fit);
     }
     format::check(image, subject, &mut fit);
+    for part in format::taken(image, subject) {
+        device::native(image, &part.demands, subject.target, &mut fit);
+    }
     if image.image.is_unlinked() {
         fit.gap(RuleId::State, "Image is compiled and not linked: whether the driver does that is not known.");
     }

@@ -41,7 +41,7 @@ pub(crate) use intel_device::is_before_xe;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// One argument of a kernel.
@@ -142,6 +142,9 @@ pub struct Part {
     #[serde(serialize_with = "each_kernel")]
     #[schemars(with = "Vec<Kernel>")]
     pub kernels: Vec<Arc<Kernel>>,
+    /// Sizes that its kernels ask of a device, and what it calls and does not have.
+    #[serde(skip)]
+    pub(crate) demands: Demands,
     /// The number of the member of an archive that it is in: members may have equal names.
     #[serde(skip)]
     pub(crate) member: usize,
@@ -168,6 +171,29 @@ fn each_argument<S: serde::Serializer>(arguments: &[Argument], serializer: S) ->
 /// Serializes kernels as the list that they are.
 fn each_kernel<S: serde::Serializer>(kernels: &[Arc<Kernel>], serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.collect_seq(kernels.iter().map(|kernel| &**kernel))
+}
+
+/// Demands of compiled code on its device.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Demands {
+    /// The work-group sizes that kernels require, x first.
+    pub(crate) work_groups: BTreeSet<[u64; 3]>,
+    /// The sub-group sizes that kernels require.
+    pub(crate) sub_groups: BTreeSet<u64>,
+    /// The most bytes of local memory that a kernel has.
+    pub(crate) local: u64,
+    /// The first functions that it calls and does not have.
+    pub(crate) undefined: Vec<String>,
+}
+
+impl Demands {
+    fn add(&mut self, kernels: &[Arc<Kernel>]) {
+        for kernel in kernels {
+            self.work_groups.extend(kernel.reqd_work_group_size.filter(|size| !size.contains(&0)));
+            self.sub_groups.extend(kernel.reqd_sub_group_size.filter(|size| *size != 0));
+            self.local = self.local.max(kernel.local.unwrap_or(0));
+        }
+    }
 }
 
 /// Section of a part.
@@ -385,6 +411,7 @@ impl<'a> Reader<'a> {
         }
         read.part.name = name.to_owned();
         read.part.member = self.member;
+        read.part.demands.add(&read.part.kernels);
         self.sources.push(match read.part.format {
             Format::SpirV => Some(self.data),
             _ if read.part.spirv => opencl_elf::spirv_of_object(self.data),
@@ -437,6 +464,7 @@ impl Part {
             sections: Vec::new(),
             notes: BTreeMap::new(),
             kernels: Vec::new(),
+            demands: Demands::default(),
             member: 0,
             source: None,
         }

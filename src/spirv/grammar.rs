@@ -85,6 +85,8 @@ pub(super) struct Shapes {
     /// The number of operand words before the first that is no id; [`ALL_IDS`] where each is one. Of names and unknown opcodes
     /// none counts.
     pub(super) ids: Vec<u8>,
+    /// Whether it declares a type.
+    pub(super) types: Vec<bool>,
 }
 
 /// Entry of [`Shapes::ids`] for an opcode whose operands are ids alone.
@@ -116,7 +118,9 @@ fn table() -> &'static Table {
         });
         let results = results.collect();
         let ids = layouts.iter().map(|layout| layout.as_ref().map_or(0, leading_ids)).collect();
-        Table { shapes: Shapes { results, ids }, layouts }
+        let types = (0..).zip(&layouts).map(|(opcode, layout)| layout.as_ref().is_some_and(|own| is_type(opcode, own)));
+        let types = types.collect();
+        Table { shapes: Shapes { results, ids, types }, layouts }
     })
 }
 
@@ -480,12 +484,14 @@ fn decoration_takes_ids(decoration: u32) -> bool {
 
 /// Whether an instruction declares a type.
 pub(super) fn declares_type(opcode: u16) -> bool {
+    layout(opcode).is_some_and(|layout| is_type(opcode, layout))
+}
+
+fn is_type(opcode: u16, layout: &Layout) -> bool {
     const FIRST: u16 = Op::TypeVoid as u16;
     const LAST: u16 = Op::TypePipe as u16;
-    matches!(opcode, FIRST..=LAST)
-        || layout(opcode).is_some_and(|layout| {
-            layout.name.starts_with("Type") && layout.result.is_some() && layout.result_type.is_none()
-        })
+    let is_named = || layout.name.starts_with("Type") && layout.result.is_some() && layout.result_type.is_none();
+    matches!(opcode, FIRST..=LAST) || is_named()
 }
 
 /// Bound above the largest capability number of the registry.

@@ -6,7 +6,7 @@
 use super::grammar;
 use super::op::*;
 use super::words::Instruction;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Ids. A bitmap of those as compact as compilers write them, a set of all others, so that a forged bound or forged ids cost no
 /// memory beyond the module's size.
@@ -69,11 +69,22 @@ enum Region {
 pub(super) struct Soundness {
     defined: IdSet,
     used: IdSet,
+    types: IdSet,
+    functions: IdSet,
     /// Functions that are called, or whose address is taken.
     pub(super) called: IdSet,
-    /// Parts of types that were not yet defined where they were used, as only pointers may be.
+    labels: IdSet,
+    /// Blocks that branches lead to.
+    reached: IdSet,
+    /// Parts of types that were no types yet where they were used, as only pointers may be.
     awaited: Vec<u32>,
+    /// What pointers lead to that was no type yet.
+    pointees: Vec<u32>,
     pointers: Vec<u32>,
+    /// Number of the parameters of each type of functions.
+    signatures: HashMap<u32, usize>,
+    /// Parameters that the function has yet to declare.
+    left: Option<usize>,
     region: Region,
     /// The last opcode, but for those that may stand anywhere.
     last: u16,
@@ -86,7 +97,8 @@ impl Soundness {
     pub(super) fn new(bound: u32, words: usize) -> Soundness {
         let ids = usize::try_from(bound).unwrap_or(usize::MAX).min(words);
         let set = || IdSet::new(ids);
-        Soundness { defined: set(), used: set(), called: set(), ..Soundness::default() }
+        let [defined, used, types, functions, called, labels, reached] = [(); 7].map(|()| set());
+        Soundness { defined, used, types, functions, called, labels, reached, ..Soundness::default() }
     }
 
     /// Looks at an instruction; `shapes` are those of the grammar.
@@ -105,13 +117,30 @@ impl Soundness {
             let is_new = id != 0 && self.defined.insert(id);
             // In functions and behind them only labels have a result without a type.
             let late = place == 0 && self.region != Region::Head && opcode != LABEL;
-            self.misplaced = self.misplaced.saturating_add(usize::from(!is_new || late));
+            let is_typed = place != 1 || self.types.contains(instruction.word(0));
+            self.misplaced = self.misplaced.saturating_add(usize::from(!is_new || late || !is_typed));
+            if shapes.types.get(usize::from(opcode)) == Some(&true) {
+                self.types.insert(id);
+            }
         }
         match opcode {
             LINE | NO_LINE | EXT_INST => return,
             TYPE_VECTOR | TYPE_MATRIX | TYPE_ARRAY | TYPE_RUNTIME_ARRAY => self.part(instruction.word(1)),
             TYPE_STRUCT => (1..instruction.len()).for_each(|at| self.part(instruction.word(at))),
-            TYPE_POINTER | TYPE_UNTYPED_POINTER => self.pointers.push(instruction.word(0)),
+            TYPE_FUNCTION => {
+                (1..instruction.len()).for_each(|at| self.part(instruction.word(at)));
+                self.signatures.insert(instruction.word(0), instruction.len().saturating_sub(2));
+            }
+            TYPE_POINTER | TYPE_UNTYPED_POINTER => {
+                self.pointers.push(instruction.word(0));
+                let pointee = instruction.word(2);
+                if opcode == TYPE_POINTER && !self.types.contains(pointee) {
+                    self.pointees.push(pointee);
+                }
+            }
+            BRANCH => self.branch(&[instruction.word(0)]),
+            BRANCH_CONDITIONAL => self.branch(&[instruction.word(1), instruction.word(2)]),
+            SWITCH => self.branch(&[instruction.word(1)]),
             FUNCTION_CALL | CONSTANT_FUNCTION_POINTER => {
                 self.called.insert(instruction.word(2));
             }
@@ -120,12 +149,18 @@ impl Soundness {
                 let is_open = matches!(self.region, Region::Parameters | Region::Blocks);
                 self.misplaced = self.misplaced.saturating_add(usize::from(is_open));
                 self.region = Region::Parameters;
+                self.functions.insert(instruction.word(1));
+                self.left = self.signatures.get(&instruction.word(3)).copied();
             }
+            FUNCTION_PARAMETER => self.left = self.left.and_then(|left| left.checked_sub(1)),
             LABEL => {
+                self.labels.insert(instruction.word(0));
+                self.end_parameters();
                 self.end_block();
                 self.region = if self.region == Region::Parameters { Region::Blocks } else { self.region };
             }
             FUNCTION_END => {
+                self.end_parameters();
                 self.end_block();
                 let is_open = matches!(self.region, Region::Parameters | Region::Blocks);
                 self.misplaced = self.misplaced.saturating_add(usize::from(!is_open));
@@ -143,8 +178,20 @@ impl Soundness {
 
     /// Notes a part of a type.
     fn part(&mut self, id: u32) {
-        if !self.defined.contains(id) {
+        if !self.types.contains(id) {
             self.awaited.push(id);
+        }
+    }
+
+    /// Notes where a branch leads to.
+    fn branch(&mut self, targets: &[u32]) {
+        targets.iter().for_each(|target| _ = self.reached.insert(*target));
+    }
+
+    /// Counts the function whose parameters are not those of its type, as its first block or its end begins.
+    fn end_parameters(&mut self) {
+        if self.region == Region::Parameters && self.left != Some(0) {
+            self.misplaced = self.misplaced.saturating_add(1);
         }
     }
 
@@ -166,6 +213,12 @@ impl Soundness {
             );
         }
         let undefined = self.used.beyond(&self.defined);
+        let pointees = self.pointees.iter().filter(|id| !self.types.contains(**id)).count();
+        let strange = [self.called.beyond(&self.functions), self.reached.beyond(&self.labels), pointees];
+        let strange = strange.into_iter().fold(0usize, usize::saturating_add);
+        if strange > 0 {
+            faults.push(format!("the module calls, branches to or points to what is none of the kind ({strange})"));
+        }
         if undefined > 0 {
             faults.push(format!("the module uses ids ({undefined}) that it does not define"));
         }

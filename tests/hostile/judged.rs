@@ -104,6 +104,16 @@ fn code_is_for_the_device_that_it_states() {
     ] {
         assert_eq!(runs("k.ptx", text(stated).as_bytes(), target), expected, "{stated} on {target}");
     }
+    for (what, changed, to) in [
+        ("a second target", ".address_size", ".target sm_90\n.address_size"),
+        ("a target before it", ".target", ".target sm_90\n.target"),
+        ("a version to come", "8.0", "99.9"),
+        ("32 bits", "64", "32"),
+        ("too large a size", "k()", "k() .reqntid 100000, 1, 1"),
+    ] {
+        let text = text("sm_50").replacen(changed, to, 1);
+        assert!(!runs("k.ptx", text.as_bytes(), "nvidia_gpu_sm_80"), "{what}: {text}");
+    }
     let folder = Folder::new();
     folder.put("k.ptx", text("sm_50"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
@@ -130,6 +140,8 @@ fn modules_that_no_compiler_takes_are_not_compatible() {
     };
     let mut opencl = Vec::new();
     put(&mut opencl, 11, &[7], Some("OpenCL.std"), &[]);
+    let mut unknown = Vec::new();
+    put(&mut unknown, 11, &[7], Some("OpenCL.stdXX"), &[]);
     let called = |number: u32| module(&opencl, &numbers, &all(&[(12, &[8, 30, 7, number, 9])]), &[]);
     let size = all(&[(331, &[KERNEL, 38, 11, 9, 9])]);
     let sized = |constants: &[(u32, &[u32])]| module(&size, &[numbers.clone(), all(constants)].concat(), &[], &[]);
@@ -153,6 +165,28 @@ fn modules_that_no_compiler_takes_are_not_compatible() {
         ("an entry point with a result", module(&entry(40), &all(&result), &[], &[])),
         ("two entry points of one function", module(&entry(KERNEL), &[], &[], &[])),
         ("a function that OpenCL.std lacks", called(999)),
+        (
+            "a function without the parameters of its type",
+            module(
+                &[],
+                &all(&[(33, &[10, VOID, VOID]), (54, &[VOID, 40, 0, 10]), (248, &[41]), (253, &[]), (56, &[])]),
+                &[],
+                &[],
+            ),
+        ),
+        ("a value of no type", with(&[(128, &[9, 30, 9, 9])])),
+        ("a branch to a number", with(&[(249, &[9]), (248, &[21])])),
+        ("a call of a number", with(&[(57, &[8, 30, 9])])),
+        ("another set of OpenCL", module(&unknown, &[], &[], &[])),
+        ("a name that is no text", patched(&module(&[], &[], &[], &[]), b"k\0\0\0", &[0xff, 0, 0, 0])),
+        ("no memory model", patched(&module(&[], &[], &[], &[]), &[14, 0, 3, 0], &[7, 0, 3, 0])),
+        ("version 0", patched(&module(&[], &[], &[], &[]), &[0, 4, 1, 0], &[0, 0, 0, 0])),
+        ("a version with more", patched(&module(&[], &[], &[], &[]), &[0, 4, 1, 0], &[0, 4, 1, 0xff])),
+        ("a schema", patched(&module(&[], &[], &[], &[]), &[50, 0, 0, 0, 0, 0, 0, 0], &[50, 0, 0, 0, 7, 0, 0, 0])),
+        (
+            "the other byte order",
+            module(&[], &[], &[], &[]).chunks(4).flat_map(|word| word.iter().rev().copied()).collect(),
+        ),
     ];
     for (what, bytes) in [
         ("numbers", with(&[(128, &[8, 30, 9, 9])])),
@@ -167,6 +201,12 @@ fn modules_that_no_compiler_takes_are_not_compatible() {
     let judged: Vec<&str> =
         cases.iter().filter(|(_, bytes)| runs("m.spv", bytes, TARGET)).map(|(what, _)| *what).collect();
     assert_eq!(judged, [""; 0]);
+}
+
+/// A module with other bytes in place of the first that are these.
+fn patched(module: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let at = module.windows(from.len()).position(|found| found == from).unwrap();
+    [&module[..at], to, &module[at + from.len()..]].concat()
 }
 
 /// A module whose kernel calls a function without a body, and the decorations of that.
@@ -244,8 +284,14 @@ fn an_image_has_what_its_module_defines_and_not_what_it_lists() {
 
 /// Code for an Intel GPU of a version, with SPIR-V inside.
 fn zebin(version: [u32; 3], spirv: &[u8]) -> Vec<u8> {
+    asking(version, spirv, "")
+}
+
+/// Code for an Intel GPU of a version, with SPIR-V inside, and what its kernel asks of it.
+fn asking(version: [u32; 3], spirv: &[u8], asks: &str) -> Vec<u8> {
     let number = version[0] << 22 | version[1] << 14 | version[2];
-    let kernel = b"version: '1.73'\nkernels:\n  - name: k\n    execution_env:\n      simd_size: 16\n".to_vec();
+    let kernel = "version: '1.73'\nkernels:\n  - name: k\n    execution_env:\n      simd_size: 16\n".to_owned();
+    let kernel = if asks.is_empty() { kernel } else { format!("{kernel}      {asks}\n") }.into_bytes();
     let note = [[8u32, 4, 6].map(u32::to_le_bytes).concat(), b"IntelGT\0".to_vec(), number.to_le_bytes().to_vec()];
     let mut sections: Vec<(&str, u32, Vec<u8>)> = vec![
         (".text.k", 1, vec![0; 16]),
@@ -307,6 +353,14 @@ fn an_archive_is_judged_by_the_member_that_the_driver_takes() {
         ("a name of none", vec![("x.12.55.8", zebin(ours, &[]))], false),
         ("a name of ocloc's", vec![("64.acm-g10", zebin(ours, &[]))], false),
         ("a family's name", vec![("64.xe-hpg", zebin(ours, &[]))], false),
+        ("a size", vec![("64.12.55.8", asking(ours, &[], "required_work_group_size: [64, 1, 1]"))], true),
+        (
+            "too large a size",
+            vec![("64.12.55.8", asking(ours, &[], "required_work_group_size: [100000, 1, 1]"))],
+            false,
+        ),
+        ("too much memory", vec![("64.12.55.8", asking(ours, &[], "slm_size: 104857600"))], false),
+        ("other sub-groups", vec![("64.12.55.8", asking(ours, &[], "required_sub_group_size: 64"))], false),
     ] {
         let folder = Folder::new();
         folder.put("0.bin", archive(&members));
@@ -372,4 +426,35 @@ fn calls_through_pointers_lead_somewhere_or_are_open() {
         assert!(keeps_to(BOTH, known), "{known:?}");
     }
     assert!(!keeps_to(BOTH, [false, true, true]));
+}
+
+/// The runtime links all images of a set of virtual functions to a kernel that calls one of them.
+#[test]
+fn images_of_a_set_must_do_as_the_kernels_own() {
+    let plain = || module(&[], &[], &[], &[]);
+    let folder = Folder::new();
+    let definer = |capabilities: &[u32]| {
+        let mut modes = linked(40, "f", 0);
+        capabilities.iter().for_each(|capability| put(&mut modes, 17, &[*capability], None, &[]));
+        let function: &[(u32, &[u32])] = &[(54, &[8, 40, 0, 10]), (248, &[41]), (254, &[9]), (56, &[])];
+        module(&modes, &all(&[NUMBERS, function].concat()), &[], &[])
+    };
+    let aspects = "[SYCL/device requirements]\naspects=2|AAAAAAAAAAA\n";
+    folder.put("0.prop", format!("{aspects}[SYCL/virtual functions]\nuses-virtual-functions-set=2|IAAAAAAAAAwc\n"));
+    folder.put(
+        "1.prop",
+        format!(
+            "{aspects}[SYCL/virtual functions]\nvirtual-functions-set=2|IAAAAAAAAAwc\n[SYCL/exported symbols]\nf=1|1\n"
+        ),
+    );
+    folder.put("0.sym", "k\n");
+    folder.put("1.sym", "f\n");
+    folder.put("0.spv", plain());
+    folder.put("t.table", "[Code|Properties|Symbols]\n0.spv|0.prop|0.sym\n1.spv|1.prop|1.sym\n");
+    // `MeshShadingEXT`, which no target of SYCL has.
+    for (capabilities, expected) in [(&[][..], true), (&[5283], false)] {
+        folder.put("1.spv", definer(capabilities));
+        let (runs, told) = succeeds(&folder, &["check", "--strict", "-t", TARGET, "t.table"]);
+        assert_eq!(runs, expected, "{told}");
+    }
 }

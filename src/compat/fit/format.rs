@@ -13,7 +13,7 @@ use crate::compat::finding::RuleId;
 use crate::compat::native;
 use crate::device::cpu::{CpuArch, DEFAULT};
 use crate::device::target::{Backend, DeviceType, Has, IpVersion, Target};
-use crate::native::{Coverage, gpu_of};
+use crate::native::{Coverage, Driver, Part, gpu_of};
 use crate::spirv::Module;
 use crate::spirv::grammar::capability_name;
 use std::collections::HashSet;
@@ -307,6 +307,21 @@ fn made_for(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
     }
 }
 
+/// Returns the parts of compiled code that a device takes as they are.
+pub(crate) fn taken<'i>(image: &'i Examined<'_, '_>, subject: &Subject<'_>) -> Vec<&'i Part> {
+    let Some(native) = &image.native else { return Vec::new() };
+    let name = &subject.target.name;
+    let runs = |part: &&Part| match maker(image.format) {
+        Some(Maker::Nvidia) => runs_on_nvidia(&part.stated, part.format == Format::Ptx, name) == Has::Yes,
+        Some(Maker::Amd) => runs_on_amd(&part.stated, name) == Has::Yes,
+        Some(Maker::Intel) | None => false,
+    };
+    let of_intel = native.taken(&gpu_of(subject.target), Driver::of_target(subject.target, subject.backend).0);
+    let of_intel = of_intel.and_then(|(how, part)| part.filter(|_| how == Coverage::Native));
+    // Of code for one GPU in several forms any may be taken.
+    native.parts.iter().filter(runs).chain(of_intel).collect()
+}
+
 /// Whether code for an NVIDIA GPU, as it states that (`sm_90a`), runs on a target: machine code on later GPUs of its
 /// generation, PTX on all later ones, code with features of one architecture on that alone (CUDA C++ Programming Guide, "Binary
 /// Compatibility").
@@ -340,7 +355,9 @@ fn runs_on_nvidia(stated: &str, is_ptx: bool, target: &str) -> Has {
 fn runs_on_amd(stated: &str, target: &str) -> Has {
     let (processor, features) = stated.split_once(':').unwrap_or((stated, ""));
     match target.strip_prefix("amd_gpu_") {
-        Some(own) if own == processor && !features.contains("xnack+") => Has::Yes,
+        Some(own) if own == processor && !["xnack+", "sramecc-"].iter().any(|other| features.contains(other)) => {
+            Has::Yes
+        }
         Some(own) if own != processor && !processor.ends_with("generic") && processor.starts_with("gfx") => Has::No,
         _ => Has::Unknown,
     }

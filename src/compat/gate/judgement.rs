@@ -18,7 +18,7 @@ use crate::compat::offers::Provider;
 use crate::device::cpu::CpuArch;
 use crate::names::Names;
 use crate::native::driver::OldForm;
-use crate::native::{Coverage, Part};
+use crate::native::{Coverage, Demands, Part};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -425,6 +425,7 @@ struct CodeFor<'i> {
     devices: &'i [String],
     spirv: bool,
     old_form: Option<OldForm>,
+    demands: &'i Demands,
 }
 
 /// All that the rules look at.
@@ -501,6 +502,7 @@ impl<'i> CodeFor<'i> {
             devices: &part.devices,
             spirv: part.spirv || part.format == Format::SpirV,
             old_form: part.old_form,
+            demands: &part.demands,
         }
     }
 }
