@@ -134,6 +134,9 @@ pub(crate) const MAX_CONFIG_COPIED: usize = 64 << 20;
 /// Nesting depth of lists and mappings in a device configuration. Its grammar needs three.
 pub(crate) const MAX_CONFIG_DEPTH: usize = 16;
 
+/// Functions that compiled code calls and does not have, of which the names are kept: one is enough to say so.
+pub(crate) const MAX_UNDEFINED: usize = 16;
+
 /// Findings of one rule that are told of an image on a target. Compilers give cause for a few; a module may declare sizes and
 /// extensions by the hundred thousand.
 pub(crate) const MAX_FINDINGS_OF_A_RULE: usize = 256;

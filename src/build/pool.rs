@@ -386,7 +386,7 @@ impl Job<'_> {
         let open = zebin::undefined(binary);
         let imports = if open.is_empty() { return None } else { Module::parse(&self.il).ok()?.imports };
         let name = open.into_iter().find(|name| imports.iter().any(|import| import == name))?;
-        let library = match is_of_library(name) {
+        let library = match is_of_library(&name) {
             true => {
                 "; it is of the device library of SYCL runtimes before 2026, which `build` links: see --device-library"
             }

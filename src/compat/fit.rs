@@ -125,17 +125,23 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
         device::shown_sizes(image, module, subject.target, &mut fit);
     }
     if let Some(module) = module {
+        for fault in &module.faults {
+            fit.gap(RuleId::Damaged, fault.as_str());
+        }
         format::spirv(module, subject, &mut fit);
         format::intel_gpu_functions(module, subject.target, &mut fit);
     }
     format::check(image, subject, &mut fit);
+    for part in format::taken(image, subject) {
+        device::native(image, &part.demands, subject.target, &mut fit);
+    }
     if image.image.is_unlinked() {
         fit.gap(RuleId::State, "Image is compiled and not linked: whether the driver does that is not known.");
     }
     if let Some(why) = image.bitcode.as_ref().and_then(bitcode::unread) {
         fit.gap(RuleId::Unread, why);
     }
-    let inside = || image.source.as_ref().is_some_and(|source| source.stopped.is_none());
+    let inside = || module.is_some_and(|source| source.stopped.is_none());
     if image.coverage(subject) == Some(Coverage::Jit) && !inside() {
         fit.gap(RuleId::Damaged, "the SPIR-V inside could not be read to its end");
     }

@@ -143,7 +143,7 @@ pub(crate) fn units(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]
             image: image.image.index,
             kind: kind(image),
             kernels: image.kernels.clone(),
-            exports: image.exports.clone(),
+            exports: image.defined().cloned().collect(),
             imports: image.imports.iter().map(|symbol| callers.import(symbol)).collect(),
             every: callers.every,
             declared: declared(image),

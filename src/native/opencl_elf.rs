@@ -53,8 +53,8 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], plac
         let first = reader.native.parts.len();
         reader.part(name, section.data, format, place.at(section.offset), depth);
         if let Some(section) = elf.sections.iter().find(|section| section.kind == SHT_OPENCL_SPIRV) {
-            reader.source.get_or_insert(section.data);
             reader.native.parts.iter_mut().skip(first).for_each(|part| part.spirv = true);
+            reader.sources.iter_mut().skip(first).for_each(|source| _ = source.get_or_insert(section.data));
         }
         return Ok(());
     }

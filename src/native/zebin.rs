@@ -7,7 +7,7 @@ use super::driver::OldForm;
 use super::{Kernel, Part, Read, Section, intel_device, yaml, ze_info};
 use crate::bundle::format::Format;
 use crate::bytes;
-use crate::container::device_elf::{DeviceElf, EM_INTELGT};
+use crate::container::device_elf::{DeviceElf, EM_INTELGT, Symbol};
 use crate::error::{Error, Result};
 use crate::limits;
 use std::borrow::Cow;
@@ -112,6 +112,10 @@ pub(super) fn read(data: &[u8], kernels: bool) -> Result<Read> {
         let names = names.filter(|name| *name != "Intel_Symbol_Table_Void_Program");
         read.part.kernels = names.map(|name| Kernel { name: name.to_owned(), ..Kernel::default() }.into()).collect();
     }
+    if kernels {
+        read.part.demands.undefined = elf.symbols().map(open_symbols).unwrap_or_default();
+        read.part.demands.undefined.truncate(limits::MAX_UNDEFINED);
+    }
     Ok(read)
 }
 
@@ -124,10 +128,13 @@ pub(crate) fn ip_version(data: &[u8]) -> Option<u32> {
 }
 
 /// Returns the functions that code calls and does not have. What the driver fills in has names of the compiler's own.
-pub(crate) fn undefined(data: &[u8]) -> Vec<&str> {
-    let symbols = DeviceElf::parse(data).and_then(|elf| elf.symbols()).unwrap_or_default();
+pub(crate) fn undefined(data: &[u8]) -> Vec<String> {
+    DeviceElf::parse(data).and_then(|elf| elf.symbols()).map(open_symbols).unwrap_or_default()
+}
+
+fn open_symbols(symbols: Vec<Symbol<'_>>) -> Vec<String> {
     let open = symbols.into_iter().filter(|symbol| symbol.section == 0 && !symbol.name.is_empty());
-    open.map(|symbol| symbol.name).filter(|name| !name.starts_with("__INTEL_")).collect()
+    open.map(|symbol| symbol.name).filter(|name| !name.starts_with("__INTEL_")).map(str::to_owned).collect()
 }
 
 #[cold]

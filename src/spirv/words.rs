@@ -54,6 +54,11 @@ impl<'a> Words<'a> {
         self.words.get(at).map_or(0, |bytes| word(*bytes, self.swapped))
     }
 
+    /// Whether the module is in the other byte order than this machine's drivers write.
+    pub(crate) fn is_swapped(&self) -> bool {
+        self.swapped
+    }
+
     /// The number of words, header included.
     pub(crate) fn len(&self) -> usize {
         self.words.len()

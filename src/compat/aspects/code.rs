@@ -29,6 +29,8 @@ pub struct Code {
     pub unknown: usize,
     /// The first call through a pointer of each function that makes one.
     pub indirect: Vec<Indirect>,
+    /// The places in [`Code::nodes`] of functions that call through a pointer where no function of the module is known to be called.
+    pub(crate) lost: Vec<usize>,
     /// The sets of virtual functions that the module's image takes part in; a module itself does not say.
     pub sets: Sets,
     /// The number of the module's image, where it is of one.
@@ -227,6 +229,10 @@ impl Code {
                     code.indirect.push(Indirect { from: place, origin });
                 }
                 pointers.edges_of(index, function.id, number, &instruction, &mut edges);
+                let is_lost = || edges.iter().all(|edge| edge.kind != EdgeKind::Indirect);
+                if instruction.opcode == op::FUNCTION_POINTER_CALL && code.lost.last() != Some(&place) && is_lost() {
+                    code.lost.push(place);
+                }
                 for edge in edges.drain(..) {
                     // The first call tells the way; a module that calls one function a million times has one edge.
                     if called.insert(edge.to) {

@@ -7,7 +7,7 @@ use super::{Fit, Subject};
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::Image;
 use crate::bundle::property_sets::{key, set};
-use crate::compat::built_in::{of_block_loads, of_intel_gpus, of_newer_loads, of_ray_tracing};
+use crate::compat::built_in::{is_known, of_block_loads, of_intel_gpus, of_newer_loads, of_ray_tracing};
 use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
 use crate::compat::native;
@@ -15,7 +15,7 @@ use crate::container::inflate::is_sized_zstd;
 use crate::device::cpu::{CpuArch, DEFAULT};
 use crate::device::target::{Backend, DeviceType, Has, IpVersion, Target};
 use crate::limits;
-use crate::native::{Coverage, gpu_of};
+use crate::native::{Coverage, Driver, Part, gpu_of};
 use crate::spirv::Module;
 use crate::spirv::grammar::capability_name;
 use std::collections::HashSet;
@@ -34,16 +34,19 @@ pub(crate) enum Match {
 /// Targets whose images for `spir64_x86_64` the runtime takes.
 const CPUS: [&str; 5] = ["spir64_x86_64", "x86_64", "intel_cpu_spr", "intel_cpu_gnr", "intel_cpu_dmr"];
 
+/// Kind of the images of DPC++, in their structures.
+const DPCPP: u8 = 4;
+
 /// The spec of an image's target without vendor and system; a bare module is `spir64`.
 pub(crate) fn spec<'a>(image: &Image<'a>) -> &'a str {
-    // The runtime compares the whole text of a registered image; other containers, and LLVM's own runtime, have triples.
-    let whole = image.origin.is_some_and(|origin| origin.kind == 4);
-    match image.target.split('-').next().unwrap_or_default() {
-        own if whole && (own.len() < image.target.len() || own == "spirv64") => image.target,
+    // DPC++'s runtime compares the whole of what an image that it registers says.
+    let is_whole = image.origin.is_some_and(|origin| origin.kind == DPCPP);
+    let plain = if is_whole { image.target } else { image.target.split('-').next().unwrap_or_default() };
+    match plain {
         // AMD's flavour of SPIR-V, which no SYCL runtime hands to a device.
         "spirv64" if image.target.starts_with("spirv64-amd-") => "spirv64-amd-amdhsa",
         "" if image.origin.is_none() => "spir64",
-        "spirv64" => "spir64",
+        "spirv64" if !is_whole => "spir64",
         "llvm_nvptx64" => "nvptx64",
         "llvm_amdgcn" => "amdgcn",
         own => own,
@@ -149,6 +152,10 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
             Some(_) | None => {}
         }
     }
+    if taken && image.format == Format::LlvmBitcode && image.image.origin.is_some() && spec.starts_with("spir64") {
+        let message = format!("Image is LLVM bitcode, which no driver of {} takes.", subject.target.name);
+        fit.reason(RuleId::Target, message);
+    }
     if taken && (native || image.format == Format::Unknown) {
         made_for(image, subject, fit);
     }
@@ -177,6 +184,18 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
             "The module imports {names}, which the image does not list, so that the runtime links nothing to it."
         );
         fit.reason(RuleId::UnlistedImports, message);
+    }
+    // Of the SPIR-V in compiled code the image lists nothing.
+    let inside =
+        image.compiled(subject).filter(|_| image.module.is_none()).into_iter().flat_map(|module| &module.imports);
+    let inside = inside.filter(|symbol| !is_known(symbol));
+    let strange: Vec<String> = image.strange_imports.iter().chain(inside).cloned().collect();
+    if let Some(names) = named(&strange) {
+        let message = format!(
+            "The module calls {names}, which it does not define; whether compilers of {} do is not known.",
+            subject.target.name
+        );
+        fit.gap(RuleId::UnlistedImports, message);
     }
     let Some(names) = named(&image.imports) else { return };
     if spec == "spir64" || spec == "spir64_gen" {
@@ -289,6 +308,21 @@ fn made_for(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
     }
 }
 
+/// Returns the parts of compiled code that a device takes as they are.
+pub(crate) fn taken<'i>(image: &'i Examined<'_, '_>, subject: &Subject<'_>) -> Vec<&'i Part> {
+    let Some(native) = &image.native else { return Vec::new() };
+    let name = &subject.target.name;
+    let runs = |part: &&Part| match maker(image.format) {
+        Some(Maker::Nvidia) => runs_on_nvidia(&part.stated, part.format == Format::Ptx, name) == Has::Yes,
+        Some(Maker::Amd) => runs_on_amd(&part.stated, name) == Has::Yes,
+        Some(Maker::Intel) | None => false,
+    };
+    let of_intel = native.taken(&gpu_of(subject.target), Driver::of_target(subject.target, subject.backend).0);
+    let of_intel = of_intel.and_then(|(how, part)| part.filter(|_| how == Coverage::Native));
+    // Of code for one GPU in several forms any may be taken.
+    native.parts.iter().filter(runs).chain(of_intel).collect()
+}
+
 /// Whether code for an NVIDIA GPU, as it states that (`sm_90a`), runs on a target: machine code on later GPUs of its
 /// generation, PTX on all later ones, code with features of one architecture on that alone (CUDA C++ Programming Guide, "Binary
 /// Compatibility").
@@ -322,7 +356,9 @@ fn runs_on_nvidia(stated: &str, is_ptx: bool, target: &str) -> Has {
 fn runs_on_amd(stated: &str, target: &str) -> Has {
     let (processor, features) = stated.split_once(':').unwrap_or((stated, ""));
     match target.strip_prefix("amd_gpu_") {
-        Some(own) if own == processor && !features.contains("xnack+") => Has::Yes,
+        Some(own) if own == processor && !["xnack+", "sramecc-"].iter().any(|other| features.contains(other)) => {
+            Has::Yes
+        }
         Some(own) if own != processor && !processor.ends_with("generic") && processor.starts_with("gfx") => Has::No,
         _ => Has::Unknown,
     }

@@ -13,10 +13,27 @@ use crate::native::zebin::tests::{note, zebin};
 
 /// A module with one kernel `k` and further capabilities.
 pub(crate) fn module(version: u32, capabilities: &[u32]) -> Vec<u8> {
-    let head = [0x0723_0203, version, 0, 10, 0, 0x0002_0011, 4, 0x0002_0011, 6];
+    let head = [0x0723_0203, version, 0, 10, 0, 0x0003_000e, 2, 2, 0x0002_0011, 4, 0x0002_0011, 6];
     let more = capabilities.iter().flat_map(|number| [0x0002_0011, *number]);
     let entry = [0x0004_000f, 6, 1, u32::from_le_bytes(*b"k\0\0\0")];
-    head.into_iter().chain(more).chain(entry).flat_map(u32::to_le_bytes).collect()
+    head.into_iter().chain(more).chain(entry).chain(KERNEL).flat_map(u32::to_le_bytes).collect()
+}
+
+/// The function of the kernel, and its types.
+const KERNEL: [u32; 14] =
+    [0x0002_0013, 2, 0x0003_0021, 3, 2, 0x0005_0036, 2, 1, 0, 3, 0x0002_00f8, 4, 0x0001_00fd, 0x0001_0038];
+
+/// A module whose kernel other modules may import, by a symbol of up to seven letters.
+pub(crate) fn exporting(symbol: &str) -> Vec<u8> {
+    let mut name = [0u8; 8];
+    name[..symbol.len()].copy_from_slice(symbol.as_bytes());
+    let plain = module(0x0001_0400, &[]);
+    // OpDecorate %1 LinkageAttributes SYMBOL Export
+    let decoration: Vec<u8> = [0x0006_0047u32, 1, 41].into_iter().flat_map(u32::to_le_bytes).collect();
+    let (head, types) = plain.split_at(plain.len() - KERNEL.len() * 4);
+    // A name of three letters ends with its first word, so that what follows is a second one without letters.
+    assert!(symbol.len() > 3, "the name takes two words");
+    [head, &decoration, &name, &0u32.to_le_bytes(), types].concat()
 }
 
 /// A test's images live as long as the test.

@@ -10,7 +10,7 @@ use crate::bundle::format::{Declared, Format};
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Code, Evidence, Graph, code};
-use crate::compat::built_in::{of_intel_gpus, of_newer_loads};
+use crate::compat::built_in::{is_known, of_intel_gpus, of_newer_loads};
 use crate::compat::engine::Engine;
 use crate::compat::examine::Examined;
 use crate::compat::finding::{Finding, Judge, RuleId};
@@ -18,7 +18,7 @@ use crate::compat::offers::Provider;
 use crate::device::cpu::CpuArch;
 use crate::names::Names;
 use crate::native::driver::OldForm;
-use crate::native::{Coverage, Part};
+use crate::native::{Coverage, Demands, Part};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -425,6 +425,7 @@ struct CodeFor<'i> {
     devices: &'i [String],
     spirv: bool,
     old_form: Option<OldForm>,
+    demands: &'i Demands,
 }
 
 /// All that the rules look at.
@@ -458,14 +459,15 @@ impl<'i> Kind<'i> {
         let property = |set, name| image.image.properties.get(set, name);
         let text = |name| property(set::REQUIREMENTS, name).and_then(|value| value.text().map(str::to_owned));
         let esimd = property(set::MISC, key::ESIMD).and_then(|value| value.number());
-        let module = image.module.as_ref().or(image.source.as_ref());
+        let module = image.module.as_ref().or(image.sources.first());
         let alone = !image.imports.is_empty()
             || !image.unlisted_imports.is_empty()
-            || module.is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_newer_loads(symbol)))
+            || module.is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_newer_loads(symbol) || !is_known(symbol)))
             || image.problem.is_some()
             || image.absent.is_some()
-            || module.is_some_and(|module| module.unknown > 0 || module.open_sizes > 0 || !module.unusual.is_empty())
+            || module.is_some_and(|module| module.unknown > 0 || module.open_sizes > 0 || !module.unusual.is_empty() || !module.faults.is_empty())
             || engine.graph().codes().get(at).is_some_and(|code| code.unknown > 0)
+            || image.sources.len() > 1
             || image.native.as_ref().is_some_and(|native| !native.problems.is_empty())
             // Whether anything is recorded counts of code that is not read.
             || image.format == Format::LlvmBitcode
@@ -484,7 +486,7 @@ impl<'i> Kind<'i> {
                 .map_or((&[], &[]), |module| (module.work_group_sizes.as_slice(), module.sub_group_sizes.as_slice())),
             used: engine.used(at),
             assembly: module.map(|module| &module.assembly),
-            inside: image.source.as_ref().map(|source| &source.used_aspects),
+            inside: image.sources.first().map(|source| &source.used_aspects),
             code: (
                 image.native.as_ref().and_then(|native| native.container),
                 image.native.iter().flat_map(|native| &native.parts).map(CodeFor::new).collect(),
@@ -503,6 +505,7 @@ impl<'i> CodeFor<'i> {
             devices: &part.devices,
             spirv: part.spirv || part.format == Format::SpirV,
             old_form: part.old_form,
+            demands: &part.demands,
         }
     }
 }
