@@ -114,12 +114,15 @@ fn aspects() -> Vec<String> {
     aspect::names().map(str::to_owned).collect()
 }
 
-/// The mangled names of the kernels in the files of the command line: shells need not quote these.
+/// The mangled names of the kernels in the files of the command line. The scripts of some shells quote nothing, so that a name
+/// with other signs than letters, digits, `_` and `.` would run as a command.
 fn kernels() -> Vec<String> {
     let mut names = Vec::new();
     for path in files() {
         let _ = read(&path, |bundle| {
-            names.extend(examine(bundle).into_iter().flat_map(|image| image.kernels));
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
+            let kernels = examine(bundle).into_iter().flat_map(|image| image.kernels);
+            names.extend(kernels.filter(|name| name.bytes().all(plain)));
         });
     }
     names.sort();

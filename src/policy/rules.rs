@@ -13,6 +13,7 @@ use crate::demangle::demangle;
 use crate::device::table::TargetTable;
 use crate::device::yaml::{Fault, Place};
 use crate::error::Error;
+use crate::limits;
 use crate::select::{Pattern, range};
 use std::ops::RangeInclusive;
 
@@ -208,7 +209,8 @@ pub(super) fn read_rules(file: &str, root: &Table<'_>, targets: &TargetTable) ->
     table.only(&ALL, &mut faults);
     let mut rules = Rules { file: file.to_owned(), ..Rules::default() };
     rules.targets = named_targets(&table, targets, &mut faults, |spelling, _| vec![spelling.to_owned()]);
-    rules.all = settings(&table, &mut faults);
+    let mut room = limits::MAX_RULE_OPTIONS;
+    rules.all = settings(&table, &mut room, &mut faults);
     for one in table.tables("rule", &mut faults) {
         one.only(&[&WHICH[..], &WANTED[..]].concat(), &mut faults);
         let resolved = named_targets(&one, targets, &mut faults, |_, names| names);
@@ -217,7 +219,7 @@ pub(super) fn read_rules(file: &str, root: &Table<'_>, targets: &TargetTable) ->
             kernels: globs(&one, &mut faults),
             images: numbers(&one, &mut faults),
             targets: resolved,
-            settings: settings(&one, &mut faults),
+            settings: settings(&one, &mut room, &mut faults),
         };
         if !WHICH.iter().any(|key| one.has(key)) {
             let fault = Fault::new(one.place, "the rule does not say for what it is");
@@ -264,8 +266,20 @@ fn numbers(table: &Table<'_>, faults: &mut Vec<Fault>) -> Vec<std::ops::RangeInc
     list.into_iter().filter_map(number).collect()
 }
 
-fn settings(table: &Table<'_>, faults: &mut Vec<Fault>) -> RuleSettings {
-    let mut text = |key: &str| table.text(key, faults).map(|found| found.value.to_owned()).unwrap_or_default();
+/// Reads settings; all options of a file have to go into the room.
+fn settings(table: &Table<'_>, room: &mut usize, faults: &mut Vec<Fault>) -> RuleSettings {
+    let mut text = |key: &str| {
+        let Some(found) = table.text(key, faults) else { return String::new() };
+        match room.checked_sub(found.value.len()) {
+            Some(rest) => *room = rest,
+            None => {
+                let most = limits::MAX_RULE_OPTIONS;
+                let what = format!("the options of all rules together have more bytes than the limit of {most}");
+                faults.push(Fault::new(found.place, what));
+            }
+        }
+        found.value.to_owned()
+    };
     let (options, link_options) = (text("options"), text("link-options"));
     let registers = table.text("registers", faults).and_then(|word| match word.value {
         "large" => Some(Registers::Large),

@@ -118,7 +118,7 @@ impl<'a> FileFacts<'a> {
         let mut rest = bundle.images.as_slice();
         while !rest.is_empty() {
             let (images, others) = rest.split_at(share(rest.iter().map(|image| image.entries.len())));
-            let examined = examine_some(images, bundle.epoch, Extent { hashes: hash, code: true });
+            let examined = examine_some(bundle, images, Extent { hashes: hash, code: true });
             self.problems.extend(examined.iter().flat_map(Examined::problems));
             each(bundle, &examined)?;
             rest = others;
