@@ -213,6 +213,11 @@ pub(crate) const MAX_GLOB_DEPTH: usize = 16;
 /// Bytes of a glob; mangled names reach tens of thousands.
 pub(crate) const MAX_GLOB: usize = 64 << 10;
 
+/// Globs of a policy that are held against kernels, each glob and kernel counted, for all files of a command; and more of
+/// them for each byte of these files. A kernel takes hundreds of bytes at least, so that thousands of globs are in order.
+pub(crate) const MAX_GLOB_TRIALS: u64 = 1 << 24;
+pub(crate) const GLOB_TRIALS_PER_BYTE: u64 = 4;
+
 /// Findings against one kernel on one target: of what stands against it beyond, only the first of each rule and aspect is told.
 pub(crate) const MAX_KERNEL_FINDINGS: usize = 256;
 

@@ -82,6 +82,51 @@ impl Pattern {
     pub fn matches(&self, name: &str) -> bool {
         self.text == name || self.matcher.is_match(&*closed(name))
     }
+
+    /// Whether a kernel matches, by its mangled or demangled name.
+    pub fn matches_kernel(&self, kernel: &KernelName<'_>) -> bool {
+        self.text == kernel.mangled
+            || self.text == kernel.demangled
+            || kernel.closed.iter().any(|name| self.matcher.is_match(name))
+    }
+}
+
+/// Name of a kernel, made ready once for many globs.
+///
+/// ```
+/// use sycl_bundle::select::{KernelName, Pattern};
+///
+/// let kernel = KernelName::new("_ZTS3addIfE");
+/// assert!(Pattern::new("add<*>")?.matches_kernel(&kernel));
+/// assert!(kernel.matches_any(&[Pattern::new("sub*")?, Pattern::new("_ZTS3add*")?]));
+/// # Ok::<(), sycl_bundle::error::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct KernelName<'n> {
+    mangled: &'n str,
+    demangled: Cow<'n, str>,
+    /// The different ones of both names, without the blanks between closing brackets.
+    closed: Vec<String>,
+}
+
+impl<'n> KernelName<'n> {
+    /// Prepares a mangled name.
+    pub fn new(mangled: &'n str) -> KernelName<'n> {
+        let demangled = demangle(mangled);
+        let mut names = vec![closed(mangled).into_owned(), closed(&demangled).into_owned()];
+        names.dedup();
+        KernelName { mangled, closed: names, demangled }
+    }
+
+    /// Returns the mangled name.
+    pub fn mangled(&self) -> &'n str {
+        self.mangled
+    }
+
+    /// Whether one of these globs matches.
+    pub fn matches_any(&self, globs: &[Pattern]) -> bool {
+        globs.iter().any(|glob| glob.matches_kernel(self))
+    }
 }
 
 /// Checks the braces of a glob, each level of which the matcher's expression nests, and its length.
@@ -196,8 +241,7 @@ impl Selector {
 
     /// Whether a kernel is selected, by its mangled or demangled name.
     pub fn takes_kernel(&self, name: &str) -> bool {
-        let matches = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&demangle(name));
-        self.kernels.is_empty() || self.kernels.iter().any(matches)
+        self.kernels.is_empty() || KernelName::new(name).matches_any(&self.kernels)
     }
 
     /// Keeps the images that are selected.

@@ -124,8 +124,9 @@ impl<'a> Bundle<'a> {
     /// `NoDeviceCode` where it has no rows; the first problem where there is one and no image.
     pub fn from_table(host: &'a Host<'a>, rows: &[table::Row<'a>]) -> Result<Bundle<'a>> {
         let mut reader = Reader::new(&host.arena, host.bytes.len());
+        let mut left = limits::MAX_PROPERTIES;
         for row in rows {
-            table::read_row(&mut reader, row);
+            table::read_row(&mut reader, row, &mut left);
         }
         let len = rows.iter().map(|row| row.code.len()).fold(host.bytes.len(), usize::saturating_add);
         Self::from_blobs(host, reader, len)

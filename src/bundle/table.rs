@@ -7,6 +7,7 @@
 
 use super::blob::{self, Reader};
 use super::image::Image;
+use super::property::Properties;
 use super::property_text;
 use crate::bytes;
 use crate::container::Place;
@@ -137,15 +138,20 @@ pub struct Row<'a> {
     pub symbols: Option<&'a [u8]>,
 }
 
-/// Adds the images of a row. Offsets count in the row's own files, which messages name.
-pub(super) fn read_row<'a>(reader: &mut Reader<'a>, row: &Row<'a>) {
+/// Adds the images of a row, whose properties are counted down from what is `left` for all rows, as thousands may name one
+/// file. Offsets count in the row's own files, which messages name.
+pub(super) fn read_row<'a>(reader: &mut Reader<'a>, row: &Row<'a>, left: &mut usize) {
     let parts = [Some(row.code), row.properties, row.symbols];
     parts.into_iter().flatten().for_each(|part| reader.grant(part.len()));
     let first = reader.problems.len();
     let mut like = Image::bare(row.code, 0);
     if let Some(text) = row.properties {
         let arena = reader.arena;
-        match property_text::read(text, |bytes| arena.keep(bytes)) {
+        let read = match *left {
+            0 => Err(too_many()),
+            _ => property_text::read(text, |bytes| arena.keep(bytes)),
+        };
+        match read.and_then(|properties| counted(properties, left)) {
             Ok(properties) => like.properties = properties,
             Err(error) => reader.problem(Place::default().locate(error).context("property sets")),
         }
@@ -160,6 +166,19 @@ pub(super) fn read_row<'a>(reader: &mut Reader<'a>, row: &Row<'a>) {
     for problem in reader.problems.iter_mut().skip(first) {
         problem.error = problem.error.clone().context(row.name);
     }
+}
+
+/// Counts properties down from what is left; nothing is left once they are too many.
+fn counted<'a>(properties: Properties<'a>, left: &mut usize) -> Result<Properties<'a>> {
+    let count: usize = properties.sets.iter().map(|set| set.properties.len()).sum();
+    let rest = left.checked_sub(count);
+    *left = rest.unwrap_or(0);
+    rest.map(|_| properties).ok_or_else(too_many)
+}
+
+#[cold]
+fn too_many() -> Error {
+    Error::input(format!("the rows have more than {} properties together", limits::MAX_PROPERTIES))
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ impl Args {
         let options = ReadOptions { lazy, skip_code, hash_apart: !shown, ..ReadOptions::default() };
         let exit = each_file_with(global, &self.files, &selector, options, |facts| {
             listing.file(facts)?;
-            draft.iter_mut().for_each(|draft| draft.file(facts));
+            draft.iter_mut().try_for_each(|draft| draft.file(facts))?;
             // A line is an image, and a group images: what is wrong with the file has no place among them.
             if self.clones || self.format == Form::Jsonl {
                 report_problems(global, facts);

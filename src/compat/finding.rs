@@ -198,7 +198,7 @@ impl RuleId {
 }
 
 /// A fact that speaks against an image, a kernel or a set of files, or leaves it open.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Finding {
     /// The rule.
     pub rule: RuleId,

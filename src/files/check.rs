@@ -15,7 +15,6 @@ use crate::compat::link::{self, LinkUnit};
 use crate::compat::offers::{Lent, Provider, are_open};
 use crate::compat::other_models::OtherModels;
 use crate::container::Arena;
-use crate::demangle::demangle;
 use crate::device::did_you_mean;
 use crate::error::{Error, ErrorKind, Exit, Reporter, Result};
 use crate::limits;
@@ -32,7 +31,7 @@ use crate::report::link::{self as linking, CheckedLink};
 use crate::report::name::{display, shorten};
 use crate::report::text::documented;
 use crate::report::text::{count, counted};
-use crate::select::{Pattern, Selector};
+use crate::select::{KernelName, Pattern, Selector};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -85,10 +84,7 @@ impl Gate<'_> {
         // from.
         let kernels = std::mem::take(&mut selector.kernels);
         let states = std::mem::take(&mut selector.states);
-        let wanted = |name: &str| {
-            let matches = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&demangle(name));
-            kernels.is_empty() || kernels.iter().any(matches)
-        };
+        let wanted = |name: &str| kernels.is_empty() || KernelName::new(name).matches_any(&kernels);
         let mut others = OtherModels::new(targets.iter().map(|judged| judged.target));
         let mut findings = Findings::new(targets, states, policy, today, depth);
         let mut problems: Vec<FileProblem> = Vec::new();
@@ -100,7 +96,7 @@ impl Gate<'_> {
             others.count(facts.bundle.map(|bundle| bundle.kind), &mut facts.images);
             open |= are_open(&facts.images);
             count = count.saturating_add(1);
-            findings.file(facts, &Lent::default(), wanted);
+            findings.file(facts, &Lent::default(), wanted)?;
             Ok(())
         })?;
         let mut providers = Vec::new();
@@ -110,7 +106,7 @@ impl Gate<'_> {
             findings = findings.cleared();
             let options = ReadOptions { skip_hash: true, silent: true, ..ReadOptions::default() };
             each_file_with(reporter, files, &selector, options, |facts| {
-                findings.file(facts, &Lent::default(), wanted);
+                findings.file(facts, &Lent::default(), wanted)?;
                 Ok(())
             })?;
         } else if open && (count > 1 || !selector.is_all()) {
@@ -168,7 +164,7 @@ pub(crate) fn linked_elsewhere<'f>(
         others.leave_out(facts.bundle.map(|bundle| bundle.kind), &mut facts.images);
         let last = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
         let mut lent = offers.lend(&facts.path.into(), &facts.images, last.saturating_add(1));
-        findings.file(facts, &lent, &wanted);
+        findings.file(facts, &lent, &wanted)?;
         providers.append(&mut lent.providers);
         Ok(())
     })?;
@@ -404,5 +400,5 @@ pub(crate) fn has(
 }
 
 fn matches(pattern: &Pattern, name: &str) -> bool {
-    pattern.matches(name) || pattern.matches(&demangle(name)) || pattern.text() == display(name)
+    pattern.matches_kernel(&KernelName::new(name)) || pattern.text() == display(name)
 }

@@ -109,15 +109,19 @@ impl<'d> Draft<'d> {
     }
 
     /// Adds a file. Its images are gone from the facts then.
-    pub(crate) fn file(&mut self, facts: &mut FileFacts<'_>) {
+    ///
+    /// # Errors
+    /// Errors of [`Findings::file`].
+    pub(crate) fn file(&mut self, facts: &mut FileFacts<'_>) -> Result<()> {
         self.files.add(facts);
         self.open |= are_open(&facts.images);
         self.count = self.count.saturating_add(1);
         facts.bundle.into_iter().for_each(|bundle| self.targets_of(bundle));
         let mut findings = self.begun();
         self.others.count(facts.bundle.map(|bundle| bundle.kind), &mut facts.images);
-        findings.file(facts, &Lent::default(), |_| true);
+        findings.file(facts, &Lent::default(), |_| true)?;
         self.findings = Some(findings);
+        Ok(())
     }
 
     /// The page; none where there is nothing to show. `whole` says that every file could be read.
@@ -134,7 +138,7 @@ impl<'d> Draft<'d> {
             findings = findings.cleared();
             let options = ReadOptions { skip_hash: true, silent: true, ..ReadOptions::default() };
             each_file_with(reporter, paths, selector, options, |facts| {
-                findings.file(facts, &Lent::default(), |_| true);
+                findings.file(facts, &Lent::default(), |_| true)?;
                 Ok(())
             })?;
             self.others = OtherModels::default();

@@ -10,7 +10,6 @@ use crate::bundle::format::Format;
 use crate::bundle::image::Image;
 
 use crate::container::{Arena, Owner};
-use crate::demangle::demangle;
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::report::edited::Edited;
 use crate::report::text::{bytes, counted};
@@ -18,7 +17,7 @@ use crate::rewrite::image_data::{OutImage, out_image};
 use crate::rewrite::split::check::Warning;
 use crate::rewrite::split::units::{self, Fixed, Inputs};
 use crate::rewrite::split::{Mode, Options, Spool, split, split_indexed};
-use crate::select::{Pattern, Selector};
+use crate::select::{KernelName, Pattern, Selector};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fs::File;
@@ -67,8 +66,8 @@ impl Splitting<'_> {
         gathered.origin.abi = Some(if epoch == Epoch::From2026 { 9 } else { 8 });
         let met: Vec<Cell<bool>> = groups.iter().flatten().map(|_| Cell::new(false)).collect();
         let explicit = |name: &str| {
-            let plain = demangle(name);
-            let matches = |glob: &Pattern| glob.matches(name) || glob.matches(&plain);
+            let kernel = KernelName::new(name);
+            let matches = |glob: &Pattern| glob.matches_kernel(&kernel);
             for (glob, met) in groups.iter().flatten().zip(&met) {
                 met.set(met.get() || matches(glob));
             }

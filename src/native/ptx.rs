@@ -23,7 +23,13 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
                     part.stated = target.to_owned();
                 }
             }
-            ".entry" => part.kernels.extend(entry(&mut lexer, items).map(Into::into)),
+            ".entry" => {
+                part.kernels.extend(entry(&mut lexer, items).map(Into::into));
+                // What is behind does not count any more.
+                if items.refused() {
+                    return Ok(Read::from(part));
+                }
+            }
             _ => {}
         }
         line = word;

@@ -14,7 +14,7 @@ use crate::device::cpu::CpuArch;
 use crate::device::table::TargetTable;
 use crate::device::yaml::{Fault, Place};
 use crate::error::Error;
-use crate::select::Pattern;
+use crate::select::{KernelName, Pattern};
 use budget::Budget;
 use text::Date;
 
@@ -105,9 +105,14 @@ impl Policy {
         self.targets.iter().find(of_target).or(self.other.as_ref())
     }
 
-    /// Returns the number of the first current exception that covers a finding about a kernel, which is given by its
-    /// mangled and demangled name.
-    pub(crate) fn excuse(&self, today: Date, target: &str, against: &Finding, kernel: (&str, &str)) -> Option<usize> {
+    /// Returns the number of the first current exception that covers a finding about a kernel.
+    pub(crate) fn excuse(
+        &self,
+        today: Date,
+        target: &str,
+        against: &Finding,
+        kernel: &KernelName<'_>,
+    ) -> Option<usize> {
         let covers = |one: &Exception| today <= one.until && one.covers(target, against, kernel);
         self.exceptions.iter().position(covers)
     }
@@ -130,13 +135,13 @@ impl Policy {
 }
 
 impl Exception {
-    /// Whether the exception covers a finding about a kernel, given by its mangled and demangled name, on any day.
-    pub(crate) fn covers(&self, target: &str, against: &Finding, (name, demangled): (&str, &str)) -> bool {
+    /// Whether the exception covers a finding about a kernel, on any day.
+    pub(crate) fn covers(&self, target: &str, against: &Finding, kernel: &KernelName<'_>) -> bool {
         (self.targets.is_empty() || self.targets.iter().any(|own| own == target))
             && self.rule.is_none_or(|rule| rule == against.rule)
             && self.aspect.as_ref().is_none_or(|aspect| against.aspect.as_ref() == Some(aspect))
-            && !name.is_empty()
-            && (self.kernel.matches(name) || self.kernel.matches(demangled))
+            && !kernel.mangled().is_empty()
+            && self.kernel.matches_kernel(kernel)
     }
 
     /// Returns the reason and the last day, for messages.
@@ -190,15 +195,16 @@ mod tests {
         let rule = RuleId::Aspect;
         let legacy = "acme::legacy_sum";
         let day = |year, month, day| Date { year, month, day };
-        let excuse =
-            |today, target, kernel, aspect| policy.excuse(today, target, &against(rule, aspect), ("_Z", kernel));
+        let excuse = |today, target, kernel, aspect| {
+            policy.excuse(today, target, &against(rule, aspect), &KernelName::new(kernel))
+        };
         let last = day(2027, 3, 31);
         assert_eq!(excuse(last, "intel_gpu_acm_g10", legacy, "fp64"), Some(0));
         assert_eq!(excuse(day(2027, 4, 1), "intel_gpu_acm_g10", legacy, "fp64"), None);
         assert_eq!(excuse(last, "intel_gpu_pvc", legacy, "fp64"), None);
         assert_eq!(excuse(last, "intel_gpu_acm_g10", legacy, "fp16"), None);
         assert_eq!(excuse(last, "intel_gpu_acm_g10", "acme::other", "fp64"), None);
-        assert_eq!(policy.excuse(last, "intel_gpu_acm_g10", &against(rule, "fp64"), ("", "")), None);
+        assert_eq!(policy.excuse(last, "intel_gpu_acm_g10", &against(rule, "fp64"), &KernelName::new("")), None);
         assert_eq!(policy.expired(day(2026, 12, 31)).len(), 0);
         let expired = policy.expired(day(2027, 1, 1));
         let message = "The exception for rule not-native of kernel `acme::solve_sparse*` ended on 2026-12-31: \

@@ -9,12 +9,12 @@ use super::read_as;
 use super::text::{Located, Scalar, Table};
 use crate::bundle::spec_constants::{ConstantName, Setting, Settings};
 use crate::compat::examine::Examined;
-use crate::demangle::demangle;
 use crate::device::table::TargetTable;
 use crate::device::yaml::{Fault, Place};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
-use crate::select::{Pattern, range};
+use crate::select::{KernelName, Pattern, range};
+use std::cell::OnceCell;
 use std::ops::RangeInclusive;
 
 /// Example of a table `build` that uses every key.
@@ -132,6 +132,27 @@ impl Rules {
         read_as(file, text, |root| read_rules(file, root, targets))
     }
 
+    /// Checks that the globs of the rules are not too many for the kernels of images on some targets.
+    ///
+    /// # Errors
+    /// `Usage` where they are.
+    pub(crate) fn check_globs<'t>(
+        &self,
+        images: &[Examined<'_, '_>],
+        targets: impl Iterator<Item = &'t str>,
+    ) -> Result<()> {
+        let of_target = |target| self.rules.iter().filter(move |rule| rule.is_for_target(target));
+        let globs: usize = targets.flat_map(of_target).map(|rule| rule.kernels.len()).sum();
+        let kernels: usize = images.iter().map(|image| image.kernels.len()).sum();
+        let bytes = images.iter().map(|image| image.size).fold(0, u64::saturating_add);
+        let most = limits::MAX_GLOB_TRIALS.saturating_add(bytes.saturating_mul(limits::GLOB_TRIALS_PER_BYTE));
+        if (globs as u64).saturating_mul(kernels as u64) > most {
+            let message = format!("{}: the {globs} globs of rules for these targets are too many for {kernels} kernels", self.file);
+            return Err(Error::new(ErrorKind::Usage, message).with_remedy("write fewer and wider globs"));
+        }
+        Ok(())
+    }
+
     /// Returns the settings for an image, by the number that the user sees, and a target. The numbers of the rules that
     /// apply are added to `used`.
     pub(crate) fn recipe(
@@ -142,7 +163,9 @@ impl Rules {
         used: &mut dyn FnMut(usize),
     ) -> Recipe {
         let esimd = image.module.as_ref().is_some_and(|module| module.used_aspects.contains("ext_intel_esimd"));
-        let holding = self.rules.iter().enumerate().filter(|(_, rule)| rule.is_for(image, number, target));
+        let kernels = OnceCell::new();
+        let kernels = || kernels.get_or_init(|| image.kernels.iter().map(|name| KernelName::new(name)).collect());
+        let holding = self.rules.iter().enumerate().filter(|(_, rule)| rule.is_for(&kernels, number, target));
         let mut all = vec![&self.all];
         for (at, rule) in holding {
             used(at);
@@ -177,12 +200,20 @@ impl Rules {
 }
 
 impl Rule {
-    fn is_for(&self, image: &Examined<'_, '_>, number: usize, target: &str) -> bool {
-        let kernel =
-            |name: &String| self.kernels.iter().any(|glob| glob.matches(name) || glob.matches(&demangle(name)));
-        (self.targets.is_empty() || self.targets.iter().any(|own| own == target))
+    /// Whether the rule is for an image, given its kernels and number, on a target.
+    fn is_for<'k, 'n: 'k>(
+        &self,
+        kernels: &dyn Fn() -> &'k Vec<KernelName<'n>>,
+        number: usize,
+        target: &str,
+    ) -> bool {
+        self.is_for_target(target)
             && (self.images.is_empty() || self.images.iter().any(|range| range.contains(&number)))
-            && (self.kernels.is_empty() || image.kernels.iter().any(kernel))
+            && (self.kernels.is_empty() || kernels().iter().any(|name| name.matches_any(&self.kernels)))
+    }
+
+    fn is_for_target(&self, target: &str) -> bool {
+        self.targets.is_empty() || self.targets.iter().any(|own| own == target)
     }
 }
 

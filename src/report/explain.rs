@@ -464,6 +464,7 @@ mod tests {
             target: "t".into(),
             kernel: "k".into(),
             images: fates.into_iter().map(seen).collect(),
+            left_out: 1,
             rule: "rule",
             verdict: Verdict::Incompatible,
             thrown: Some(Thrown { errc: "kernel_not_supported", text: "no".into(), certain: true }),

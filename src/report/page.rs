@@ -18,15 +18,14 @@ mod static_part;
 use super::evidence::Names;
 use super::gate::TargetFindings;
 use super::text;
-use crate::demangle::demangle;
 use crate::error::Result;
 use crate::policy::{AppliedPolicy, Exception};
 use crate::report::gate::{FileFindings, LocatedFinding};
 use crate::report::name::family;
+use crate::select::KernelName;
 pub(crate) use builds::builds;
 pub(crate) use files::Files;
 use serde::Serialize;
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The page of some files: who takes the space, what runs on `targets` and is against a policy, and which kernels and images
@@ -356,16 +355,15 @@ impl AppliedPolicy {
     /// Of how many kernels each exception excuses something.
     fn excused(&self, targets: &[TargetFindings]) -> Vec<usize> {
         let mut found: Vec<HashSet<(&str, &str)>> = vec![HashSet::new(); self.policy.exceptions.len()];
-        let mut shown: HashMap<&str, Cow<'_, str>> = HashMap::new();
+        let mut known: HashMap<&str, KernelName<'_>> = HashMap::new();
         for target in targets {
             for (of, (kernels, items)) in
                 target.files.iter().flat_map(|of| of.judged.groups().map(move |all| (of, all)))
             {
                 for item in items.iter().filter(|item| item.excused.is_some()) {
                     for name in kernels.iter().filter_map(|kernel| of.judged.kernels.name(*kernel)) {
-                        let demangled = shown.entry(name).or_insert_with(|| demangle(name));
-                        let excuse =
-                            |today| self.policy.excuse(today, &target.target, &item.finding, (name, demangled));
+                        let kernel = known.entry(name).or_insert_with(|| KernelName::new(name));
+                        let excuse = |today| self.policy.excuse(today, &target.target, &item.finding, kernel);
                         if let Some(own) = self.today.and_then(excuse).and_then(|at| found.get_mut(at)) {
                             own.insert((&of.file, name));
                         }

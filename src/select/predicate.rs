@@ -14,11 +14,10 @@
 //!
 //! Fields are named as in `inspect --format json`.
 
-use super::Pattern;
+use super::{KernelName, Pattern};
 use crate::bytes::{self, hex};
 use crate::compat::aspects::shown;
 use crate::compat::examine::Examined;
-use crate::demangle::demangle;
 use crate::device::did_you_mean;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
@@ -104,8 +103,11 @@ impl Test {
             Test::Number(number, order, value) => number.value(image).is_some_and(|known| order.holds(known, *value)),
             Test::Count(text, order, value) => order.holds(text.values(image).len() as u64, *value),
             Test::Matches(text, glob) => {
-                let plain = |name: &str| text.is_symbols() && glob.matches(&demangle(name));
-                text.values(image).iter().any(|name| glob.matches(name) || plain(name))
+                let matches = |name: &str| match text.is_symbols() {
+                    true => glob.matches_kernel(&KernelName::new(name)),
+                    false => glob.matches(name),
+                };
+                text.values(image).iter().any(|name| matches(name))
             }
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Each is sound, has tens of thousands of one thing, and is read by the program with a bounded time, memory and output.
 
+use super::repeated::of_device;
 use super::support::folder::Folder;
 use std::io::Read as _;
 use std::process::{Command, Stdio};
@@ -148,7 +149,7 @@ impl Module {
         put(&mut self.code, 56, &[], None, &[]);
     }
 
-    fn kernels(count: u32) -> Module {
+    pub fn kernels(count: u32) -> Module {
         let mut module = Module::default();
         (0..count).for_each(|nth| module.kernel(&format!("kernel{nth}"), None));
         module
@@ -386,6 +387,23 @@ fn many_kernels_that_need_an_aspect() {
         folder.put("m.spv", module.bytes());
         bounded(&folder, &["check", "m.spv", "-t", "dg1", "--format", "json"]);
     }
+}
+
+/// Native kernels of which each spills another number of bytes, so that no two findings are alike.
+#[test]
+fn many_kernels_that_spill_differently() {
+    let folder = Folder::new();
+    let kernel = |nth| format!("  - name: k{nth}\n    execution_env:\n      simd_size: 16\n      spill_size: {nth}\n");
+    let kernels: String = (2_000..82_000).map(kernel).collect();
+    let info = format!("---\nversion: '1.22'\nkernels:\n{kernels}...\n");
+    let note = [&8u32.to_le_bytes()[..], &[4, 0, 0, 0, 2, 0, 0, 0], b"IntelGT\0", &[8, 12, 0, 0]].concat();
+    folder.put(
+        "z.bin",
+        of_device(205, 0, &[(".ze_info", 0xff00_0011, info.as_bytes(), 0), (".note.intelgt.compat", 7, &note, 0)]),
+    );
+    let budget = "[check]\ntargets=[\"intel_gpu_pvc\"]\n[check.target.intel_gpu_pvc]\nbudget={spill=\"1 KiB\"}\n";
+    folder.put("p.toml", budget);
+    run_bounded(&folder, &["check", "z.bin", "--policy", "p.toml"], TIME_LIMIT, &[1]);
 }
 
 /// Images of which each calls into the next, and the last into none that is there.

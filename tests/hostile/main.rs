@@ -15,6 +15,8 @@ mod forged;
 mod judged;
 mod loader;
 mod meter;
+mod native;
+mod products;
 mod program;
 mod regions;
 mod repeated;

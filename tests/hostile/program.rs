@@ -1,6 +1,6 @@
 //! What does the program do with inputs that lead elsewhere, change, or cost too much, and with outputs that stand in its way?
 
-use super::costly::{TIME_LIMIT, run_bounded};
+use super::costly::{Module, TIME_LIMIT, run_bounded};
 use super::support::folder::Folder;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -74,6 +74,14 @@ fn a_table_names_one_file_as_often_as_it_likes_for_no_more() {
     folder.put("many.table", format!("[Code]\n{}", "large.spv\n".repeat(1000)));
     let done = tool(&folder, ["inspect", "many.table"]);
     assert!(said(&done).contains("the rows repeat files"), "{}", said(&done));
+    // Ten thousand properties named 500 times would be millions.
+    folder.put("m.prop", format!("[SYCL/x]\n{}", "p=1|1\n".repeat(10_000)));
+    folder.put("many.table", format!("[Code|Properties]\n{}", "m.spv|m.prop\n".repeat(500)));
+    for verb in [&["inspect", "many.table"][..], &["diff", "many.table", "many.table"]] {
+        let done = limited(&folder, 640 << 10, verb.iter().copied());
+        assert_eq!(done.status.code(), Some(3), "{}", said(&done));
+        assert!(said(&done).contains("1048576 properties together"), "{}", said(&done));
+    }
 }
 
 #[test]
@@ -297,6 +305,28 @@ fn sections_of_gpu_code_that_overlap_are_left_early() {
     assert!(done.status.code() == Some(3) && said(&done).contains("overlap"), "{}: {}", done.status, said(&done));
 }
 
+/// A policy of thousands of globs is held against thousands of kernels, of which each is in none.
+#[test]
+fn globs_times_kernels_are_bounded() {
+    let folder = Folder::new();
+    folder.put("m.spv", Module::kernels(8_000).bytes());
+    let globs: String = (0..6_000).map(|nth| format!("\"*x{nth}*y\",\n")).collect();
+    let exceptions: String = (0..3_500)
+        .map(|nth| {
+            let what = "[[check.exception]]\nrule=\"not-native\"\nreason=\"r\"\nuntil=2090-01-01";
+            format!("{what}\nkernel=\"*x{nth}*y\"\n")
+        })
+        .collect();
+    let head = "[check]\ntargets=[\"intel_gpu_pvc\"]\n";
+    folder.put("globs.toml", format!("{head}kernels=[\n{globs}\"*\"]\n"));
+    folder.put("exceptions.toml", format!("{head}native=true\n{exceptions}"));
+    for policy in ["globs.toml", "exceptions.toml"] {
+        let done = limited(&folder, 1 << 20, ["check", "m.spv", "--policy", policy]);
+        assert_eq!(done.status.code(), Some(2), "{policy}: {}", said(&done));
+        assert!(said(&done).contains("globs are too many for 8000 kernels"), "{}", said(&done));
+    }
+}
+
 #[test]
 fn braces_in_braces_are_refused() {
     let folder = Folder::new();
@@ -484,4 +514,23 @@ fn kernel_packages_with_one_long_path_cost_what_they_weigh() {
     folder.put("k.kpack", kernel_package("lib/libfoo.so", 3, 0));
     let done = tool(&folder, ["inspect", "k.kpack"]);
     assert!(said(&done).contains("gfx90a"), "{}", said(&done));
+}
+
+/// Scripts of some shells put candidates on the command line as they are.
+#[test]
+fn names_that_a_shell_would_run_are_not_completed() {
+    let folder = Folder::new();
+    let offered = |name: &str| {
+        let mut module = super::costly::Module::default();
+        module.kernel_of(2, name);
+        folder.put("m.spv", module.bytes());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        command.args(["--", "sycl-bundle", "kernels", "m.spv", "--kernel", ""]).current_dir(folder.path());
+        command.envs([("SYCL_BUNDLE_COMPLETE", "bash"), ("_CLAP_COMPLETE_INDEX", "4"), ("_CLAP_IFS", "\n")]);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    assert_eq!(offered("_ZTS4gemm.1"), "_ZTS4gemm.1");
+    for name in ["gemm;touch${IFS}x;:", "$(touch x)", "`touch x`", "a|b", "a>b", "a b", "a\nb", "*", "a?", "~", "", "é"] {
+        assert_eq!(offered(name), "", "{name}");
+    }
 }

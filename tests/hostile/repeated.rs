@@ -15,7 +15,7 @@ const LONG: usize = 2 << 20;
 /// Address of the first byte of a linked file.
 const BASE: u64 = 0x1_0000;
 
-fn words(all: &[u64]) -> Vec<u8> {
+pub fn words(all: &[u64]) -> Vec<u8> {
     all.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
@@ -25,7 +25,7 @@ fn frame(zeros: usize) -> Vec<u8> {
 }
 
 /// A frame with this header.
-fn blocks(header: Vec<u8>, zeros: usize) -> Vec<u8> {
+pub fn blocks(header: Vec<u8>, zeros: usize) -> Vec<u8> {
     const BLOCK: usize = 128 << 10;
     let mut out = [vec![0x28, 0xb5, 0x2f, 0xfd], header].concat();
     for at in (0..zeros).step_by(BLOCK) {
@@ -80,7 +80,7 @@ impl Linked {
 }
 
 /// An ELF file of a device: of each section type, bytes and the one that it belongs to; equal bytes stand there once.
-fn of_device(machine: u8, abi: u8, sections: &[(&str, u64, &[u8], u64)]) -> Vec<u8> {
+pub fn of_device(machine: u8, abi: u8, sections: &[(&str, u64, &[u8], u64)]) -> Vec<u8> {
     let (mut file, mut names, mut headers) = (vec![0; 64], vec![0], vec![0; 64]);
     let mut places: Vec<(*const u8, u64)> = Vec::new();
     let mut known: Vec<(String, u64)> = Vec::new();
@@ -112,7 +112,7 @@ fn of_device(machine: u8, abi: u8, sections: &[(&str, u64, &[u8], u64)]) -> Vec<
 }
 
 /// Reads a file by some verbs, which have to end in time.
-fn read(name: &str, bytes: Vec<u8>, verbs: &[&[&str]]) {
+pub fn read(name: &str, bytes: Vec<u8>, verbs: &[&[&str]]) {
     let folder = Folder::new();
     folder.put(name, bytes);
     for verb in verbs {
@@ -120,7 +120,7 @@ fn read(name: &str, bytes: Vec<u8>, verbs: &[&[&str]]) {
     }
 }
 
-const INSPECT: &[&[&str]] = &[&["inspect"]];
+pub const INSPECT: &[&[&str]] = &[&["inspect"]];
 
 #[test]
 fn sections_whose_names_do_not_end() {
@@ -280,7 +280,7 @@ fn properties_that_share_a_value() {
 }
 
 /// An object file for a host.
-fn of_host(sections: &[(&str, &[u8])]) -> Vec<u8> {
+pub fn of_host(sections: &[(&str, &[u8])]) -> Vec<u8> {
     let sections: Vec<_> = sections.iter().map(|(name, bytes)| (*name, 1, *bytes, 0)).collect();
     let mut file = of_device(62, 0, &sections);
     file[16] = 1;

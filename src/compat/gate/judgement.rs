@@ -126,7 +126,7 @@ pub(crate) enum Whose {
 }
 
 /// Something that speaks against every kernel of a group.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Item {
     /// The finding.
     pub(crate) finding: Arc<Finding>,
@@ -275,20 +275,17 @@ impl Judgement {
     pub(crate) fn refine(&mut self, mut change: impl FnMut(&Kernels, usize, &[Item]) -> Option<Vec<Item>>) {
         let mut of = self.grouping.of.clone();
         // Items compare by what they say; of each old group there are few new ones.
-        let mut split: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut split: HashMap<(usize, Vec<Item>), usize> = HashMap::new();
         let mut changed = false;
         for (kernel, group) in of.iter_mut().enumerate() {
             let own = self.items.get(*group).map(Vec::as_slice).unwrap_or_default();
             let Some(items) = change(&self.kernels, kernel, own) else { continue };
             changed = true;
             let old = *group;
-            let among = split.entry(*group).or_default();
-            let known = among.iter().copied().find(|place| self.items.get(*place) == Some(&items));
-            *group = known.unwrap_or_else(|| {
-                among.push(self.items.len());
+            *group = *split.entry((old, items)).or_insert_with_key(|(_, items)| {
                 self.code.resize(self.items.len(), None);
                 self.code.push(self.code.get(old).copied().flatten());
-                self.items.push(items);
+                self.items.push(items.clone());
                 self.items.len().saturating_sub(1)
             });
         }

@@ -10,11 +10,10 @@ use crate::compat::explain::{Known, meaning, remedies};
 use crate::compat::finding::Verdict;
 use crate::compat::fit::Subject;
 use crate::compat::gate::{Demand, Gate, judgement};
-use crate::demangle::demangle;
 use crate::device::target::Target;
 use crate::error::Result;
 use crate::report::FileFacts;
-use crate::select::{Pattern, Selector};
+use crate::select::{KernelName, Pattern, Selector};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -65,8 +64,7 @@ impl Request {
     }
 
     fn matches(&self, name: &str) -> bool {
-        let matches = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&demangle(name));
-        self.kernels.is_empty() || self.kernels.iter().any(matches)
+        self.kernels.is_empty() || KernelName::new(name).matches_any(&self.kernels)
     }
 
     /// Checks that some kernel of a file is asked for.

@@ -8,19 +8,19 @@ use crate::compat::gate::judgement::Depth;
 use crate::compat::gate::judgement::{Grouping, Item, Judgement, Kernels, Whose};
 use crate::compat::gate::{Demand, Gate, codes};
 use crate::compat::offers::Lent;
-use crate::demangle::demangle;
 use crate::device::cpu::CpuArch;
 use crate::device::resolve::{Named, named_targets};
 use crate::device::table::TargetTable;
 use crate::device::target::Target;
 use crate::device::yaml::Place;
 use crate::error::{Error, ErrorKind, Reporter, Result};
+use crate::limits;
 use crate::policy::budget::{self, BudgetFinding};
 use crate::policy::text::Date;
 use crate::policy::{Policy, TargetDemands};
 use crate::report::FileFacts;
-use crate::select::Pattern;
-use std::collections::HashMap;
+use crate::select::{KernelName, Pattern};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A target to judge kernels for, with what is demanded of them there.
@@ -143,7 +143,9 @@ pub(crate) struct Findings<'f> {
     /// The reason of each exception, and whether it excused anything.
     excuses: Vec<(Arc<str>, bool)>,
     /// The globs of kernels that must run and that some kernel matches.
-    met: Vec<String>,
+    met: HashSet<String>,
+    /// How many times more a glob of the policy may be held against a kernel.
+    trials: u64,
     /// Whether there is any kernel.
     pub(crate) any: bool,
     /// The files with images.
@@ -163,8 +165,9 @@ impl<'f> Findings<'f> {
         let targets = asked.iter().map(target).collect();
         let excuses = policy.iter().flat_map(|policy| &policy.exceptions).map(|one| (one.excuse().into(), false));
         let excuses = excuses.collect();
-        let (general, met, files) = (Vec::new(), Vec::new(), Vec::new());
-        Findings { asked, states, policy, today, depth, targets, general, excuses, met, any: false, files }
+        let (general, met, files) = (Vec::new(), HashSet::new(), Vec::new());
+        let trials = limits::MAX_GLOB_TRIALS;
+        Findings { asked, states, policy, today, depth, targets, general, excuses, met, trials, any: false, files }
     }
 
     /// Drops all findings, to judge the files anew.
@@ -174,8 +177,17 @@ impl<'f> Findings<'f> {
 
     /// Judges a file, of which `wanted` selects kernels by their mangled names. Its images may be linked to those that
     /// are lent.
-    pub(crate) fn file(&mut self, facts: &mut FileFacts<'_>, lent: &Lent<'_>, wanted: impl Fn(&str) -> bool) {
+    ///
+    /// # Errors
+    /// `Usage` where the policy has too many globs for the kernels.
+    pub(crate) fn file(
+        &mut self,
+        facts: &mut FileFacts<'_>,
+        lent: &Lent<'_>,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<()> {
         let file: Arc<str> = facts.path.into();
+        self.trials = self.trials.saturating_add(facts.bytes.saturating_mul(limits::GLOB_TRIALS_PER_BYTE));
         let mut images = std::mem::take(&mut facts.images);
         let own = images.len();
         images.extend(lent.examined());
@@ -198,9 +210,11 @@ impl<'f> Findings<'f> {
             }
         }
         for (globs, members) in sets {
+            let named = images.iter().map(|image| image.kernels.len()).sum();
+            charge(&mut self.trials, self.policy, globs.len(), named)?;
+            let demanded = |name: &str| globs.is_empty() || KernelName::new(name).matches_any(globs);
             let gate =
-                Gate::new(&images, &codes, |name| wanted(name) && (globs.is_empty() || any_matches(globs, name)))
-                    .with_lent(own, &lent.providers);
+                Gate::new(&images, &codes, |name| wanted(name) && demanded(name)).with_lent(own, &lent.providers);
             let own: Vec<&JudgedTarget<'_>> = members.iter().filter_map(|at| self.asked.get(*at)).collect();
             let demands: Vec<_> = own.iter().map(|one| demand(one, &self.states)).collect();
             let mut judged = gate.judge_each(&demands);
@@ -209,6 +223,9 @@ impl<'f> Findings<'f> {
                 let limits = one.demanded.as_ref().map(|demanded| demanded.budget).unwrap_or_default();
                 whole.push(add(judged, budget::target_findings(&limits, one.target, own_images)));
                 if let Some((policy, today)) = self.policy.zip(self.today) {
+                    let groups = judged.groups().filter(|(_, items)| !items.is_empty());
+                    let found = groups.map(|(kernels, _)| kernels.len()).sum();
+                    charge(&mut self.trials, self.policy, policy.exceptions.len(), found)?;
                     excuse(policy, today, &one.target.name, judged, &mut self.excuses);
                 }
             }
@@ -220,11 +237,14 @@ impl<'f> Findings<'f> {
                     target.files.push(FileFindings::whole(file.clone(), whole));
                 }
             }
-            let names = gate.kernels();
-            for glob in
-                globs.iter().filter(|glob| names.names().any(|name| any_matches(std::slice::from_ref(*glob), name)))
-            {
-                self.met.push(glob.text().to_owned());
+            let mut open: Vec<&Pattern> = globs.iter().filter(|glob| !self.met.contains(glob.text())).collect();
+            for name in gate.kernels().names() {
+                if open.is_empty() {
+                    break;
+                }
+                let name = KernelName::new(name);
+                let met = open.extract_if(.., |glob| glob.matches_kernel(&name));
+                self.met.extend(met.map(|glob| glob.text().to_owned()));
             }
         }
         if let Some(policy) = self.policy.filter(|_| facts.bundle.is_some()) {
@@ -240,6 +260,7 @@ impl<'f> Findings<'f> {
                 self.general.push(FileFindings { file, judged: alone(kernels, numbers), proofs: Arc::default() });
             }
         }
+        Ok(())
     }
 
     /// All findings by target, and notes on exceptions of the policy that cover nothing. `whole` says that nothing was
@@ -251,7 +272,7 @@ impl<'f> Findings<'f> {
         if whole {
             notes = self.unused(policy);
             for (one, target) in self.asked.iter().zip(&mut self.targets) {
-                let nowhere = one.globs().iter().filter(|glob| !self.met.iter().any(|met| met == glob.text()));
+                let nowhere = one.globs().iter().filter(|glob| !self.met.contains(glob.text()));
                 let missing: Vec<Finding> = nowhere.map(missing).collect();
                 if !missing.is_empty() {
                     target.files.push(FileFindings::whole(file.clone(), missing));
@@ -282,6 +303,18 @@ impl<'f> Findings<'f> {
         }
         notes
     }
+}
+
+/// Takes the trials of some globs on some kernels from those that are left.
+fn charge(left: &mut u64, policy: Option<&Policy>, globs: usize, kernels: usize) -> Result<()> {
+    let trials = (globs as u64).saturating_mul(kernels as u64);
+    *left = left.checked_sub(trials).ok_or_else(|| {
+        let file = policy.map(|policy| policy.file.as_str()).unwrap_or_default();
+        let message = format!("{file}: {globs} globs are too many for {kernels} kernels");
+        let remedy = "write fewer and wider globs; findings that are known belong into a baseline";
+        Error::new(ErrorKind::Usage, message).with_remedy(remedy)
+    })?;
+    Ok(())
 }
 
 /// The subject and the demand on kernels for a target.
@@ -334,12 +367,11 @@ fn excuse(policy: &Policy, today: Date, target: &str, judged: &mut Judgement, ex
         if items.is_empty() {
             return None;
         }
-        let name = kernels.name(kernel)?;
-        let demangled = demangle(name);
+        let name = KernelName::new(kernels.name(kernel)?);
         let mut all = items.to_vec();
         let mut changed = false;
         for item in &mut all {
-            let covering = policy.excuse(today, target, &item.finding, (name, &demangled));
+            let covering = policy.excuse(today, target, &item.finding, &name);
             if let Some((why, used)) = covering.and_then(|at| excuses.get_mut(at)) {
                 (*used, changed) = (true, true);
                 item.excused = Some(why.clone());
@@ -359,9 +391,4 @@ fn missing(glob: &Pattern) -> Finding {
         remedy: "check the file that has it together with these, or take it out of `kernels`".to_owned(),
         more: 0,
     }
-}
-
-/// Whether a kernel matches one of these, by its mangled or demangled name.
-pub(crate) fn any_matches(patterns: &[Pattern], name: &str) -> bool {
-    patterns.iter().any(|pattern| pattern.matches(name) || pattern.matches(&demangle(name)))
 }
