@@ -201,6 +201,12 @@ pub(crate) const MAX_BITCODE_METADATA: usize = 1 << 24;
 /// Values in the metadata of a native payload.
 pub(crate) const MAX_METADATA_VALUES: usize = 1 << 22;
 
+/// Bytes of the text of an HCF container for each of its values, and for the begin and the end of each node, beyond
+/// [`MANY_HCF_ITEMS`] of them: AdaptiveCpp writes ten and more, and each takes thirty in memory.
+pub(crate) const HCF_ITEM_BYTES: usize = 8;
+/// See [`HCF_ITEM_BYTES`].
+pub(crate) const MANY_HCF_ITEMS: usize = 1 << 16;
+
 /// Nesting depth of lists in the metadata of a native payload.
 pub(crate) const MAX_METADATA_DEPTH: usize = 32;
 

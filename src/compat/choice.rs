@@ -138,18 +138,15 @@ fn pick(images: &[Examined<'_, '_>], candidates: &[usize], subject: &Subject<'_>
         Some(Backend::Cuda) => of("nvptx64"),
         Some(Backend::Hip) => {
             let all = of("amdgcn");
-            let arch = subject.target.name.trim_start_matches("amd_gpu_").as_bytes();
-            let holds = |at: &&usize| images.get(**at).is_some_and(|one| contains(one.image.stored, arch));
+            let arch = subject.target.name.trim_start_matches("amd_gpu_");
+            // One alone is picked whatever it holds.
+            let holds = |at: &&usize| all.len() > 1 && images.get(**at).is_some_and(|one| one.mentions(arch));
             let own: Vec<usize> = all.iter().filter(holds).copied().collect();
             if own.is_empty() { all } else { own }
         }
         Some(Backend::NativeCpu) => of("native_cpu"),
         None => candidates.to_vec(),
     }
-}
-
-fn contains(bytes: &[u8], text: &[u8]) -> bool {
-    !text.is_empty() && bytes.windows(text.len()).any(|window| window == text)
 }
 
 /// The check of the chosen image, and what it means.

@@ -26,8 +26,8 @@ use blake3::platform::Platform;
 use blake3::{CHUNK_LEN, IncrementCounter};
 use rayon::prelude::*;
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::sync::OnceLock;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// An image with everything that can be told without a device.
 #[derive(Debug)]
@@ -67,6 +67,8 @@ pub struct Examined<'b, 'a> {
     pub problem: Option<Error>,
     /// Whether the code was SYCL, once that was asked.
     pub(crate) sycl: OnceLock<bool>,
+    /// Whether the stored bytes hold a text, for each that was asked for.
+    pub(crate) mentioned: Mutex<BTreeMap<String, bool>>,
 }
 
 impl Examined<'_, '_> {
@@ -126,6 +128,13 @@ impl Examined<'_, '_> {
     /// it; OpenCL C counts x first.
     pub fn is_sycl(&self) -> bool {
         *self.sycl.get_or_init(|| self.was_sycl())
+    }
+
+    /// Whether the stored bytes hold a text. Of many kernels the first one asks for all.
+    pub(crate) fn mentions(&self, text: &str) -> bool {
+        let mut known = self.mentioned.lock().unwrap_or_else(PoisonError::into_inner);
+        let find = || !text.is_empty() && memchr::memmem::find(self.image.stored, text.as_bytes()).is_some();
+        *known.entry(text.to_owned()).or_insert_with(find)
     }
 
     fn was_sycl(&self) -> bool {
@@ -241,11 +250,7 @@ fn room_of(images: &[Image<'_>], allowance: &Allowance) -> Room {
 }
 
 /// Examines some images, whose hashes are computed together.
-pub fn examine_images<'b, 'a>(
-    images: &'b [Image<'a>],
-    epoch: Epoch,
-    allowance: &Allowance,
-) -> Vec<Examined<'b, 'a>> {
+pub fn examine_images<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch, allowance: &Allowance) -> Vec<Examined<'b, 'a>> {
     let room = room_of(images, allowance);
     let mut examined = Vec::with_capacity(images.len());
     let mut payloads: Vec<(usize, &[u8])> = Vec::with_capacity(images.len());
@@ -280,12 +285,7 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
 const SPIRV: &str = "SPIR-V module";
 
 /// Examines an image but for the hash of its contents, and returns the contents beside it.
-fn walk<'b, 'a>(
-    image: &'b Image<'a>,
-    epoch: Epoch,
-    room: &Room,
-    code: bool,
-) -> (Examined<'b, 'a>, Cow<'a, [u8]>) {
+fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> (Examined<'b, 'a>, Cow<'a, [u8]>) {
     let (contents, mut problem) = match image.contents() {
         Ok(contents) => (contents, None),
         Err(error) => (image.stored.into(), Some(error)),
@@ -364,6 +364,7 @@ fn walk<'b, 'a>(
         state,
         problem,
         sycl: OnceLock::new(),
+        mentioned: Mutex::default(),
     };
     (examined, contents)
 }

@@ -343,7 +343,8 @@ impl<'a, 'r> Reader<'a, 'r> {
             self.source = opencl_elf::spirv_of_object(self.data);
         }
         if self.items.take(name).is_none() || self.items.refused() {
-            return self.problem(place.error("the native code has more kernels and arguments than a file of its size has"));
+            return self
+                .problem(place.error("the native code has more kernels and arguments than a file of its size has"));
         }
         for kernel in &mut read.part.kernels {
             match self.arguments.get(&*kernel.arguments) {

@@ -74,13 +74,8 @@ fn kernel(data: &[u8], items: &Items<'_>) -> Option<(Kernel, usize)> {
     let list = bytes::slice_at(data, start, tokens)?;
     let name = std::str::from_utf8(text).ok()?;
     items.take(name)?;
-    let mut kernel = Kernel {
-        name: name.to_owned(),
-        scratch: Some(0),
-        private: Some(0),
-        local: Some(0),
-        ..Kernel::default()
-    };
+    let mut kernel =
+        Kernel { name: name.to_owned(), scratch: Some(0), private: Some(0), local: Some(0), ..Kernel::default() };
     let mut arguments = BTreeMap::new();
     let mut private_per_item = None;
     let mut rest = list;
@@ -101,13 +96,7 @@ fn kernel(data: &[u8], items: &Items<'_>) -> Option<(Kernel, usize)> {
     Some((kernel, start.checked_add(tokens)?))
 }
 
-fn take(
-    kernel: &mut Kernel,
-    arguments: &mut BTreeMap<u32, Argument>,
-    items: &Items<'_>,
-    token: u32,
-    data: &[u8],
-) {
+fn take(kernel: &mut Kernel, arguments: &mut BTreeMap<u32, Argument>, items: &Items<'_>, token: u32, data: &[u8]) {
     // Words after the token's own two.
     let word = |index: usize| bytes::u32_at(data, index.saturating_mul(4).saturating_add(8));
     let number = |index| word(index).map(u64::from);

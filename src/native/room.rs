@@ -30,7 +30,12 @@ impl Room {
     /// Makes room for payloads of so many stored bytes, whose parts may inflate to so many.
     pub(crate) fn new(bytes: usize, inflated: u64) -> Room {
         let items = (bytes / limits::NATIVE_ITEM_BYTES).saturating_add(limits::MAX_NATIVE_ITEMS);
-        Room { items: AtomicUsize::new(items), most: inflated, inflated: AtomicU64::new(0), short: AtomicBool::new(false) }
+        Room {
+            items: AtomicUsize::new(items),
+            most: inflated,
+            inflated: AtomicU64::new(0),
+            short: AtomicBool::new(false),
+        }
     }
 
     /// Makes room for one payload.

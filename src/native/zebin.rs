@@ -91,7 +91,8 @@ pub(super) fn read(data: &[u8], kernels: bool, items: &Items<'_>) -> Result<Read
                 Error::at(section.offset.saturating_add(error.valid_up_to() as u64), "it is not UTF-8")
             });
             let described = text.and_then(|text| {
-                let described = if kernels { ze_info::read(text, items).map(Some) } else { yaml::check(text).map(|()| None) };
+                let described =
+                    if kernels { ze_info::read(text, items).map(Some) } else { yaml::check(text).map(|()| None) };
                 described.map_err(|error| shifted(error, section.offset))
             });
             match described {

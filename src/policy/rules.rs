@@ -147,7 +147,10 @@ impl Rules {
         let bytes = images.iter().map(|image| image.size).fold(0, u64::saturating_add);
         let most = limits::MAX_GLOB_TRIALS.saturating_add(bytes.saturating_mul(limits::GLOB_TRIALS_PER_BYTE));
         if (globs as u64).saturating_mul(kernels as u64) > most {
-            let message = format!("{}: the {globs} globs of rules for these targets are too many for {kernels} kernels", self.file);
+            let message = format!(
+                "{}: the {globs} globs of rules for these targets are too many for {kernels} kernels",
+                self.file
+            );
             return Err(Error::new(ErrorKind::Usage, message).with_remedy("write fewer and wider globs"));
         }
         Ok(())
@@ -201,12 +204,7 @@ impl Rules {
 
 impl Rule {
     /// Whether the rule is for an image, given its kernels and number, on a target.
-    fn is_for<'k, 'n: 'k>(
-        &self,
-        kernels: &dyn Fn() -> &'k Vec<KernelName<'n>>,
-        number: usize,
-        target: &str,
-    ) -> bool {
+    fn is_for<'k, 'n: 'k>(&self, kernels: &dyn Fn() -> &'k Vec<KernelName<'n>>, number: usize, target: &str) -> bool {
         self.is_for_target(target)
             && (self.images.is_empty() || self.images.iter().any(|range| range.contains(&number)))
             && (self.kernels.is_empty() || kernels().iter().any(|name| name.matches_any(&self.kernels)))

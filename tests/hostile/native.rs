@@ -81,7 +81,8 @@ fn the_first_payloads_have_the_room() {
 
 /// A zebin of some sections.
 fn zebin(sections: &[(&str, u64, &[u8], u64)]) -> Vec<u8> {
-    let note = [[8u32, 4, 6].map(u32::to_le_bytes).concat(), b"IntelGT\0".to_vec(), 0x030f_0007u32.to_le_bytes().to_vec()];
+    let note =
+        [[8u32, 4, 6].map(u32::to_le_bytes).concat(), b"IntelGT\0".to_vec(), 0x030f_0007u32.to_le_bytes().to_vec()];
     let note = note.concat();
     let own: [(&str, u64, &[u8], u64); 2] = [(".text.k", 1, &[0; 64], 0), (".note.intelgt.compat", 7, &note, 0)];
     of_device(205, 0, &[&own[..], sections].concat())

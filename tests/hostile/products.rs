@@ -146,3 +146,33 @@ fn rules_for_building_are_bounded() {
     folder.put("sycl-bundle.toml", format!("[build]\noptions = \"{}\"\n", "-cl-mad-enable ".repeat(200)));
     run_bounded(&folder, &plan, TIME_LIMIT, &[0]);
 }
+
+#[test]
+fn images_of_as_many_targets_are_wrapped() {
+    let folder = Folder::new();
+    let ids = (0..30_000).map(|nth| format!("sycl-a{nth:06}-unknown-unknown--"));
+    folder.put("a.bc", bundle(ids, &Module::kernels(1).bytes()));
+    run_bounded(&folder, &["wrap", "a.bc", "-o", "out.o"], TIME_LIMIT, &[0]);
+    run_bounded(&folder, &["wrap", "a.bc", "--emit", "offload-bundle", "-o", "out.bc"], TIME_LIMIT, &[0]);
+}
+
+/// The runtime looks for the name of an AMD device in all bytes of each image.
+#[test]
+fn images_for_amd_devices_are_searched_once() {
+    let folder = Folder::new();
+    let module = [Module::kernels(4_000).bytes(), vec![0; 4 << 20]].concat();
+    let ids = ["gfx906", "gfx908"].map(|arch| format!("sycl-amdgcn-amd-amdhsa--{arch}"));
+    folder.put("a.bc", bundle(ids.into_iter(), &module));
+    let explain = ["explain", "a.bc", "--kernel", "*", "-t", "amd_gpu_gfx90a"];
+    run_bounded(&folder, &explain, TIME_LIMIT, &[0, 1, 3]);
+}
+
+#[test]
+fn values_of_two_bytes_are_bounded() {
+    let folder = Folder::new();
+    for line in ["=\n", "{.\n}.\n"] {
+        let text = format!("object-id=1\n{}__acpp_hcf_binary_appendix", line.repeat((24 << 20) / line.len()));
+        folder.put("a.hcf", text);
+        run_bounded(&folder, &["inspect", "a.hcf", "--max-memory", "256MiB"], TIME_LIMIT, &[3]);
+    }
+}
