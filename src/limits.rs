@@ -55,8 +55,9 @@ pub(crate) const MAX_INFLATED_RATIO: u64 = 256;
 /// tenth of it.
 pub(crate) const MAX_INFLATED_IMAGES_RATIO: u64 = 32;
 
-/// Bytes that the parts of a native payload may inflate to beyond [`MAX_INFLATED_RATIO`] times its size.
-pub(crate) const MAX_INFLATED_PARTS_FLOOR: u64 = 256 << 10;
+/// Bytes that the parts of a native payload may inflate to beyond [`MAX_INFLATED_RATIO`] times its size: a file may have
+/// payloads of a hundred bytes by the thousands.
+pub(crate) const MAX_INFLATED_PARTS_FLOOR: u64 = 16 << 10;
 
 /// Nesting depth of blobs (an OffloadBinary in a bundle in an OffloadBinary).
 pub(crate) const MAX_BLOB_NESTING: u32 = 6;
@@ -156,11 +157,31 @@ pub(crate) const MAX_CLONE_BYTES: usize = 64 << 20;
 /// Required sizes, targets that an image is fixed to, and aspects without a name, of one image. Compilers write under ten.
 pub(crate) const MAX_REQUIREMENTS: usize = 64;
 
-/// Kernels and their arguments in one native payload.
-pub(crate) const MAX_NATIVE_ITEMS: usize = 1 << 19;
+/// Kernels, their arguments, parts and sections of all native payloads of a file, beyond one for [`NATIVE_ITEM_BYTES`] of
+/// their stored bytes. Each takes hundreds of bytes of memory. Compilers write hundreds of bytes for each, a fourth of that
+/// compressed.
+pub(crate) const MAX_NATIVE_ITEMS: usize = 1 << 18;
+pub(crate) const NATIVE_ITEM_BYTES: usize = 64;
+
+/// Bytes of a name of native code that count as one more of [`MAX_NATIVE_ITEMS`].
+pub(crate) const NATIVE_NAME_BYTES: usize = 128;
 
 /// Bytes of the name of a part of a native payload; the rest is cut off. Those of ocloc and clang have under a hundred.
 pub(crate) const MAX_PART_NAME: usize = 256;
+
+/// Bytes of an image's options that `diff` tells of each of its kernels; the rest is counted. Compilers write under two hundred.
+pub(crate) const MAX_TOLD_OPTIONS: usize = 1 << 10;
+
+/// Images of a kernel of which `explain` tells what the runtime makes of them. Compilers know forty targets.
+pub(crate) const MAX_TOLD_IMAGES: usize = 64;
+
+/// Targets of a kernel's images, and letters of each, in a message that is told of each kernel. Compilers know forty targets.
+pub(crate) const MAX_TOLD_TARGETS: usize = 32;
+pub(crate) const MAX_TOLD_TARGET: usize = 100;
+
+/// Bytes of all options of the compiler and the linker in the table `build` of a file: each image may get them for each target.
+/// Those of projects have some hundreds.
+pub(crate) const MAX_RULE_OPTIONS: usize = 16 << 10;
 
 /// Problems reported for one native payload.
 pub(crate) const MAX_NATIVE_PROBLEMS: usize = 100;
@@ -197,6 +218,11 @@ pub(crate) const MANY_YAML_VALUES: usize = 1 << 16;
 pub(crate) const MIN_MSGPACK_VALUE: usize = 2;
 /// See [`MIN_MSGPACK_VALUE`].
 pub(crate) const MANY_MSGPACK_VALUES: usize = 1 << 16;
+/// Bytes of the text of an HCF container for each of its values, and for the begin and the end of each node, beyond
+/// [`MANY_HCF_ITEMS`] of them: AdaptiveCpp writes ten and more, and each takes thirty in memory.
+pub(crate) const HCF_ITEM_BYTES: usize = 8;
+/// See [`HCF_ITEM_BYTES`].
+pub(crate) const MANY_HCF_ITEMS: usize = 1 << 16;
 
 /// Nesting depth of lists in the metadata of a native payload.
 pub(crate) const MAX_METADATA_DEPTH: usize = 32;

@@ -121,7 +121,7 @@ impl EnvCompleter for Words {
 fn plain_words(answers: &str, between: &str) -> String {
     let is_plain = |answer: &&str| {
         let word = answer.split('\t').next().unwrap_or_default();
-        word.chars().all(|letter| letter.is_alphanumeric() || "_./:+,=-".contains(letter))
+        word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_./:+,=-".contains(letter))
     };
     answers.split(between).filter(is_plain).collect::<Vec<_>>().join(between)
 }
@@ -174,7 +174,9 @@ fn kernels() -> Vec<String> {
     let mut names = Vec::new();
     for path in files() {
         let _ = read(&path, |bundle| {
-            names.extend(examine(bundle).into_iter().flat_map(|image| image.kernels));
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
+            let kernels = examine(bundle).into_iter().flat_map(|image| image.kernels);
+            names.extend(kernels.filter(|name| name.bytes().all(plain)));
         });
     }
     names.sort();

@@ -50,33 +50,60 @@ fn name(aspect: &Numbered, epoch: Epoch) -> String {
 
 /// Returns the required work-group size of a kernel, or the hinted one, x last.
 pub(crate) fn work_group_size(module: &Module, kernel: &str, hint: bool) -> Option<Vec<u64>> {
-    let function = module.functions.iter().find(|one| one.defined && one.kernel && one.name == kernel)?;
+    let function = module.functions.get(place(module, kernel)?)?;
     let Recorded { work_group_size, work_group_size_hint, .. } = &function.recorded;
     let mut size = if hint { work_group_size_hint } else { work_group_size }.clone()?;
     size.reverse();
     Some(size)
 }
 
+/// Returns the place of a kernel among the functions: of several of one name, the first.
+fn place(module: &Module, kernel: &str) -> Option<usize> {
+    let by_name = || {
+        let kernels = module.functions.iter().enumerate().filter(|(_, one)| one.defined && one.kernel);
+        kernels.rev().map(|(at, one)| (one.name.clone(), at)).collect()
+    };
+    module.kernels.get_or_init(by_name).get(kernel).copied()
+}
+
 /// Returns those of the aspects that an image requires which the metadata of a kernel, and of all it calls, names.
 pub(crate) fn recorded_aspects(module: &Module, kernel: &str, required: &Requirements) -> Vec<String> {
-    let is_kernel = |one: &Function| one.defined && one.kernel && one.name == kernel;
-    let place = || module.functions.iter().position(is_kernel);
-    let Some(at) = (!required.aspects.is_empty()).then(place).flatten() else {
-        return Vec::new();
-    };
-    let mut left = limits::MAX_BITCODE_REACHED;
-    let (reached, _) = reached(module, at, &mut left);
-    let recorded = || reached.iter().filter_map(|at| module.functions.get(*at)).map(|one| &one.recorded);
-    let numbered = || recorded().flat_map(|of| of.used.iter().chain(&of.declared)).flatten();
+    let Some(at) = (!required.aspects.is_empty()).then(|| place(module, kernel)).flatten() else { return Vec::new() };
+    let of_functions = module.required.get_or_init(|| required_by(module, &required.aspects));
+    of_functions.get(at).cloned().unwrap_or_default()
+}
+
+/// Returns for each function which of some aspects its metadata, and that of all it calls, names: found once for all kernels,
+/// from the functions that name an aspect to those that call them.
+fn required_by(module: &Module, aspects: &[String]) -> Vec<Vec<String>> {
+    let mut callers: Vec<Vec<usize>> = vec![Vec::new(); module.functions.len()];
+    for (at, function) in module.functions.iter().enumerate() {
+        for to in function.calls.iter().filter_map(|call| call.to) {
+            callers.get_mut(to).into_iter().for_each(|callers| callers.push(at));
+        }
+    }
     let named = |aspect: &Numbered, wanted: &str| {
         // A number without a name was named as that of the image's time.
-        let of_time = [Epoch::Before2023, Epoch::From2023, Epoch::From2026]
-            .into_iter()
-            .any(|epoch| name(aspect, epoch) == wanted);
-        aspect.name.as_deref() == Some(wanted) || aspect.name.is_none() && of_time
+        let of_time = || {
+            let mut epochs = [Epoch::Before2023, Epoch::From2023, Epoch::From2026].into_iter();
+            epochs.any(|epoch| name(aspect, epoch) == wanted)
+        };
+        aspect.name.as_deref() == Some(wanted) || aspect.name.is_none() && of_time()
     };
-    let wanted = |name: &&String| numbered().any(|aspect| named(aspect, name));
-    required.aspects.iter().filter(wanted).cloned().collect()
+    let mut all: Vec<Vec<String>> = vec![Vec::new(); module.functions.len()];
+    for wanted in aspects {
+        let names = |of: &Recorded| of.used.iter().chain(&of.declared).flatten().any(|aspect| named(aspect, wanted));
+        let first = module.functions.iter().enumerate().filter(|(_, function)| names(&function.recorded));
+        let mut open: Vec<usize> = first.map(|(at, _)| at).collect();
+        let mut seen: HashSet<usize> = open.iter().copied().collect();
+        while let Some(at) = open.pop() {
+            if module.functions.get(at).is_some_and(|function| function.kernel) {
+                all.get_mut(at).into_iter().for_each(|own| own.push(wanted.clone()));
+            }
+            open.extend(callers.get(at).into_iter().flatten().filter(|caller| seen.insert(**caller)));
+        }
+    }
+    all
 }
 
 /// Returns the targets that all functions compiled for any share; none where no function is.

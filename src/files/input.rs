@@ -179,16 +179,15 @@ impl Input {
     }
 
     /// Opens a file that another input names, which may be anything: only a regular file within one of the folders
-    /// `roots`, links followed.
+    /// `roots`, links followed. `own` is what messages call the first of them.
     ///
     /// # Errors
     /// `Io` where it cannot be read, `Input` where it is no file or elsewhere.
-    pub(crate) fn open_within(path: &Path, roots: &[PathBuf]) -> Result<Input> {
+    pub(crate) fn open_within(path: &Path, roots: &[PathBuf], own: &str) -> Result<Input> {
         let real = path.canonicalize().map_err(|error| Error::io("cannot read", &error))?;
         if !roots.iter().any(|root| real.starts_with(root)) {
-            let error =
-                Error::input(format!("this leads to `{}`, outside of the folder of what names it", real.display()));
-            return Err(error.with_remedy("name a folder that holds such files with --table-root"));
+            let error = Error::input(format!("this leads to `{}`, outside of {own}", real.display()));
+            return Err(error.with_remedy("name a folder that holds all files with --table-root"));
         }
         match Input::open_found(&real, &path.display().to_string(), |_, _| true)? {
             Found::Input(input) => Ok(input),

@@ -65,12 +65,12 @@ impl Beside {
     /// Errors of reading it.
     pub(crate) fn open(&self, module: &Path) -> Result<Option<Files>> {
         let open = |named: &Option<PathBuf>, extension: &str| {
-            let beside = || Some(module.with_extension(extension)).filter(|path| path.is_file());
-            let opened = match named {
-                Some(path) => Input::open(path).context(|| path.display().to_string()).map(Some),
-                None => beside().map(|path| open_beside(&path).context(|| path.display().to_string())).transpose(),
-            };
-            opened
+            let found = || Some(module.with_extension(extension)).filter(|path| path.is_file());
+            let opened = |path: &Path, input: Result<Input>| input.context(|| path.display().to_string());
+            match named {
+                Some(path) => opened(path, Input::open(path)).map(Some),
+                None => found().map(|path| opened(&path, found_beside(module, &path, extension))).transpose(),
+            }
         };
         let (properties, symbols) = (open(&self.properties, "prop")?, open(&self.symbols, "sym")?);
         if properties.is_none() && symbols.is_none() {
@@ -82,11 +82,18 @@ impl Beside {
     }
 }
 
-/// Opens a file that nobody named, in its own folder.
-fn open_beside(path: &Path) -> Result<Input> {
+/// Opens what nobody named: only a file below the module's folder, or the one of its name beside what the module is a link to.
+/// A link to anything else would show that as the names of kernels.
+fn found_beside(module: &Path, path: &Path, extension: &str) -> Result<Input> {
+    let beside_real = module.canonicalize().ok().map(|real| real.with_extension(extension));
+    let roots: Vec<PathBuf> = roots_of(module).into_iter().chain(beside_real).collect();
+    Input::open_within(path, &roots, "the module's folder")
+}
+
+/// Returns the folders below which what a file names may lie.
+fn roots_of(path: &Path) -> Vec<PathBuf> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let roots: Vec<PathBuf> = folder.canonicalize().into_iter().chain(ROOT.get().cloned()).collect();
-    Input::open_within(path, &roots)
+    folder.canonicalize().ok().into_iter().chain(ROOT.get().cloned()).collect()
 }
 
 #[derive(Debug)]
@@ -116,7 +123,7 @@ impl Opening<'_> {
         let (input, new) = match self.open.get(&path) {
             Some(input) => (Arc::clone(input), 0),
             None => {
-                let input = Arc::new(Input::open_within(&path, &self.roots)?);
+                let input = Arc::new(Input::open_within(&path, &self.roots, "the table's folder")?);
                 self.open.insert(path, Arc::clone(&input));
                 let len = input.bytes().len() as u64;
                 (input, len)
@@ -143,9 +150,7 @@ impl Files {
         let codes = table.column("Code").ok_or_else(|| Error::at(0, "the file table has no column `Code`"))?;
         let [properties, symbols] = ["Properties", "Symbols"].map(|title| table.column(title));
         let folder = path.parent().unwrap_or(Path::new(""));
-        let own = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let roots = own.canonicalize().ok().into_iter().chain(ROOT.get().cloned()).collect();
-        let mut opening = Opening { folder, roots, open: HashMap::new(), distinct: 0, mentioned: 0 };
+        let mut opening = Opening { folder, roots: roots_of(path), open: HashMap::new(), distinct: 0, mentioned: 0 };
         let mut problems = Vec::new();
         let mut open = |row: usize, name: Option<&str>| {
             let name = name.filter(|name| !name.is_empty())?;

@@ -119,7 +119,7 @@ impl<'a> FileFacts<'a> {
         let mut rest = bundle.images.as_slice();
         while !rest.is_empty() {
             let (images, others) = rest.split_at(share(rest.iter().map(|image| image.entries.len())));
-            let examined = examine_some(images, bundle.epoch, Extent { hashes: hash, code: true });
+            let examined = examine_some(bundle, images, Extent { hashes: hash, code: true });
             self.problems.extend(examined.iter().flat_map(Examined::problems));
             each(bundle, &examined)?;
             rest = others;
@@ -146,11 +146,7 @@ impl<'a> FileFacts<'a> {
         Ok(())
     }
 
-    fn kernels_in_turn(
-        &mut self,
-        depth: Depth,
-        mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>,
-    ) -> Result<()> {
+    fn kernels_in_turn(&mut self, depth: Depth, mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>) -> Result<()> {
         let Some(bundle) = self.bundle else { return Ok(()) };
         let all = if self.deferred { bundle.images.len() } else { self.images.len() };
         if self.share_of_all() == all {

@@ -16,6 +16,8 @@ mod forged;
 mod judged;
 mod loader;
 mod meter;
+mod native;
+mod products;
 mod program;
 mod recorded;
 mod regions;

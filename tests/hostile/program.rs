@@ -50,6 +50,37 @@ fn a_table_opens_plain_files_below_its_folder_only() {
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
 }
 
+/// Lines of a file of symbols are shown as the names of kernels, and go into what is written.
+#[test]
+fn files_beside_a_module_that_lead_elsewhere_are_not_read() {
+    use std::os::unix::fs::symlink;
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path().join("in")).unwrap();
+    folder.put("in/a.spv", module());
+    folder.put("secret", "TOKEN=hunter2\n");
+    let beside = folder.path().join("in/a.sym");
+    for leads in ["../secret", "/proc/self/environ"] {
+        symlink(leads, &beside).unwrap();
+        for words in [&["inspect", "in"][..], &["kernels", "in/a.spv"], &["wrap", "in/a.spv", "-o", "out.o"]] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+            command.args(words).env("TOKEN", "hunter2").current_dir(folder.path());
+            let done = command.output().unwrap();
+            let all = String::from_utf8_lossy(&[&done.stdout[..], &done.stderr].concat()).into_owned();
+            assert_eq!(done.status.code(), Some(3), "{words:?}: {all}");
+            assert!(!all.contains("hunter2") && all.contains("outside of the module's folder"), "{words:?}: {all}");
+            assert!(!folder.path().join("out.o").exists());
+        }
+        std::fs::remove_file(&beside).unwrap();
+    }
+    // Build systems make folders of links.
+    folder.put("b.spv", module());
+    folder.put("b.sym", "_ZTS1b\n");
+    symlink("../b.spv", folder.path().join("in/b.spv")).unwrap();
+    symlink("../b.sym", folder.path().join("in/b.sym")).unwrap();
+    let done = tool(&folder, ["kernels", "in/b.spv"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+}
+
 #[test]
 fn thousands_of_links_that_lead_out_of_a_folder_are_followed_in_time() {
     const LINKS: u32 = 12_000;
@@ -622,4 +653,24 @@ fn pip_is_asked_elsewhere_and_not_waited_for() {
     let done = doctor.arg("doctor").env("PATH", path).current_dir(folder.path()).output().unwrap();
     assert!(said(&done).contains("-I -m pip: pip in /\n"), "{}", said(&done));
     assert!(begin.elapsed() < Duration::from_secs(50), "{:?}", begin.elapsed());
+}
+
+/// Scripts of some shells put candidates on the command line as they are.
+#[test]
+fn names_that_a_shell_would_run_are_not_completed() {
+    let folder = Folder::new();
+    let offered = |name: &str| {
+        let mut module = super::costly::Module::default();
+        module.kernel_of(2, name);
+        folder.put("m.spv", module.bytes());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        command.args(["--", "sycl-bundle", "kernels", "m.spv", "--kernel", ""]).current_dir(folder.path());
+        command.envs([("SYCL_BUNDLE_COMPLETE", "bash"), ("_CLAP_COMPLETE_INDEX", "4"), ("_CLAP_IFS", "\n")]);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    assert_eq!(offered("_ZTS4gemm.1"), "_ZTS4gemm.1");
+    for name in ["gemm;touch${IFS}x;:", "$(touch x)", "`touch x`", "a|b", "a>b", "a b", "a\nb", "*", "a?", "~", "", "é"]
+    {
+        assert_eq!(offered(name), "", "{name}");
+    }
 }

@@ -25,7 +25,7 @@ pub fn frame(zeros: usize) -> Vec<u8> {
 }
 
 /// A frame with this header.
-fn blocks(header: Vec<u8>, zeros: usize) -> Vec<u8> {
+pub fn blocks(header: Vec<u8>, zeros: usize) -> Vec<u8> {
     const BLOCK: usize = 128 << 10;
     let mut out = [vec![0x28, 0xb5, 0x2f, 0xfd], header].concat();
     for at in (0..zeros).step_by(BLOCK) {
@@ -112,7 +112,7 @@ pub fn of_device(machine: u8, abi: u8, sections: &[(&str, u64, &[u8], u64)]) -> 
 }
 
 /// Reads a file by some verbs, which have to end in time.
-fn read(name: &str, bytes: Vec<u8>, verbs: &[&[&str]]) {
+pub fn read(name: &str, bytes: Vec<u8>, verbs: &[&[&str]]) {
     let folder = Folder::new();
     folder.put(name, bytes);
     for verb in verbs {
@@ -120,7 +120,7 @@ fn read(name: &str, bytes: Vec<u8>, verbs: &[&[&str]]) {
     }
 }
 
-const INSPECT: &[&[&str]] = &[&["inspect"]];
+pub const INSPECT: &[&[&str]] = &[&["inspect"]];
 
 #[test]
 fn sections_whose_names_do_not_end() {
@@ -301,7 +301,7 @@ fn properties_that_share_a_value() {
 }
 
 /// An object file for a host.
-fn of_host(sections: &[(&str, &[u8])]) -> Vec<u8> {
+pub fn of_host(sections: &[(&str, &[u8])]) -> Vec<u8> {
     let sections: Vec<_> = sections.iter().map(|(name, bytes)| (*name, 1, *bytes, 0)).collect();
     let mut file = of_device(62, 0, &sections);
     file[16] = 1;
