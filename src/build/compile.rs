@@ -195,7 +195,7 @@ pub(crate) fn compile(
     Ok(done)
 }
 
-/// What is known of jobs and their compilers before any is compiled.
+/// Facts about jobs and their compilers before any is compiled.
 #[derive(Debug, Default)]
 struct Prepared {
     keys: HashMap<Unit, Keys>,
@@ -272,7 +272,7 @@ pub(crate) fn try_nvidia(reporter: &dyn Reporter, engine: &Engine, cache: Option
     Ok(answer)
 }
 
-/// What tells an offline compiler from others.
+/// Returns the words that tell an offline compiler from others.
 fn identity(compiler: &str, answer: &Offline, prints: &[String]) -> Vec<String> {
     [compiler, &answer.version].into_iter().map(str::to_owned).chain(prints.iter().cloned()).collect()
 }
