@@ -174,9 +174,7 @@ fn kernels() -> Vec<String> {
     let mut names = Vec::new();
     for path in files() {
         let _ = read(&path, |bundle| {
-            let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
-            let kernels = examine(bundle).into_iter().flat_map(|image| image.kernels);
-            names.extend(kernels.filter(|name| name.bytes().all(plain)));
+            names.extend(examine(bundle).into_iter().flat_map(|image| image.kernels));
         });
     }
     names.sort();

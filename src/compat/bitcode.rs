@@ -321,7 +321,7 @@ mod tests {
             ..Function::default()
         };
         let module = Module { functions: (0..4_000).map(function).collect(), ..Module::default() };
-        let all = kernels(&module);
+        let all = kernels(&module, 0);
         assert!(!all[10].indirect_calls && all[3_999].indirect_calls);
         assert_eq!(all[10].exports.len(), 10);
         assert!(all.iter().map(|kernel| kernel.exports.len()).sum::<usize>() <= limits::MAX_BITCODE_REACHED);

@@ -9,6 +9,7 @@ use crate::bundle::format::Format;
 use crate::bytes;
 use crate::container::device_elf::{DeviceElf, EM_INTELGT, Symbol};
 use crate::error::{Error, Result};
+use crate::limits;
 use std::borrow::Cow;
 
 /// `sh_type` of `.spv`.

@@ -465,8 +465,8 @@ impl<'m> Walk<'m> {
             let place = self.bodies.binary_search_by_key(&id, |(function, _)| *function).ok()?;
             self.bodies.get(place).map(|(_, result)| *result)
         };
-        let exported =
-            self.exported.into_iter().filter(|(id, _)| is_in(&self.variables, *id) || result_of(*id).is_some());
+        let exported = std::mem::take(&mut self.exported).into_iter();
+        let exported = exported.filter(|(id, _)| is_in(&self.variables, *id) || result_of(*id).is_some());
         self.module.exports = exported.map(|(_, name)| name).collect();
         let mut begun: Vec<u32> = self.module.entry_points.functions.iter().map(|(function, _)| *function).collect();
         // What is missing of a module that is cut short says nothing more.
