@@ -44,7 +44,10 @@ fn kernels_their_arguments_and_what_they_use() {
             assert_eq!(*chain.declared, ["gpu"]);
             assert_eq!(chain.reqd_work_group_size, Some(vec![4, 8]));
             assert_eq!(chain.local_memory(), Some(64));
-            assert_eq!(chain.module.as_ref().unwrap().imports, ["outside"]);
+            assert_eq!(
+                chain.module.as_ref().unwrap().imports.iter().map(|name| &**name).collect::<Vec<_>>(),
+                ["outside"]
+            );
             assert_eq!(chain.attributes(), "reqd_work_group_size(8,4,1) intel_reqd_sub_group_size(16)");
             assert!(all[1].reqd_sub_group_size.is_none(), "a size is each kernel's own");
             let arguments = |kernel: &KernelFacts| -> Vec<String> {
