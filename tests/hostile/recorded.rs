@@ -13,10 +13,16 @@ const GPU: &str = "intel_gpu_acm_g10";
 
 /// A module with one kernel.
 fn module(kernel: &str, generator: u32) -> Vec<u8> {
+    decorated(kernel, generator, &[])
+}
+
+/// A module with one kernel, which is decorated.
+fn decorated(kernel: &str, generator: u32, decorations: &[u32]) -> Vec<u8> {
     let mut words = vec![0x0723_0203, 0x0001_0400, generator, 50, 0];
     [4, 6, 10].iter().for_each(|capability| put(&mut words, 17, &[*capability], None, &[]));
     put(&mut words, 14, &[2, 2], None, &[]);
     put(&mut words, 15, &[6, 3], Some(kernel), &[]);
+    decorations.iter().for_each(|decoration| put(&mut words, 71, &[3, *decoration], None, &[]));
     put(&mut words, 19, &[1], None, &[]);
     put(&mut words, 33, &[2, 1], None, &[]);
     put(&mut words, 54, &[1, 3, 0, 2], None, &[]);
@@ -118,9 +124,12 @@ fn requirements_in_a_form_that_the_runtime_does_not_read() {
 #[test]
 fn what_an_image_is_marked_as_counts() {
     let folder = Folder::new();
-    let code = module("k", 0);
+    const VECTOR_COMPUTE: u32 = 5626;
+    let (code, vector) = (module("k", 0), decorated("k", 0, &[VECTOR_COMPUTE]));
     let properties = "[SYCL/misc properties]\nisEsimdImage=1|1\n";
     table(&folder, &[(&code, properties, "k\n")]);
+    assert!(!runs(&folder, "m.table", GPU), "the vector compiler leaves out what is not decorated");
+    table(&folder, &[(&vector, properties, "k\n")]);
     assert!(runs(&folder, "m.table", GPU));
     assert!(!runs(&folder, "m.table", CPU), "the runtime compiles it by the vector compiler, which no CPU has");
     table(&folder, &[(&code, "[SYCL/imported symbols]\n__devicelib_bogus=1|1\n", "k\n")]);

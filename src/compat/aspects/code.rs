@@ -30,7 +30,7 @@ pub struct Code {
     /// The first call through a pointer of each function that makes one.
     pub indirect: Vec<Indirect>,
     /// The places in [`Code::nodes`] of functions that call through a pointer where no function of the module is known to be called.
-    pub(crate) lost: Vec<usize>,
+    pub lost: Vec<usize>,
     /// The sets of virtual functions that the module's image takes part in; a module itself does not say.
     pub sets: Sets,
     /// The number of the module's image, where it is of one.
