@@ -505,7 +505,8 @@ struct ImageReader<'e, 'b, 'a> {
 
 impl<'e, 'b, 'a> ImageReader<'e, 'b, 'a> {
     fn new(examined: &'e Examined<'b, 'a>, index: Option<&'e Index<'e>>, depth: Depth) -> ImageReader<'e, 'b, 'a> {
-        let of_bitcode = examined.bitcode.as_ref().filter(|_| index.is_none()).map(|module| bitcode::kernels(module, examined.size));
+        let of_bitcode =
+            examined.bitcode.as_ref().filter(|_| index.is_none()).map(|module| bitcode::kernels(module, examined.size));
         let mut compiled: HashMap<&str, Vec<(String, Arc<NativeKernel>)>> = HashMap::new();
         // Of bitcode its module says all there is.
         let native = examined.native.iter().filter(|_| examined.bitcode.is_none());

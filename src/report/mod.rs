@@ -146,11 +146,7 @@ impl<'a> FileFacts<'a> {
         Ok(())
     }
 
-    fn kernels_in_turn(
-        &mut self,
-        depth: Depth,
-        mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>,
-    ) -> Result<()> {
+    fn kernels_in_turn(&mut self, depth: Depth, mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>) -> Result<()> {
         let Some(bundle) = self.bundle else { return Ok(()) };
         let all = if self.deferred { bundle.images.len() } else { self.images.len() };
         if self.share_of_all() == all {
