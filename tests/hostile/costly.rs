@@ -448,7 +448,7 @@ fn many_entry_points_of_a_function_with_many_parameters() {
     (0..MANY).for_each(|nth| put(&mut module.entries, 15, &[6, id], Some(&format!("k{nth}")), &[]));
     (0..MANY).for_each(|nth| put(&mut module.entries, 16, &[id, 10_000 + nth], None, &[]));
     folder.put("m.spv", module.bytes());
-    // What is left out is a problem.
+    // Lists that are left out are a problem.
     run_bounded(&folder, &["kernels", "m.spv", "--max-memory", "96MiB"], TIME_LIMIT, &[3]);
     run_bounded(&folder, &["kernels", "m.spv", "--format", "json", "--max-memory", "96MiB"], TIME_LIMIT, &[3]);
     run_bounded(&folder, &["diff", "m.spv", "m.spv", "--max-memory", "96MiB"], TIME_LIMIT, &[3]);
