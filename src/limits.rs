@@ -257,7 +257,7 @@ pub(crate) const MAX_CALLERS_RATIO: usize = 16;
 pub(crate) const MAX_CALLERS_FLOOR: usize = 1 << 20;
 
 /// Factor by which the lists of all kernels of a module (arguments, constants, symbols) may exceed it. Thousands of entry points may
-/// share a function of thousands of parameters; of compilers' modules they have less than half of the module's size.
+/// share a function of thousands of parameters; no module of a library that was read meets it.
 pub(crate) const MAX_LISTS_RATIO: usize = 16;
 
 /// Bytes that these lists may have whatever the module's size.

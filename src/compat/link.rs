@@ -41,7 +41,7 @@ pub(crate) struct LinkUnit {
     pub(crate) exports: Vec<String>,
     /// Symbols that others must define, each with who needs it.
     pub(crate) imports: Vec<Import>,
-    /// Its kernels, as they are told of what it imports.
+    /// Kernels of the image, as they are told of what it imports.
     every: Names,
     /// Declarations of its module's imports and exports, by symbol, where it can be read.
     declared: HashMap<String, Declaration>,
@@ -80,7 +80,7 @@ pub(crate) struct Names {
 
 impl Names {
     /// Takes the first of `count` names that have no more than some bytes together.
-    pub(crate) fn of(names: impl Iterator<Item = Arc<str>>, count: usize, bytes: usize) -> Names {
+    pub(crate) fn within(names: impl Iterator<Item = Arc<str>>, count: usize, bytes: usize) -> Names {
         let mut left = bytes;
         let mut fits = |name: &Arc<str>| {
             let rest = left.checked_sub(name.len().saturating_add(size_of::<Arc<str>>()));

@@ -435,7 +435,7 @@ fn primary<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
 pub(crate) struct AttributeReader<'i, 'a> {
     index: &'i Index<'a>,
     last: Arc<Attributes>,
-    /// Those of functions with many modes, which may have as many entry points.
+    /// Attributes of functions with many modes, which may have as many entry points.
     many: HashMap<u32, Arc<Attributes>>,
 }
 

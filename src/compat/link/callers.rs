@@ -44,7 +44,7 @@ impl<'c> Callers<'c> {
         // A list of imports beside the module may lack some of those that it declares.
         let imports = image.imports.len().saturating_add(image.unlisted_imports.len());
         let told = all.checked_div(imports).unwrap_or(0);
-        let every = Names::of(image.kernels.iter().map(|name| name.as_str().into()), image.kernels.len(), told);
+        let every = Names::within(image.kernels.iter().map(|name| name.as_str().into()), image.kernels.len(), told);
         let code = code.filter(|_| image.format == Format::SpirV && !image.imports.is_empty()).map(Calls::new);
         Callers { every, code, told }
     }
@@ -94,9 +94,9 @@ impl<'c> Calls<'c> {
             if self.code.nodes.get(at).is_some_and(|node| node.kind == Kind::Defined && node.symbol.is_some()) {
                 functions.push(at);
             }
-            let begins = of(&self.kernels, at);
+            let begins = pairs_of(&self.kernels, at);
             kernels.extend(begins.iter().map(|(_, place)| *place as usize));
-            let callers = of(&self.callers, at);
+            let callers = pairs_of(&self.callers, at);
             let steps = begins.len().saturating_add(callers.len()).saturating_add(1);
             self.left = self.left.checked_sub(steps)?;
             for from in callers.iter().map(|(_, from)| *from as usize) {
@@ -112,14 +112,14 @@ impl<'c> Calls<'c> {
         let kernel = |place: &usize| Some(self.code.kernels.get(*place)?.name.clone());
         let function = |at: &usize| self.code.nodes.get(*at)?.symbol.clone();
         Some((
-            Names::of(kernels.iter().filter_map(kernel), kernels.len(), told),
-            Names::of(functions.iter().filter_map(function), functions.len(), told),
+            Names::within(kernels.iter().filter_map(kernel), kernels.len(), told),
+            Names::within(functions.iter().filter_map(function), functions.len(), told),
         ))
     }
 }
 
 /// The pairs of a node.
-fn of(pairs: &[(u32, u32)], node: usize) -> &[(u32, u32)] {
+fn pairs_of(pairs: &[(u32, u32)], node: usize) -> &[(u32, u32)] {
     let begin = pairs.partition_point(|(of, _)| (*of as usize) < node);
     let rest = pairs.get(begin..).unwrap_or_default();
     rest.get(..rest.partition_point(|(of, _)| *of as usize == node)).unwrap_or_default()
