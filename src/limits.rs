@@ -55,8 +55,9 @@ pub(crate) const MAX_INFLATED_RATIO: u64 = 256;
 /// tenth of it.
 pub(crate) const MAX_INFLATED_IMAGES_RATIO: u64 = 32;
 
-/// Bytes that the parts of a native payload may inflate to beyond [`MAX_INFLATED_RATIO`] times its size.
-pub(crate) const MAX_INFLATED_PARTS_FLOOR: u64 = 256 << 10;
+/// Bytes that the parts of a native payload may inflate to beyond [`MAX_INFLATED_RATIO`] times its size: a file may have
+/// payloads of a hundred bytes by the thousands.
+pub(crate) const MAX_INFLATED_PARTS_FLOOR: u64 = 16 << 10;
 
 /// Nesting depth of blobs (an OffloadBinary in a bundle in an OffloadBinary).
 pub(crate) const MAX_BLOB_NESTING: u32 = 6;
@@ -64,6 +65,10 @@ pub(crate) const MAX_BLOB_NESTING: u32 = 6;
 /// Factor by which the parts of a blob together may exceed its size. Parts of a valid file do not overlap, but each
 /// layer of nesting counts.
 pub(crate) const MAX_OVERLAP: u64 = 12;
+
+/// Layers of images that earlier runs added to a file, and that are taken off it one after the other. Each run takes off what it
+/// finds, so that there are three.
+pub(crate) const MAX_LAYERS: usize = 16;
 
 /// Problems reported for one file; the rest is counted.
 pub(crate) const MAX_PROBLEMS: usize = 10_000;
@@ -152,11 +157,31 @@ pub(crate) const MAX_CLONE_BYTES: usize = 64 << 20;
 /// Required sizes, targets that an image is fixed to, and aspects without a name, of one image. Compilers write under ten.
 pub(crate) const MAX_REQUIREMENTS: usize = 64;
 
-/// Kernels and their arguments in one native payload.
-pub(crate) const MAX_NATIVE_ITEMS: usize = 1 << 19;
+/// Kernels, their arguments, parts and sections of all native payloads of a file, beyond one for [`NATIVE_ITEM_BYTES`] of
+/// their stored bytes. Each takes hundreds of bytes of memory. Compilers write hundreds of bytes for each, a fourth of that
+/// compressed.
+pub(crate) const MAX_NATIVE_ITEMS: usize = 1 << 18;
+pub(crate) const NATIVE_ITEM_BYTES: usize = 64;
+
+/// Bytes of a name of native code that count as one more of [`MAX_NATIVE_ITEMS`].
+pub(crate) const NATIVE_NAME_BYTES: usize = 128;
 
 /// Bytes of the name of a part of a native payload; the rest is cut off. Those of ocloc and clang have under a hundred.
 pub(crate) const MAX_PART_NAME: usize = 256;
+
+/// Bytes of an image's options that `diff` tells of each of its kernels; the rest is counted. Compilers write under two hundred.
+pub(crate) const MAX_TOLD_OPTIONS: usize = 1 << 10;
+
+/// Images of a kernel of which `explain` tells what the runtime makes of them. Compilers know forty targets.
+pub(crate) const MAX_TOLD_IMAGES: usize = 64;
+
+/// Targets of a kernel's images, and letters of each, in a message that is told of each kernel. Compilers know forty targets.
+pub(crate) const MAX_TOLD_TARGETS: usize = 32;
+pub(crate) const MAX_TOLD_TARGET: usize = 100;
+
+/// Bytes of all options of the compiler and the linker in the table `build` of a file: each image may get them for each target.
+/// Those of projects have some hundreds.
+pub(crate) const MAX_RULE_OPTIONS: usize = 16 << 10;
 
 /// Problems reported for one native payload.
 pub(crate) const MAX_NATIVE_PROBLEMS: usize = 100;
@@ -183,6 +208,22 @@ pub(crate) const MAX_BITCODE_METADATA: usize = 1 << 24;
 /// Values in the metadata of a native payload.
 pub(crate) const MAX_METADATA_VALUES: usize = 1 << 22;
 
+/// Bytes of a `.ze_info` section for each of its values, beyond [`MANY_YAML_VALUES`] of them: IGC writes twenty, and each takes forty
+/// in memory.
+pub(crate) const MIN_YAML_VALUE: usize = 4;
+/// See [`MIN_YAML_VALUE`].
+pub(crate) const MANY_YAML_VALUES: usize = 1 << 16;
+
+/// Bytes of MessagePack for each of its values, beyond [`MANY_MSGPACK_VALUES`] of them: keys have six and more, and their values one.
+pub(crate) const MIN_MSGPACK_VALUE: usize = 2;
+/// See [`MIN_MSGPACK_VALUE`].
+pub(crate) const MANY_MSGPACK_VALUES: usize = 1 << 16;
+/// Bytes of the text of an HCF container for each of its values, and for the begin and the end of each node, beyond
+/// [`MANY_HCF_ITEMS`] of them: AdaptiveCpp writes ten and more, and each takes thirty in memory.
+pub(crate) const HCF_ITEM_BYTES: usize = 8;
+/// See [`HCF_ITEM_BYTES`].
+pub(crate) const MANY_HCF_ITEMS: usize = 1 << 16;
+
 /// Nesting depth of lists in the metadata of a native payload.
 pub(crate) const MAX_METADATA_DEPTH: usize = 32;
 
@@ -207,6 +248,26 @@ pub(crate) const MAX_KERNEL_FINDINGS: usize = 256;
 /// of them; those of a library of oneMKL, linked into one, more than a quarter. Also the imports that are followed for all kernels
 /// of a file.
 pub(crate) const MAX_REACHED: usize = 1 << 24;
+
+/// Factor by which the names of the kernels and functions that may call what an image imports, told for each import, may exceed the
+/// image. Each of thousands of kernels may call each of thousands of imports; compilers import a few functions.
+pub(crate) const MAX_CALLERS_RATIO: usize = 16;
+
+/// Bytes that these names may have whatever the image's size.
+pub(crate) const MAX_CALLERS_FLOOR: usize = 1 << 20;
+
+/// Factor by which the lists of all kernels of a module (arguments, constants, symbols) may exceed it. Thousands of entry points may
+/// share a function of thousands of parameters; of compilers' modules they have less than half of the module's size.
+pub(crate) const MAX_LISTS_RATIO: usize = 16;
+
+/// Bytes that these lists may have whatever the module's size.
+pub(crate) const MAX_LISTS_FLOOR: usize = 1 << 20;
+
+/// Bytes of the lists of kernels whose facts are held at a time.
+pub(crate) const MAX_LISTS_HELD: usize = 16 << 20;
+
+/// Execution modes of a function beyond which they are read once for all its entry points.
+pub(crate) const MANY_MODES: usize = 32;
 
 /// Calls that are followed to find what all kernels of a module of LLVM bitcode reach.
 pub(crate) const MAX_BITCODE_REACHED: usize = 1 << 21;

@@ -81,6 +81,7 @@ pub(crate) fn plans<'a>(
         set: BTreeSet::new(),
         metadata: HashMap::new(),
     };
+    recipes.rules.check_globs(images, wanted.iter().map(|one| one.target.name.as_str()))?;
     let used_rules = RefCell::new(BTreeSet::new());
     for (number, wanted) in wanted.iter().enumerate() {
         let against = wanted.facts.as_ref().map(|facts| against(&engine, facts)).unwrap_or_default();

@@ -48,10 +48,16 @@ impl<'a> Node<'a> {
 /// Parses the text. Offsets in errors count from its start.
 fn parse(text: &str) -> Result<Node<'_>> {
     let mut open = vec![Node::default()];
+    let mut left = (text.len() / limits::HCF_ITEM_BYTES).saturating_add(limits::MANY_HCF_ITEMS);
     for (at, line) in bytes::lines(text) {
         let here = at as u64;
         let content = line.trim();
         let error = |what: &str| Err(Error::at(here, format!("a line of the HCF text {what}")));
+        // A node, with its end, is as large as two values.
+        match left.checked_sub(usize::from(!content.is_empty())) {
+            Some(rest) => left = rest,
+            None => return error("is one too many for a text of its size"),
+        }
         if let Some(name) = content.strip_prefix("{.") {
             if open.len() > limits::MAX_METADATA_DEPTH {
                 return error("is nested too deep");

@@ -21,13 +21,14 @@ pub mod syclbin;
 pub mod table;
 
 use crate::container::Place;
-use crate::container::{Host, Kind};
+use crate::container::{Allowance, Host, Kind};
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::limits;
 use aspect::Epoch;
 use blob::Reader;
 use image::Image;
 use std::collections::HashSet;
+use std::sync::Arc;
 use structure::Descriptor;
 
 /// Device images of one file.
@@ -43,6 +44,8 @@ pub struct Bundle<'a> {
     pub epoch: Epoch,
     /// Problems of parts that could not be read; all other images are there.
     pub problems: Vec<Problem>,
+    /// Bytes that the parts of its native code may inflate to, with all else that is read with the file.
+    pub(crate) allowance: Arc<Allowance>,
 }
 
 impl<'a> Bundle<'a> {
@@ -83,6 +86,7 @@ impl<'a> Bundle<'a> {
             images: Vec::new(),
             epoch: Epoch::From2026,
             problems: Vec::new(),
+            allowance: Arc::default(),
         });
         for bundle in bundles {
             let first = union.images.last().map_or(0, |image| image.index.saturating_add(1));
@@ -110,7 +114,8 @@ impl<'a> Bundle<'a> {
             let problem = problems.into_iter().next().map(|problem| problem.error);
             return Err(problem.unwrap_or_else(no_device_code));
         }
-        Ok(Bundle { kind: host.kind, descriptors: Vec::new(), images, epoch: Epoch::detect(host, None), problems })
+        let (epoch, allowance) = (Epoch::detect(host, None), Arc::clone(&host.allowance));
+        Ok(Bundle { kind: host.kind, descriptors: Vec::new(), images, epoch, problems, allowance })
     }
 
     /// Reads the images of a file table, whose files the caller has opened. `host` is the table.
@@ -149,6 +154,10 @@ impl<'a> Bundle<'a> {
                 return Self::from_blobs(host, blobs, host.bytes.len());
             }
             return Err(none_found(host, listed.len()));
+        }
+        if descriptors.len() >= limits::MAX_DESCRIPTORS {
+            let limit = limits::MAX_DESCRIPTORS;
+            problems.push(Problem::general(Error::input(format!("more lists of images than the limit of {limit}"))));
         }
         let mut images: Vec<Image<'a>> = Vec::new();
         let mut walker = structure::Walker::new(&host.addresses, host.bytes.len());
@@ -193,7 +202,8 @@ impl<'a> Bundle<'a> {
         }
         bound_inflated(host, &mut images, &mut problems, host.bytes.len());
         let version = images.first().and_then(|image| image.origin).map(|origin| origin.version);
-        Ok(Bundle { kind: host.kind, descriptors, images, epoch: Epoch::detect(host, version), problems })
+        let (epoch, allowance) = (Epoch::detect(host, version), Arc::clone(&host.allowance));
+        Ok(Bundle { kind: host.kind, descriptors, images, epoch, problems, allowance })
     }
 }
 

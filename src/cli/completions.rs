@@ -121,7 +121,7 @@ impl EnvCompleter for Words {
 fn plain_words(answers: &str, between: &str) -> String {
     let is_plain = |answer: &&str| {
         let word = answer.split('\t').next().unwrap_or_default();
-        word.chars().all(|letter| letter.is_alphanumeric() || "_./:+,=-".contains(letter))
+        word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_./:+,=-".contains(letter))
     };
     answers.split(between).filter(is_plain).collect::<Vec<_>>().join(between)
 }

@@ -20,7 +20,7 @@ use crate::report::kernels::OnDevice;
 use crate::report::profile::Profile;
 use crate::report::{FileFacts, explain as report};
 use crate::select::Pattern;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
 use std::path::PathBuf;
 
@@ -92,12 +92,10 @@ impl Args {
         let by_profile = self.targets.is_empty() && self.message.is_none();
         let asked = named_targets(global, &table, if by_profile { &ran_on } else { &self.targets })?;
         let mut recorded: HashMap<[u8; 32], Vec<String>> = HashMap::new();
+        let mut seen = HashSet::new();
         for profile in &profiles {
-            for (digest, device) in profile.devices_by_image()? {
-                let devices = recorded.entry(digest).or_default();
-                if !devices.iter().any(|known| known == device) {
-                    devices.push(device.to_owned());
-                }
+            for (digest, device) in profile.devices_by_image()?.into_iter().filter(|known| seen.insert(*known)) {
+                recorded.entry(digest).or_default().push(device.to_owned());
             }
         }
         let kernels = self.kernel.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>()?;

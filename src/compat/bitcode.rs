@@ -13,7 +13,7 @@ use crate::native::bitcode::{self, Argument, Function, Module, Numbered, Recorde
 use crate::spirv::calls::{EdgeKind, Reach};
 use crate::spirv::kernel::Kernel;
 use crate::spirv::kernel::argument;
-use crate::spirv::kernel::{Attributes, SubGroup};
+use crate::spirv::kernel::{Attributes, Room, SubGroup};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -50,33 +50,60 @@ fn name(aspect: &Numbered, epoch: Epoch) -> String {
 
 /// Returns the required work-group size of a kernel, or the hinted one, x last.
 pub(crate) fn work_group_size(module: &Module, kernel: &str, hint: bool) -> Option<Vec<u64>> {
-    let function = module.functions.iter().find(|one| one.defined && one.kernel && one.name == kernel)?;
+    let function = module.functions.get(place(module, kernel)?)?;
     let Recorded { work_group_size, work_group_size_hint, .. } = &function.recorded;
     let mut size = if hint { work_group_size_hint } else { work_group_size }.clone()?;
     size.reverse();
     Some(size)
 }
 
+/// Returns the place of a kernel among the functions: of several of one name, the first.
+fn place(module: &Module, kernel: &str) -> Option<usize> {
+    let by_name = || {
+        let kernels = module.functions.iter().enumerate().filter(|(_, one)| one.defined && one.kernel);
+        kernels.rev().map(|(at, one)| (one.name.clone(), at)).collect()
+    };
+    module.kernels.get_or_init(by_name).get(kernel).copied()
+}
+
 /// Returns those of the aspects that an image requires which the metadata of a kernel, and of all it calls, names.
 pub(crate) fn recorded_aspects(module: &Module, kernel: &str, required: &Requirements) -> Vec<String> {
-    let is_kernel = |one: &Function| one.defined && one.kernel && one.name == kernel;
-    let place = || module.functions.iter().position(is_kernel);
-    let Some(at) = (!required.aspects.is_empty()).then(place).flatten() else {
-        return Vec::new();
-    };
-    let mut left = limits::MAX_BITCODE_REACHED;
-    let (reached, _) = reached(module, at, &mut left);
-    let recorded = || reached.iter().filter_map(|at| module.functions.get(*at)).map(|one| &one.recorded);
-    let numbered = || recorded().flat_map(|of| of.used.iter().chain(&of.declared)).flatten();
+    let Some(at) = (!required.aspects.is_empty()).then(|| place(module, kernel)).flatten() else { return Vec::new() };
+    let of_functions = module.required.get_or_init(|| required_by(module, &required.aspects));
+    of_functions.get(at).cloned().unwrap_or_default()
+}
+
+/// Returns for each function which of some aspects its metadata, and that of all it calls, names: found once for all kernels,
+/// from the functions that name an aspect to those that call them.
+fn required_by(module: &Module, aspects: &[String]) -> Vec<Vec<String>> {
+    let mut callers: Vec<Vec<usize>> = vec![Vec::new(); module.functions.len()];
+    for (at, function) in module.functions.iter().enumerate() {
+        for to in function.calls.iter().filter_map(|call| call.to) {
+            callers.get_mut(to).into_iter().for_each(|callers| callers.push(at));
+        }
+    }
     let named = |aspect: &Numbered, wanted: &str| {
         // A number without a name was named as that of the image's time.
-        let of_time = [Epoch::Before2023, Epoch::From2023, Epoch::From2026]
-            .into_iter()
-            .any(|epoch| name(aspect, epoch) == wanted);
-        aspect.name.as_deref() == Some(wanted) || aspect.name.is_none() && of_time
+        let of_time = || {
+            let mut epochs = [Epoch::Before2023, Epoch::From2023, Epoch::From2026].into_iter();
+            epochs.any(|epoch| name(aspect, epoch) == wanted)
+        };
+        aspect.name.as_deref() == Some(wanted) || aspect.name.is_none() && of_time()
     };
-    let wanted = |name: &&String| numbered().any(|aspect| named(aspect, name));
-    required.aspects.iter().filter(wanted).cloned().collect()
+    let mut all: Vec<Vec<String>> = vec![Vec::new(); module.functions.len()];
+    for wanted in aspects {
+        let names = |of: &Recorded| of.used.iter().chain(&of.declared).flatten().any(|aspect| named(aspect, wanted));
+        let first = module.functions.iter().enumerate().filter(|(_, function)| names(&function.recorded));
+        let mut open: Vec<usize> = first.map(|(at, _)| at).collect();
+        let mut seen: HashSet<usize> = open.iter().copied().collect();
+        while let Some(at) = open.pop() {
+            if module.functions.get(at).is_some_and(|function| function.kernel) {
+                all.get_mut(at).into_iter().for_each(|own| own.push(wanted.clone()));
+            }
+            open.extend(callers.get(at).into_iter().flatten().filter(|caller| seen.insert(**caller)));
+        }
+    }
+    all
 }
 
 /// Returns the targets that all functions compiled for any share; none where no function is.
@@ -179,14 +206,15 @@ fn attributes(recorded: &Recorded) -> Attributes {
     }
 }
 
-/// Returns the kernels of a module, as SPIR-V would have them.
-pub(crate) fn kernels(module: &Module) -> Vec<Kernel> {
+/// Returns the kernels of a module of so many bytes, as SPIR-V would have them.
+pub(crate) fn kernels(module: &Module, size: u64) -> Vec<Kernel> {
     let kernels = module.functions.iter().enumerate().filter(|(_, function)| function.defined && function.kernel);
     let mut left = limits::MAX_BITCODE_REACHED;
-    kernels.map(|(at, function)| kernel(module, at, function, &mut left)).collect()
+    let mut room = Room::new(usize::try_from(size).unwrap_or(usize::MAX));
+    kernels.map(|(at, function)| kernel(module, at, function, &mut left, &mut room)).collect()
 }
 
-fn kernel(module: &Module, at: usize, function: &Function, left: &mut usize) -> Kernel {
+fn kernel(module: &Module, at: usize, function: &Function, left: &mut usize, room: &mut Room) -> Kernel {
     /// Address spaces, the same for SPIR-V, NVIDIA and AMD.
     const LOCAL: u64 = 3;
     const GLOBAL: u64 = 1;
@@ -196,25 +224,38 @@ fn kernel(module: &Module, at: usize, function: &Function, left: &mut usize) -> 
     let variables = || places.iter().filter_map(|at| module.variables.get(*at));
     let locals = variables().filter(|one| one.space == LOCAL);
     let others = || functions().filter(|one| one.linked && one.name != function.name && !one.name.starts_with("llvm."));
-    let names = |defined: bool| others().filter(move |one| one.defined == defined).map(|one| one.name.clone());
+    let names = |defined: bool| others().filter(move |one| one.defined == defined).map(|one| one.name.as_str());
+    let globals = variables().filter(|one| one.space == GLOBAL && one.linked).map(|one| one.name.as_str());
+    let (globals, imports, exports) = (
+        listed(globals, room),
+        listed(names(false).filter(|name| can_be_imported(name)), room),
+        listed(names(true), room),
+    );
+    let lists_left_out = globals.is_none() || imports.is_none() || exports.is_none();
     Kernel {
         name: function.name.clone(),
-        arguments: function.arguments.iter().map(|argument| argument_of(module, argument)).collect(),
-        attributes: attributes(&function.recorded),
+        arguments: match lists_left_out {
+            true => Vec::new(),
+            false => function.arguments.iter().map(|argument| argument_of(module, argument)).collect(),
+        },
+        attributes: attributes(&function.recorded).into(),
         local_memory: locals.fold(0, |sum, one| sum.saturating_add(one.size.unwrap_or(0))),
         private_memory: 0,
         spec_constants: Vec::new(),
-        device_globals: variables()
-            .filter(|one| one.space == GLOBAL && one.linked)
-            .map(|one| one.name.clone())
-            .collect(),
-        imports: names(false).filter(|name| can_be_imported(name)).collect(),
-        exports: names(true).collect(),
+        device_globals: globals.filter(|_| !lists_left_out).unwrap_or_default(),
+        imports: imports.filter(|_| !lists_left_out).unwrap_or_default(),
+        exports: exports.filter(|_| !lists_left_out).unwrap_or_default(),
+        lists_left_out,
         esimd: functions().flat_map(|one| &one.uses).any(|found| found.aspect == "ext_intel_esimd"),
         asserts: names(false).any(|name| name == "__devicelib_assert_fail" || name == "__assert_fail"),
         indirect_calls: !whole || functions().flat_map(|one| &one.calls).any(|call| call.to.is_none()),
         reach: Reach::default(),
     }
+}
+
+/// Returns names as a list; none where they do not fit.
+fn listed<'n>(names: impl Iterator<Item = &'n str>, room: &mut Room) -> Option<Vec<Arc<str>>> {
+    names.map(|name| room.take_name(name).map(|()| Arc::from(name))).collect()
 }
 
 /// Returns the places of a function and of all that it calls, and whether these are all; `left` counts the calls that may
@@ -253,7 +294,7 @@ fn argument_of(module: &Module, argument: &Argument) -> argument::Argument {
     let image = accesses.into_iter().find_map(|(end, access)| Some((argument.type_name.strip_suffix(end)?, access)));
     argument::Argument {
         name: argument.name.clone(),
-        type_name: image.map_or_else(|| argument.type_name.clone(), |(name, _)| format!("{name}_t")),
+        type_name: image.map_or_else(|| argument.type_name.as_str().into(), |(name, _)| format!("{name}_t").into()),
         address_space: space,
         access: argument.access.or(image.map(|(_, access)| access)),
         qualifiers: argument.qualifiers.clone(),
@@ -280,7 +321,7 @@ mod tests {
             ..Function::default()
         };
         let module = Module { functions: (0..4_000).map(function).collect(), ..Module::default() };
-        let all = kernels(&module);
+        let all = kernels(&module, 0);
         assert!(!all[10].indirect_calls && all[3_999].indirect_calls);
         assert_eq!(all[10].exports.len(), 10);
         assert!(all.iter().map(|kernel| kernel.exports.len()).sum::<usize>() <= limits::MAX_BITCODE_REACHED);

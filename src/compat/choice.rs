@@ -10,6 +10,7 @@ use super::finding::{Finding, Verdict};
 use super::fit::{Match, Subject, fit, matches, runtime_checks, spec};
 use crate::bundle::image::State;
 use crate::device::target::{Backend, DeviceType};
+use crate::limits;
 use crate::native::Coverage;
 
 /// A way in which the choice goes wrong, or may.
@@ -80,9 +81,13 @@ pub(crate) fn choose_among(
         let label = |at: &usize| images.get(*at).map(|one| one.image.compile_target().unwrap_or(one.image.target));
         let mut labels: Vec<&str> = choice.of_kernel.iter().filter_map(label).collect();
         labels.dedup();
+        let beyond = labels.len().saturating_sub(limits::MAX_TOLD_TARGETS);
+        labels.truncate(limits::MAX_TOLD_TARGETS);
+        let told = |label: &&str| label.chars().take(limits::MAX_TOLD_TARGET).collect::<String>();
+        let more = if beyond > 0 { format!(", and {beyond} more") } else { String::new() };
+        let targets = labels.iter().map(told).collect::<Vec<_>>().join(", ");
         choice.failure = Some(format!(
-            "Kernel {kernel} has no image for the selected device. Its available images target: [{}].",
-            labels.join(", ")
+            "Kernel {kernel} has no image for the selected device. Its available images target: [{targets}{more}]."
         ));
         return choice;
     };
@@ -133,18 +138,15 @@ fn pick(images: &[Examined<'_, '_>], candidates: &[usize], subject: &Subject<'_>
         Some(Backend::Cuda) => of("nvptx64"),
         Some(Backend::Hip) => {
             let all = of("amdgcn");
-            let arch = subject.target.name.trim_start_matches("amd_gpu_").as_bytes();
-            let holds = |at: &&usize| images.get(**at).is_some_and(|one| contains(one.image.stored, arch));
+            let arch = subject.target.name.trim_start_matches("amd_gpu_");
+            // One alone is picked whatever it holds.
+            let holds = |at: &&usize| all.len() > 1 && images.get(**at).is_some_and(|one| one.mentions(arch));
             let own: Vec<usize> = all.iter().filter(holds).copied().collect();
             if own.is_empty() { all } else { own }
         }
         Some(Backend::NativeCpu) => of("native_cpu"),
         None => candidates.to_vec(),
     }
-}
-
-fn contains(bytes: &[u8], text: &[u8]) -> bool {
-    !text.is_empty() && bytes.windows(text.len()).any(|window| window == text)
 }
 
 /// The check of the chosen image, and what it means.

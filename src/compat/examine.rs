@@ -17,18 +17,17 @@ use crate::bundle::image::{Image, State};
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::fit::Subject;
-use crate::container::Place;
+use crate::container::{Allowance, Place};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, Problem};
-use crate::native::{Coverage, Driver, gpu_of, parts_arena};
-use crate::native::{Native, Part, bitcode};
+use crate::native::{Coverage, Driver, Native, Part, Room, bitcode, gpu_of};
 use crate::spirv::Module;
 use blake3::platform::Platform;
 use blake3::{CHUNK_LEN, IncrementCounter};
 use rayon::prelude::*;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// An image with everything that can be told without a device.
 #[derive(Debug)]
@@ -72,6 +71,8 @@ pub struct Examined<'b, 'a> {
     pub problem: Option<Error>,
     /// Whether the code was SYCL, once that was asked.
     pub(crate) sycl: OnceLock<bool>,
+    /// Whether the stored bytes hold a text, for each that was asked for.
+    pub(crate) mentioned: Mutex<BTreeMap<String, bool>>,
 }
 
 impl Examined<'_, '_> {
@@ -136,6 +137,13 @@ impl Examined<'_, '_> {
     /// it; OpenCL C counts x first.
     pub fn is_sycl(&self) -> bool {
         *self.sycl.get_or_init(|| self.was_sycl())
+    }
+
+    /// Whether the stored bytes hold a text. Of many kernels the first one asks for all.
+    pub(crate) fn mentions(&self, text: &str) -> bool {
+        let mut known = self.mentioned.lock().unwrap_or_else(PoisonError::into_inner);
+        let find = || !text.is_empty() && memchr::memmem::find(self.image.stored, text.as_bytes()).is_some();
+        *known.entry(text.to_owned()).or_insert_with(find)
     }
 
     fn was_sycl(&self) -> bool {
@@ -219,28 +227,48 @@ pub struct Extent {
 /// Examines every image of a bundle, one by one, as few large ones are to keep all threads busy. The order of the
 /// images is kept.
 pub fn examine<'b, 'a>(bundle: &'b Bundle<'a>) -> Vec<Examined<'b, 'a>> {
-    examine_some(&bundle.images, bundle.epoch, Extent { hashes: true, code: true })
+    examine_some(bundle, &bundle.images, Extent { hashes: true, code: true })
 }
 
-/// Examines some images like [`examine`], to an extent.
-pub fn examine_some<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch, extent: Extent) -> Vec<Examined<'b, 'a>> {
-    let examine = |image: &'b Image<'a>| {
-        let (mut examined, contents) = walk(image, epoch, extent.code);
+/// Examines some images of a bundle like [`examine`], to an extent.
+pub fn examine_some<'b, 'a>(bundle: &Bundle<'_>, images: &'b [Image<'a>], extent: Extent) -> Vec<Examined<'b, 'a>> {
+    let examine = |image: &'b Image<'a>, room: &Room| {
+        let (mut examined, contents) = walk(image, bundle.epoch, room, extent.code);
         if extent.hashes {
             examined.blake3 = *blake3::hash(&contents).as_bytes();
         }
         examined
     };
     // Threads that one image has no use for would cost their start and megabytes of memory.
-    if images.len() < 2 { images.iter().map(examine).collect() } else { images.par_iter().map(examine).collect() }
+    let one_by_one = |room: &Room| images.iter().map(|image| examine(image, room)).collect();
+    let mut room = room_of(images, &bundle.allowance);
+    let mut examined: Vec<_> = match images {
+        [] | [_] => one_by_one(&room),
+        _ => images.par_iter().map(|image| examine(image, &room)).collect(),
+    };
+    // The first images have the room, whatever thread was the fastest.
+    if room.is_short() && images.len() > 1 {
+        drop(examined);
+        room = room_of(images, &bundle.allowance);
+        examined = one_by_one(&room);
+    }
+    bundle.allowance.spend(room.inflated());
+    examined
+}
+
+/// Makes the room for the native code of images.
+fn room_of(images: &[Image<'_>], allowance: &Allowance) -> Room {
+    let bytes = images.iter().map(|image| image.stored.len()).fold(0, usize::saturating_add);
+    Room::new(bytes, allowance.left())
 }
 
 /// Examines some images, whose hashes are computed together.
-pub fn examine_images<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch) -> Vec<Examined<'b, 'a>> {
+pub fn examine_images<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch, allowance: &Allowance) -> Vec<Examined<'b, 'a>> {
+    let room = room_of(images, allowance);
     let mut examined = Vec::with_capacity(images.len());
     let mut payloads: Vec<(usize, &[u8])> = Vec::with_capacity(images.len());
     for (at, image) in images.iter().enumerate() {
-        let (mut one, contents) = walk(image, epoch, true);
+        let (mut one, contents) = walk(image, epoch, &room, true);
         match contents {
             Cow::Borrowed(payload) => payloads.push((at, payload)),
             // The inflated payload is not kept until the others are there.
@@ -254,12 +282,14 @@ pub fn examine_images<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch) -> Vec<Exam
             one.blake3 = digest;
         }
     }
+    allowance.spend(room.inflated());
     examined
 }
 
 /// Examines one image.
 pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b, 'a> {
-    let (mut examined, contents) = walk(image, epoch, true);
+    let room = Room::of_one(image.stored.len());
+    let (mut examined, contents) = walk(image, epoch, &room, true);
     examined.blake3 = *blake3::hash(&contents).as_bytes();
     examined
 }
@@ -268,7 +298,7 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
 const SPIRV: &str = "SPIR-V module";
 
 /// Examines an image but for the hash of its contents, and returns the contents beside it.
-fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, code: bool) -> (Examined<'b, 'a>, Cow<'a, [u8]>) {
+fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> (Examined<'b, 'a>, Cow<'a, [u8]>) {
     let (contents, mut problem) = match image.contents() {
         Ok(contents) => (contents, None),
         Err(error) => (image.stored.into(), Some(error)),
@@ -306,7 +336,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, code: bool) -> (Examined<'b,
     let place = Place::file(image.offset);
     let inflated = image.inflated || image.compression().is_some();
     let place = if inflated { place.inflated() } else { place };
-    let (native, sources) = native(&contents, format, place, code);
+    let (native, sources) = native(&contents, format, place, (room, code));
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
     let (kernels, exports, imports) = match &module {
         Some(module) if unlisted => {
@@ -353,6 +383,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, code: bool) -> (Examined<'b,
         state,
         problem,
         sycl: OnceLock::new(),
+        mentioned: Mutex::default(),
     };
     (examined, contents)
 }
@@ -382,12 +413,12 @@ fn absent<'k>(
 }
 
 /// Reads compiled code and, where code counts, the SPIR-V in it.
-fn native(contents: &[u8], format: Format, place: Place, code: bool) -> (Option<Native>, Vec<Module>) {
+fn native(contents: &[u8], format: Format, place: Place, (room, code): (&Room, bool)) -> (Option<Native>, Vec<Module>) {
     if !code {
-        return (Native::without_kernels(contents, format, place), Vec::new());
+        return (Native::without_kernels(contents, format, place, room), Vec::new());
     }
-    let arena = parts_arena(contents.len());
-    let Some((mut native, sources)) = Native::with_source(contents, format, place, &arena) else {
+    let arena = room.arena(contents.len());
+    let Some((mut native, sources)) = Native::with_source(contents, format, place, (&arena, room)) else {
         return (None, Vec::new());
     };
     // Members of an archive share one module; elsewhere the first is taken.

@@ -145,6 +145,10 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
     if image.coverage(subject) == Some(Coverage::Jit) && !inside() {
         fit.gap(RuleId::Damaged, "the SPIR-V inside could not be read to its end");
     }
+    let vector = image.module.as_ref().is_none_or(|module| module.esimd || image.kernels.is_empty());
+    if image.is_marked_esimd() && !vector {
+        fit.gap(RuleId::Unread, "the image is marked as explicit SIMD, and not all its kernels are");
+    }
     if let Some(kernel) = format::named(image.absent.as_slice()) {
         fit.gap(RuleId::Damaged, format!("the image lists kernel {kernel}, which its code does not have"));
     }

@@ -16,8 +16,7 @@ use crate::compat::finding::Finding;
 use crate::compat::fit::Subject;
 use crate::compat::gate::codes;
 use crate::compat::other_models::OtherModels;
-use crate::container::Arena;
-use crate::container::Host;
+use crate::container::{Allowance, Arena, Host};
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::report::edited::Edited;
 use crate::report::filtered::{Emptied, Filtered, Output, Reason};
@@ -118,7 +117,7 @@ impl Filtering<'_> {
             // Why has been said.
             return Ok(exit);
         }
-        let examined = examine_images(&images, epoch);
+        let examined = examine_images(&images, epoch, &Allowance::default());
         let codes = codes(&examined);
         let mut ready = Vec::new();
         let inputs: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();

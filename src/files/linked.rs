@@ -138,7 +138,7 @@ impl Linked {
         let (mut result, problems) = {
             let host = Host::read(self.bytes()).context(|| self.name())?;
             let before = Bundle::read(&host).context(|| self.name())?;
-            let mut images = examine_some(&before.images, before.epoch, Extent { hashes: false, code: true });
+            let mut images = examine_some(&before, &before.images, Extent { hashes: false, code: true });
             // Images in no list cannot be launched from, nor taken out of one.
             images.retain(|image| before.is_listed(image.image) || drop.contains(&image.image.index));
             if !may_lose {

@@ -296,7 +296,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
     fn examine<'a>(&mut self, form: ArgumentKind, bundle: &'a Bundle<'a>, facts: &mut FileFacts<'a>) {
         let hash = !(self.skip_hash || self.hash_apart && form == ArgumentKind::Plain);
         let extent = Extent { hashes: hash, code: !self.skip_code };
-        let images = examine_some(&bundle.images, bundle.epoch, extent);
+        let images = examine_some(bundle, &bundle.images, extent);
         facts.problems.extend(images.iter().flat_map(Examined::problems));
         if self.unselected {
             if images.iter().any(|image| self.selector.selects(image)) {

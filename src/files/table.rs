@@ -59,14 +59,18 @@ impl Beside {
         named.map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Opens what belongs to a module; none where nothing does.
+    /// Opens what belongs to a module; none where nothing does. What stands beside it was not named, and may lead nowhere else.
     ///
     /// # Errors
     /// Errors of reading it.
     pub(crate) fn open(&self, module: &Path) -> Result<Option<Files>> {
         let open = |named: &Option<PathBuf>, extension: &str| {
-            let path = named.clone().or_else(|| Some(module.with_extension(extension)).filter(|path| path.is_file()));
-            path.map(|path| Input::open(&path).context(|| path.display().to_string())).transpose()
+            let found = || Some(module.with_extension(extension)).filter(|path| path.is_file());
+            let opened = |path: &Path, input: Result<Input>| input.context(|| path.display().to_string());
+            match named {
+                Some(path) => opened(path, Input::open(path)).map(Some),
+                None => found().map(|path| opened(&path, found_beside(module, &path, extension))).transpose(),
+            }
         };
         let (properties, symbols) = (open(&self.properties, "prop")?, open(&self.symbols, "sym")?);
         if properties.is_none() && symbols.is_none() {
@@ -76,6 +80,20 @@ impl Beside {
         let [properties, symbols] = [properties, symbols].map(|part| part.map(Arc::new));
         Ok(Some(Files { rows: vec![Opened { code: Arc::new(code), properties, symbols }], problems: Vec::new() }))
     }
+}
+
+/// Opens what nobody named: only a file below the module's folder, or the one of its name beside what the module is a link to.
+/// A link to anything else would show that as the names of kernels.
+fn found_beside(module: &Path, path: &Path, extension: &str) -> Result<Input> {
+    let beside_real = module.canonicalize().ok().map(|real| real.with_extension(extension));
+    let roots: Vec<PathBuf> = roots_of(module).into_iter().chain(beside_real).collect();
+    Input::open_within(path, &roots, "the module's folder")
+}
+
+/// Returns the folders below which what a file names may lie.
+fn roots_of(path: &Path) -> Vec<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    folder.canonicalize().ok().into_iter().chain(ROOT.get().cloned()).collect()
 }
 
 #[derive(Debug)]
@@ -105,7 +123,7 @@ impl Opening<'_> {
         let (input, new) = match self.open.get(&path) {
             Some(input) => (Arc::clone(input), 0),
             None => {
-                let input = Arc::new(Input::open_within(&path, &self.roots)?);
+                let input = Arc::new(Input::open_within(&path, &self.roots, "the table's folder")?);
                 self.open.insert(path, Arc::clone(&input));
                 let len = input.bytes().len() as u64;
                 (input, len)
@@ -132,9 +150,7 @@ impl Files {
         let codes = table.column("Code").ok_or_else(|| Error::at(0, "the file table has no column `Code`"))?;
         let [properties, symbols] = ["Properties", "Symbols"].map(|title| table.column(title));
         let folder = path.parent().unwrap_or(Path::new(""));
-        let own = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let roots = own.canonicalize().ok().into_iter().chain(ROOT.get().cloned()).collect();
-        let mut opening = Opening { folder, roots, open: HashMap::new(), distinct: 0, mentioned: 0 };
+        let mut opening = Opening { folder, roots: roots_of(path), open: HashMap::new(), distinct: 0, mentioned: 0 };
         let mut problems = Vec::new();
         let mut open = |row: usize, name: Option<&str>| {
             let name = name.filter(|name| !name.is_empty())?;

@@ -10,7 +10,7 @@ mod module;
 mod types;
 
 use super::bitstream::{Cursor, Item};
-use super::{Kernel, Part, Read, bounded};
+use super::{Items, Kernel, Part, Read, Room};
 use crate::bundle::format::Format;
 use crate::bytes;
 use crate::error::{Error, Result};
@@ -101,7 +101,7 @@ fn table<'a>(mut block: Cursor<'a>) -> Result<Option<&'a [u8]>> {
     Ok(None)
 }
 
-pub(super) fn read(data: &[u8]) -> Result<Read> {
+pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     let (at, stream) = stream(data)?;
     let mut module = Bitcode { part: Part::new(Format::LlvmBitcode, data.len()), functions: Vec::new(), strings: &[] };
     let mut problems = Vec::new();
@@ -109,7 +109,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
         let offset = error.offset().unwrap_or(0).saturating_add(at as u64);
         problems.push(error.without_offset().with_offset(offset));
     }
-    Ok(Read { part: module.finish(), problems })
+    Ok(Read { part: module.finish(items), problems })
 }
 
 /// The functions defined as kernels and the string table that holds their names, where all of the stream can be read.
@@ -117,7 +117,8 @@ pub(crate) fn kernels_and_strings(data: &[u8]) -> Option<(Vec<String>, &[u8])> {
     let mut module = Bitcode { part: Part::new(Format::LlvmBitcode, data.len()), functions: Vec::new(), strings: &[] };
     module.top(data).ok()?;
     let strings = module.strings;
-    Some((module.finish().kernels.into_iter().map(|kernel| kernel.name.clone()).collect(), strings))
+    let room = Room::of_one(data.len());
+    Some((module.finish(&Items::new(&room)).kernels.into_iter().map(|kernel| kernel.name.clone()).collect(), strings))
 }
 
 struct Bitcode<'a> {
@@ -153,7 +154,6 @@ impl<'a> Bitcode<'a> {
                 (2, letters) => self.part.stated = text(letters),
                 // [name offset, name length, type, convention, is declaration, ...]
                 (8, [offset, len, _, convention, 0, ..]) if KERNEL_CONVENTIONS.contains(convention) => {
-                    bounded(self.functions.len(), "kernels")?;
                     self.functions.push((*offset, *len));
                 }
                 _ => {}
@@ -162,10 +162,12 @@ impl<'a> Bitcode<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Part {
+    fn finish(mut self, items: &Items<'_>) -> Part {
         let names = self.functions.iter().filter_map(|(offset, len)| {
             let name = bytes::slice_at(self.strings, usize::try_from(*offset).ok()?, usize::try_from(*len).ok()?)?;
-            std::str::from_utf8(name).ok().map(str::to_owned)
+            let name = std::str::from_utf8(name).ok()?;
+            items.take(name)?;
+            Some(name.to_owned())
         });
         self.part.kernels = names.map(|name| Kernel { name, ..Kernel::default() }.into()).collect();
         self.part

@@ -10,7 +10,7 @@
 //! there. An attribute is a format byte, a kind, and a value: none (1), one byte (2) or 16 bits (3) in the two bytes that
 //! follow, or as many bytes as those two say (4).
 
-use super::{Argument, Kernel, Part, Read, spill_note};
+use super::{Argument, Items, Kernel, Part, Read, spill_note};
 use crate::bundle::format::Format;
 use crate::bytes;
 use crate::container::device_elf::{DeviceElf, Symbol};
@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 /// `st_other` of kernels.
 const STO_CUDA_ENTRY: u8 = 0x10;
 
-pub(super) fn read(data: &[u8]) -> Result<Read> {
+pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     let elf = DeviceElf::parse(data)?;
     let mut read = Read::from(Part::new(Format::Cubin, data.len()));
     let architecture = architecture(&elf);
@@ -48,6 +48,9 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     let spilled = spill_note::spilled(&elf, |name| of_functions.frame.contains_key(name));
     let sections: HashMap<&str, _> = elf.sections.iter().map(|section| (section.name, section)).collect();
     for (name, barriers) in code.into_iter().filter(|(name, _)| marked.get(name).copied().unwrap_or(true)) {
+        if items.take(name).is_none() {
+            break;
+        }
         let mut kernel = Kernel {
             name: name.to_owned(),
             registers: of_functions.registers.get(name).copied(),
@@ -64,7 +67,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
             ..Kernel::default()
         };
         if let Some(section) = sections.get(format!(".nv.info.{name}").as_str())
-            && !attributes(&mut kernel, section.data)
+            && !attributes(&mut kernel, items, section.data)
         {
             read.problems.push(Error::at(section.offset, format!("the attributes in {} are damaged", section.name)));
         }
@@ -113,7 +116,7 @@ impl<'a> Functions<'a> {
 }
 
 /// Takes in the attributes of one kernel; false where they are damaged.
-fn attributes(kernel: &mut Kernel, data: &[u8]) -> bool {
+fn attributes(kernel: &mut Kernel, items: &Items<'_>, data: &[u8]) -> bool {
     let (attributes, whole) = read_attributes(data);
     let mut arguments = kernel.arguments.to_vec();
     for attribute in attributes {
@@ -129,7 +132,7 @@ fn attributes(kernel: &mut Kernel, data: &[u8]) -> bool {
             }
             kind::PARAMETERS_SIZE => kernel.argument_bytes = Some(u64::from(attribute.number)),
             kind::BARRIERS => kernel.barriers = Some(u64::from(attribute.number & 0xff)),
-            kind::PARAMETER => arguments.extend(parameter(&attribute)),
+            kind::PARAMETER => arguments.extend(items.take("").and_then(|()| parameter(&attribute))),
             _ => {}
         }
     }

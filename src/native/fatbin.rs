@@ -74,7 +74,7 @@ fn ptx_version(text: &[u8]) -> (u16, u16) {
     stated.map_or((0, 0), |(major, minor)| (number(major), number(minor)))
 }
 
-pub(super) fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
+pub(super) fn read<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
     reader.contained("fatbin");
     let mut at = 0usize;
     while bytes::u32_at(data, at) == Some(MAGIC) {
@@ -92,7 +92,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, de
     Ok(())
 }
 
-fn entries<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32) {
+fn entries<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place: Place, depth: u32) {
     let mut at = 0usize;
     while at < data.len() {
         match entry(reader, data, at, place, depth) {
@@ -106,7 +106,7 @@ fn entries<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32
 }
 
 /// Reads an entry; none where the place of the next one cannot be told.
-fn entry<'a>(reader: &mut Reader<'a>, data: &'a [u8], at: usize, place: Place, depth: u32) -> Option<usize> {
+fn entry<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], at: usize, place: Place, depth: u32) -> Option<usize> {
     let header = data.get(at..)?;
     let word = |at| bytes::u32_at(header, at);
     let (kind, header_len) = (bytes::u16_at(header, 0)?, usize::try_from(word(4)?).ok()?);

@@ -8,7 +8,7 @@
 //! for every processor that it knows, and two that it no longer does. Above are the features `xnack` and `sramecc`: two
 //! bits each (0 none, 1 any, 2 off, 3 on) since code object version 4 (ABI version 2), one bit before.
 
-use super::{Argument, Kernel, Part, Read, Reader, bounded};
+use super::{Argument, Items, Kernel, Part, Read, Reader};
 use crate::bundle::format::Format;
 use crate::bundle::msgpack::{self, Value};
 use crate::bundle::{blob, offload_bundle};
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 const NT_AMDGPU_METADATA: u32 = 32;
 const SHT_NOTE: u32 = 7;
 
-pub(super) fn read(data: &[u8]) -> Result<Read> {
+pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     let elf = DeviceElf::parse(data)?;
     let mut read = Read::from(Part::new(Format::Hsaco, data.len()));
     let part = &mut read.part;
@@ -42,8 +42,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     match msgpack::read(note.data) {
         Ok(metadata) => {
             let kernels = metadata.items("amdhsa.kernels");
-            bounded(kernels.len(), "kernels")?;
-            part.kernels = kernels.iter().filter_map(kernel).map(Into::into).collect();
+            part.kernels = kernels.iter().filter_map(|one| kernel(one, items)).map(Into::into).collect();
         }
         Err(error) => {
             let offset = note.offset.saturating_add(error.offset().unwrap_or(0));
@@ -53,15 +52,17 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     Ok(read)
 }
 
-fn kernel(metadata: &Value<'_>) -> Option<Kernel> {
+fn kernel(metadata: &Value<'_>, items: &Items<'_>) -> Option<Kernel> {
     let number = |key| metadata.number(key);
     let mut size = metadata.items(".reqd_workgroup_size").iter().map(|size| match size {
         Value::Number(size) => *size,
         _ => 1,
     });
     let size = size.next().map(|first| [first, size.next().unwrap_or(1), size.next().unwrap_or(1)]);
+    let name = metadata.text(".name")?;
+    items.take(name)?;
     Some(Kernel {
-        name: metadata.text(".name")?.to_owned(),
+        name: name.to_owned(),
         registers: number(".vgpr_count"),
         scalar_registers: number(".sgpr_count"),
         accumulation_registers: number(".agpr_count"),
@@ -78,7 +79,7 @@ fn kernel(metadata: &Value<'_>) -> Option<Kernel> {
             .iter()
             .filter(|argument| !argument.text(".value_kind").is_some_and(|kind| kind.starts_with("hidden_")))
             .zip(0..)
-            .map(|(metadata, index)| argument(metadata, index))
+            .map_while(|(metadata, index)| items.take("").map(|()| argument(metadata, index)))
             .collect(),
         ..Kernel::default()
     })
@@ -115,7 +116,7 @@ fn argument(metadata: &Value<'_>, index: u32) -> Argument {
 
 /// Reads the parts of a clang offload bundle that is itself the payload of an image. HIP takes its code objects so: clang
 /// bundles them per architecture, with an empty part for the host, plain or compressed, and DPC++ hands that on.
-pub(super) fn read_bundle<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
+pub(super) fn read_bundle<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
     reader.contained("offload-bundle");
     let mut blobs = blob::Reader::new(reader.arena, data.len());
     let parts = offload_bundle::parse(&mut blobs, data, place);

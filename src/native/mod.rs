@@ -25,6 +25,7 @@ mod intel_device;
 pub mod opencl_elf;
 mod patch_tokens;
 mod ptx;
+mod room;
 pub(crate) mod spill_note;
 mod yaml;
 mod ze_info;
@@ -38,6 +39,8 @@ use crate::{bytes, limits};
 use driver::OldForm;
 pub(crate) use driver::{Driver, gpu_of};
 pub(crate) use intel_device::is_before_xe;
+use room::Items;
+pub(crate) use room::Room;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -226,18 +229,20 @@ impl Native {
         if matches!(format, Format::SpirV | Format::NativeCpu | Format::Unknown) {
             return None;
         }
-        Some(Native::with_code(payload, format, place, &parts_arena(payload.len())).0)
+        let arena = Room::of_one(payload.len()).arena(payload.len());
+        Some(Native::with_code(payload, format, place, &arena).0)
     }
 
     /// Reads a payload as `read` does, but for the kernels in code for Intel's GPUs: of what describes them, which is as long
     /// as half their code, only the form is checked.
-    pub(crate) fn without_kernels(payload: &[u8], format: Format, place: Place) -> Option<Native> {
+    pub(crate) fn without_kernels(payload: &[u8], format: Format, place: Place, room: &Room) -> Option<Native> {
         if matches!(format, Format::SpirV | Format::NativeCpu | Format::Unknown) {
             return None;
         }
-        let arena = parts_arena(payload.len());
-        let mut reader = Reader { kernels: false, ..Reader::new(&arena, payload.len()) };
+        let arena = room.arena(payload.len());
+        let mut reader = Reader { kernels: false, ..Reader::new(&arena, room, payload.len()) };
         reader.whole(payload, format, place);
+        room.spend(&arena);
         Some(reader.native)
     }
 
@@ -247,13 +252,14 @@ impl Native {
         payload: &'a [u8],
         format: Format,
         place: Place,
-        arena: &'a Arena,
+        (arena, room): (&'a Arena, &Room),
     ) -> Option<(Native, Vec<Option<&'a [u8]>>)> {
         if matches!(format, Format::SpirV | Format::NativeCpu | Format::Unknown) {
             return None;
         }
-        let mut reader = Reader::new(arena, payload.len());
+        let mut reader = Reader::new(arena, room, payload.len());
         reader.whole(payload, format, place);
+        room.spend(arena);
         Some((reader.native, reader.sources))
     }
 
@@ -264,7 +270,8 @@ impl Native {
         place: Place,
         arena: &'a Arena,
     ) -> (Native, Vec<&'a [u8]>) {
-        let mut reader = Reader::new(arena, payload.len());
+        let room = Room::of_one(payload.len());
+        let mut reader = Reader::new(arena, &room, payload.len());
         reader.whole(payload, format, place);
         (reader.native, reader.code)
     }
@@ -284,14 +291,8 @@ impl Native {
     }
 }
 
-/// Makes the arena of a payload's parts: a file may have thousands of payloads.
-pub(crate) fn parts_arena(len: usize) -> Arena {
-    let wanted = (len as u64).saturating_mul(limits::MAX_INFLATED_RATIO);
-    Arena::with_limit(wanted.clamp(limits::MAX_INFLATED_PARTS_FLOOR, limits::MAX_INFLATED))
-}
-
 /// Reads parts within parts, and keeps account of what they cost.
-struct Reader<'a> {
+struct Reader<'a, 'r> {
     arena: &'a Arena,
     native: Native,
     /// The part that is being read.
@@ -304,17 +305,17 @@ struct Reader<'a> {
     member: usize,
     /// Bytes that parts may yet come to.
     budget: u64,
-    /// Kernels and arguments that there may yet be.
-    items: usize,
+    /// Counts what is kept.
+    items: Items<'r>,
     /// Lists of arguments that kernels share.
     arguments: HashSet<Arc<[Argument]>>,
     /// Whether kernels of Intel's GPUs are read.
     kernels: bool,
 }
 
-impl<'a> Reader<'a> {
-    fn new(arena: &'a Arena, size: usize) -> Self {
-        let items = limits::MAX_NATIVE_ITEMS;
+impl<'a, 'r> Reader<'a, 'r> {
+    fn new(arena: &'a Arena, room: &'r Room, size: usize) -> Self {
+        let items = Items::new(room);
         let (data, code) = (&[][..], Vec::new());
         let (native, arguments) = (Native::default(), HashSet::new());
         let mut reader = Reader {
@@ -369,18 +370,18 @@ impl<'a> Reader<'a> {
             Format::PatchTokens | Format::Elf if data.starts_with(b"\x7fELF") => {
                 opencl_elf::read(self, name, data, place, depth)
             }
-            Format::PatchTokens => patch_tokens::read(data).map(|read| self.push(name, read, place)),
-            Format::Zebin => zebin::read(data, self.kernels).map(|read| self.push(name, read, place)),
-            Format::Cubin => cubin::read(data).map(|read| self.push(name, read, place)),
-            Format::Hsaco => hsaco::read(data).map(|read| self.push(name, read, place)),
-            Format::Ptx => ptx::read(data).map(|read| self.push(name, read, place)),
-            Format::LlvmBitcode => bitcode::read(data).map(|read| self.push(name, read, place)),
+            Format::PatchTokens => patch_tokens::read(data, &self.items).map(|read| self.push(name, read, place)),
+            Format::Zebin => zebin::read(data, self.kernels, &self.items).map(|read| self.push(name, read, place)),
+            Format::Cubin => cubin::read(data, &self.items).map(|read| self.push(name, read, place)),
+            Format::Hsaco => hsaco::read(data, &self.items).map(|read| self.push(name, read, place)),
+            Format::Ptx => ptx::read(data, &self.items).map(|read| self.push(name, read, place)),
+            Format::LlvmBitcode => bitcode::read(data, &self.items).map(|read| self.push(name, read, place)),
             Format::SpirV => {
                 let part = Part::new(Format::SpirV, data.len());
                 self.push(name, Read::from(part), place);
                 Ok(())
             }
-            Format::Pocl => opencl_elf::read_pocl(data).map(|read| self.push(name, read, place)),
+            Format::Pocl => opencl_elf::read_pocl(data, &self.items).map(|read| self.push(name, read, place)),
             Format::Elf | Format::NativeCpu | Format::Unknown => {
                 Err(Error::input("this is no device code that this tool knows"))
             }
@@ -393,11 +394,9 @@ impl<'a> Reader<'a> {
 
     /// Adds what a reader of one format found.
     fn push(&mut self, name: &str, mut read: Read, place: Place) {
-        let kernels = read.part.kernels.iter();
-        let items = kernels.map(|kernel| kernel.arguments.len().saturating_add(1)).sum::<usize>().saturating_add(1);
-        match self.items.checked_sub(items) {
-            Some(items) => self.items = items,
-            None => return self.problem(place.error("more kernels and arguments than a payload has")),
+        if self.items.take(name).is_none() || self.items.refused() {
+            return self
+                .problem(place.error("the native code has more kernels and arguments than a file of its size has"));
         }
         for kernel in &mut read.part.kernels {
             match self.arguments.get(&*kernel.arguments) {
@@ -478,14 +477,6 @@ fn within(error: Error, place: Place) -> Error {
         None => place.locate(error),
         Some(offset) => place.at(offset).locate(error.without_offset()),
     }
-}
-
-/// Checks a count before anything is kept for it.
-fn bounded(count: usize, what: &str) -> Result<()> {
-    if count > limits::MAX_NATIVE_ITEMS {
-        return Err(Error::input(format!("{count} {what}; the limit is {}", limits::MAX_NATIVE_ITEMS)));
-    }
-    Ok(())
 }
 
 /// Way in which a GPU runs the code of an image.
@@ -596,7 +587,7 @@ impl Native {
 const MAGIC: &[u8] = b"!<arch>\n";
 const HEADER: usize = 60;
 
-fn archive_members<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
+fn archive_members<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
     reader.contained("ar");
     let mut at = MAGIC.len();
     let mut long_names: &[u8] = &[];

@@ -11,7 +11,7 @@
 //! to the whole program, then a record for each kernel: its size, that of its files and of its arguments, its name. What
 //! is known here is version 11 (PoCL 7.1); of other versions the kernels are not told where the records do not add up.
 
-use super::{Kernel, Part, Read, Reader, bounded, patch_tokens};
+use super::{Items, Kernel, Part, Read, Reader, patch_tokens};
 use crate::bundle::format::Format;
 use crate::container::Place;
 use crate::container::device_elf::{DeviceElf, EM_X86_64, SHT_OPENCL_SPIRV};
@@ -27,7 +27,13 @@ const ET_OPENCL_OBJECTS: u16 = 0xff02;
 /// Size of the header of a 64-bit ELF file, and of an entry of its section table.
 const ENTRY: usize = 64;
 
-pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
+pub(super) fn read<'a>(
+    reader: &mut Reader<'a, '_>,
+    name: &str,
+    data: &'a [u8],
+    place: Place,
+    depth: u32,
+) -> Result<()> {
     if !data.starts_with(b"\x7fELF\x02\x01") {
         // Code of a compiler that is not known here; nothing says that it is damaged.
         let mut part = Part::new(Format::Elf, data.len());
@@ -42,7 +48,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], plac
         part.stated = format!("ELF machine {}", elf.machine);
         let symbols = elf.symbols()?;
         let functions = symbols.iter().filter(|symbol| symbol.is_global_function());
-        part.kernels = functions.map(|symbol| named(symbol.name).into()).collect();
+        part.kernels = functions.map_while(|symbol| named(symbol.name, &reader.items)).map(Into::into).collect();
         reader.push(name, Read::from(part), place);
         return Ok(());
     }
@@ -89,7 +95,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], plac
     let mut read = Read::from(part);
     if let Some(object) = elf.section(".ocl.obj") {
         let meta = elf.section(".ocl.meta").map_or(&[][..], |section| section.data);
-        match DeviceElf::parse(object.data).and_then(|object| kernels(&object, meta)) {
+        match DeviceElf::parse(object.data).and_then(|object| kernels(&object, meta, &reader.items)) {
             Ok(kernels) => read.part.kernels = kernels.into_iter().map(Into::into).collect(),
             Err(error) => {
                 let offset = object.offset.saturating_add(error.offset().unwrap_or(0));
@@ -102,7 +108,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], plac
 }
 
 /// The global functions that the notes name, in the order of the notes.
-fn kernels(object: &DeviceElf<'_>, meta: &[u8]) -> Result<Vec<Kernel>> {
+fn kernels(object: &DeviceElf<'_>, meta: &[u8], items: &Items<'_>) -> Result<Vec<Kernel>> {
     let symbols = object.symbols()?;
     let functions = symbols.iter().filter(|symbol| symbol.is_global_function() && !symbol.name.is_empty());
     let mut functions: HashSet<&[u8]> = functions.map(|symbol| symbol.name.as_bytes()).collect();
@@ -117,7 +123,8 @@ fn kernels(object: &DeviceElf<'_>, meta: &[u8]) -> Result<Vec<Kernel>> {
         let Some((0, word)) = word.and_then(|word| word.split_last()) else { continue };
         budget = budget.checked_sub(len).ok_or_else(|| Error::input("the notes of the driver are forged"))?;
         if functions.remove(word) {
-            kernels.push(named(std::str::from_utf8(word).unwrap_or_default()));
+            let Some(kernel) = named(std::str::from_utf8(word).unwrap_or_default(), items) else { break };
+            kernels.push(kernel);
         }
     }
     Ok(kernels)
@@ -154,8 +161,10 @@ pub fn spirv_of_object(object: &[u8]) -> Option<&[u8]> {
     elf.sections.iter().find(|section| section.kind == SHT_OPENCL_SPIRV).map(|section| section.data)
 }
 
-fn named(name: &str) -> Kernel {
-    Kernel { name: name.to_owned(), ..Kernel::default() }
+/// A kernel of which no more is known; none where there is no room for it.
+fn named(name: &str, items: &Items<'_>) -> Option<Kernel> {
+    items.take(name)?;
+    Some(Kernel { name: name.to_owned(), ..Kernel::default() })
 }
 
 /// Offset of the version and of the number of kernels.
@@ -165,20 +174,19 @@ const POCL_KERNELS: usize = 20;
 const POCL_FILES: usize = 0x55;
 const POCL_RECORDS: usize = POCL_FILES + 8;
 
-pub(super) fn read_pocl(data: &[u8]) -> Result<Read> {
+pub(super) fn read_pocl(data: &[u8], items: &Items<'_>) -> Result<Read> {
     let short = || Error::at(data.len() as u64, "the header of a PoCL binary is cut short");
     let version = bytes::u32_at(data, POCL_VERSION).ok_or_else(short)?;
     let count = bytes::u32_at(data, POCL_KERNELS).and_then(|count| usize::try_from(count).ok()).ok_or_else(short)?;
-    bounded(count, "kernels")?;
     let mut part = Part::new(Format::Pocl, data.len());
     part.stated = "for PoCL alone".to_owned();
     part.version = Some(version.to_string());
-    part.kernels = pocl_kernels(data, count).unwrap_or_default().into_iter().map(Into::into).collect();
+    part.kernels = pocl_kernels(data, count, items).unwrap_or_default().into_iter().map(Into::into).collect();
     Ok(Read::from(part))
 }
 
 /// The kernels of the records; none where a record leaves the data.
-fn pocl_kernels(data: &[u8], count: usize) -> Option<Vec<Kernel>> {
+fn pocl_kernels(data: &[u8], count: usize, items: &Items<'_>) -> Option<Vec<Kernel>> {
     let files = usize::try_from(bytes::u64_at(data, POCL_FILES)?).ok()?;
     let mut at = POCL_RECORDS.checked_add(files)?;
     let mut kernels = Vec::new();
@@ -187,7 +195,7 @@ fn pocl_kernels(data: &[u8], count: usize) -> Option<Vec<Kernel>> {
         let length = usize::try_from(bytes::u32_at(data, at.checked_add(20)?)?).ok()?;
         let record = bytes::slice_at(data, at, size)?;
         let name = std::str::from_utf8(bytes::slice_at(record, 24, length)?).ok()?;
-        kernels.push(Kernel { name: name.to_owned(), ..Kernel::default() });
+        kernels.push(named(name, items)?);
         at = at.checked_add(size)?;
     }
     Some(kernels)
@@ -196,7 +204,12 @@ fn pocl_kernels(data: &[u8], count: usize) -> Option<Vec<Kernel>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::native::Native;
+    use crate::native::{Native, Room};
+
+    /// Reads a payload that has room for all it holds.
+    fn read(data: &[u8]) -> Result<Read> {
+        read_pocl(data, &Items::new(&Room::of_one(data.len())))
+    }
 
     #[test]
     fn generic_ir_is_spirv_for_every_other_gpu() {
@@ -234,13 +247,13 @@ mod tests {
     #[test]
     fn kernels_are_told_where_the_records_add_up() {
         let names = |data: &[u8]| -> Vec<String> {
-            let part = read_pocl(data).unwrap().part;
+            let part = read(data).unwrap().part;
             assert_eq!(part.version.as_deref(), Some("11"));
             part.kernels.into_iter().map(|kernel| kernel.name.clone()).collect()
         };
         let whole = binary(&["add", "second_one"]);
         assert_eq!(names(&whole), ["add", "second_one"]);
         assert_eq!(names(&whole[..whole.len() - 1]), [""; 0]);
-        assert!(read_pocl(&whole[..20]).is_err());
+        assert!(read(&whole[..20]).is_err());
     }
 }

@@ -4,7 +4,7 @@
 //! code, heaps, and tokens `{u32 token, u32 size, ...}`. Layouts: `patch_list.h`, `patch_shared.h` and `patch_g7.h` in
 //! `IGC/AdaptorOCL/ocl_igc_shared/executable_format` of intel/intel-graphics-compiler.
 
-use super::{Argument, Kernel, Part, Read, bounded, intel_device};
+use super::{Argument, Items, Kernel, Part, Read, intel_device};
 use crate::bundle::format::Format;
 use crate::bytes;
 use crate::error::{Error, Result};
@@ -32,7 +32,7 @@ mod token {
     pub(crate) const MEDIA_VFE_STATE_SLOT1: u32 = 55;
 }
 
-pub(super) fn read(data: &[u8]) -> Result<Read> {
+pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     if !data.starts_with(&MAGIC) {
         return Err(Error::at(0, "a binary of patch tokens that does not begin with CTNI"));
     }
@@ -47,9 +47,8 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     let mut read = Read::from(part);
     let mut at = (PROGRAM_HEADER as u64).saturating_add(u64::from(patches));
     for index in 0..count {
-        match usize::try_from(at).ok().and_then(|from| data.get(from..)).and_then(kernel) {
+        match usize::try_from(at).ok().and_then(|from| data.get(from..)).and_then(|data| kernel(data, items)) {
             Some((kernel, len)) => {
-                bounded(read.part.kernels.len(), "kernels")?;
                 read.part.kernels.push(kernel.into());
                 at = at.saturating_add(len as u64);
             }
@@ -65,7 +64,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
 }
 
 /// The kernel that the data begins with, and its length.
-fn kernel(data: &[u8]) -> Option<(Kernel, usize)> {
+fn kernel(data: &[u8], items: &Items<'_>) -> Option<(Kernel, usize)> {
     let size = |at| usize::try_from(bytes::u32_at(data, at)?).ok();
     let (name, tokens) = (size(12)?, size(16)?);
     let heaps = [20, 24, 28, 32].into_iter().try_fold(0usize, |sum, at| sum.checked_add(size(at)?))?;
@@ -73,13 +72,10 @@ fn kernel(data: &[u8]) -> Option<(Kernel, usize)> {
     let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
     let start = KERNEL_HEADER.checked_add(name)?.checked_add(heaps)?;
     let list = bytes::slice_at(data, start, tokens)?;
-    let mut kernel = Kernel {
-        name: std::str::from_utf8(text).ok()?.to_owned(),
-        scratch: Some(0),
-        private: Some(0),
-        local: Some(0),
-        ..Kernel::default()
-    };
+    let name = std::str::from_utf8(text).ok()?;
+    items.take(name)?;
+    let mut kernel =
+        Kernel { name: name.to_owned(), scratch: Some(0), private: Some(0), local: Some(0), ..Kernel::default() };
     let mut arguments = BTreeMap::new();
     let mut private_per_item = None;
     let mut rest = list;
@@ -89,7 +85,7 @@ fn kernel(data: &[u8]) -> Option<(Kernel, usize)> {
         if bytes::u32_at(rest, 0) == Some(token::STATELESS_PRIVATE) && bytes::u32_at(token, 24) == Some(1) {
             private_per_item = bytes::u32_at(token, 20).map(u64::from);
         }
-        take(&mut kernel, &mut arguments, bytes::u32_at(rest, 0)?, token);
+        take(&mut kernel, &mut arguments, items, bytes::u32_at(rest, 0)?, token);
         rest = rest.get(len..)?;
     }
     kernel.arguments = arguments.into_values().collect::<Vec<_>>().into();
@@ -100,13 +96,12 @@ fn kernel(data: &[u8]) -> Option<(Kernel, usize)> {
     Some((kernel, start.checked_add(tokens)?))
 }
 
-fn take(kernel: &mut Kernel, arguments: &mut BTreeMap<u32, Argument>, token: u32, data: &[u8]) {
+fn take(kernel: &mut Kernel, arguments: &mut BTreeMap<u32, Argument>, items: &Items<'_>, token: u32, data: &[u8]) {
     // Words after the token's own two.
     let word = |index: usize| bytes::u32_at(data, index.saturating_mul(4).saturating_add(8));
     let number = |index| word(index).map(u64::from);
     let mut argument = |kind: &str, space: Option<&'static str>, offset: Option<u64>, size: Option<u64>| {
-        let Some(index) = word(0) else { return };
-        let argument = arguments.entry(index).or_insert_with(|| Argument { index, ..Argument::default() });
+        let Some(argument) = word(0).and_then(|index| items.argument(arguments, index)) else { return };
         argument.kind.get_or_insert_with(|| kind.to_owned().into());
         argument.address_space = argument.address_space.or(space);
         argument.offset = argument.offset.or(offset);
@@ -121,7 +116,7 @@ fn take(kernel: &mut Kernel, arguments: &mut BTreeMap<u32, Argument>, token: u32
         token::DATA_PARAMETER => {
             let (kind, index) = (word(0), word(1));
             let Some(index) = index.filter(|_| matches!(kind, Some(1 | 8))) else { return };
-            let argument = arguments.entry(index).or_insert_with(|| Argument { index, ..Argument::default() });
+            let Some(argument) = items.argument(arguments, index) else { return };
             let size = number(3);
             if kind == Some(8) {
                 argument.kind = Some("arg_bypointer".into());
@@ -154,13 +149,13 @@ fn take(kernel: &mut Kernel, arguments: &mut BTreeMap<u32, Argument>, token: u32
             let size = text.and_then(|text| text.split_once("intel_reqd_sub_group_size(")?.1.split_once(')'));
             kernel.reqd_sub_group_size = size.and_then(|(size, _)| size.trim().parse().ok());
         }
-        token::ARGUMENT_INFO => information(arguments, data),
+        token::ARGUMENT_INFO => information(arguments, items, data),
         _ => {}
     }
 }
 
 /// Reads what `-cl-kernel-arg-info` keeps of an argument: five strings, whose sizes stand in front.
-fn information(arguments: &mut BTreeMap<u32, Argument>, data: &[u8]) {
+fn information(arguments: &mut BTreeMap<u32, Argument>, items: &Items<'_>, data: &[u8]) {
     let word = |index: usize| bytes::u32_at(data, index.saturating_mul(4).saturating_add(8));
     let Some(index) = word(0) else { return };
     let mut at = 32usize;
@@ -171,7 +166,7 @@ fn information(arguments: &mut BTreeMap<u32, Argument>, data: &[u8]) {
         std::str::from_utf8(text.split(|&byte| byte == 0).next()?).ok()
     };
     let (space, access, name, type_name) = (next(1), next(2), next(3), next(4));
-    let argument = arguments.entry(index).or_insert_with(|| Argument { index, ..Argument::default() });
+    let Some(argument) = items.argument(arguments, index) else { return };
     argument.name = name.filter(|name| !name.is_empty()).map(str::to_owned);
     argument.type_name = type_name.map(|name| name.split_once(';').map_or(name, |(name, _)| name).to_owned());
     argument.access = match access {

@@ -3,11 +3,11 @@
 //! `.version`, `.target`, and per kernel an `.entry` with its parameters and limits, as the PTX ISA document has them.
 //! Code is not read. Registers and scratch memory are settled by `ptxas` only.
 
-use super::{Argument, Kernel, Part, Read, bounded};
+use super::{Argument, Items, Kernel, Part, Read};
 use crate::bundle::format::Format;
 use crate::error::{Error, Result};
 
-pub(super) fn read(data: &[u8]) -> Result<Read> {
+pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     let text = data.split(|&byte| byte == 0).next().unwrap_or_default();
     let text = std::str::from_utf8(text)
         .map_err(|error| Error::at(error.valid_up_to() as u64, "PTX that is no UTF-8 text"))?;
@@ -38,8 +38,11 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
                 }
             }
             ".entry" => {
-                bounded(part.kernels.len(), "kernels")?;
-                part.kernels.extend(entry(&mut lexer).map(Into::into));
+                part.kernels.extend(entry(&mut lexer, items).map(Into::into));
+                // What is behind does not count any more.
+                if items.refused() {
+                    return Ok(Read::from(part));
+                }
             }
             _ => {}
         }
@@ -65,8 +68,10 @@ const NEWEST: u32 = 9;
 const MOST_TOLD: usize = 4;
 
 /// `NAME ( .param TYPE [.ptr .SPACE .align N] NAME, ... ) .reqntid X, Y, Z {`
-fn entry(lexer: &mut Lexer<'_>) -> Option<Kernel> {
-    let mut kernel = Kernel { name: lexer.word()?.to_owned(), simd: Some(32), ..Kernel::default() };
+fn entry(lexer: &mut Lexer<'_>, items: &Items<'_>) -> Option<Kernel> {
+    let name = lexer.word()?;
+    items.take(name)?;
+    let mut kernel = Kernel { name: name.to_owned(), simd: Some(32), ..Kernel::default() };
     let mut word = lexer.word()?;
     if word == "(" {
         let mut arguments = Vec::new();
@@ -83,6 +88,7 @@ fn entry(lexer: &mut Lexer<'_>) -> Option<Kernel> {
                     }
                 }
                 ".param" => {
+                    items.take("")?;
                     let index = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
                     argument = Some(Argument { index, ..Argument::default() });
                 }
@@ -186,13 +192,18 @@ impl<'t> Lexer<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::native::Room;
+
+    fn read(text: &str) -> Result<Read> {
+        super::read(text.as_bytes(), &Items::new(&Room::of_one(text.len())))
+    }
 
     #[test]
     fn entries_are_read_with_their_limits() {
         let text = "// .entry no\n.version 8.6\n.target sm_90a, debug\n.file 1 \".entry no\"\n.func f()\n{ ret; }\n\
                     .visible .entry k(\n .param .u64 .ptr .global .align 4 a,\n .param .align 8 .b8 b[24]\n)\n\
                     .reqntid 64, 2\n.minnctapersm 2\n{ /* .entry no */ ret; }\n.entry empty()\n.maxntid 8, 8, 2\n{\n}\n";
-        let part = read(text.as_bytes()).map_err(|error| error.to_string()).unwrap().part;
+        let part = read(text).map_err(|error| error.to_string()).unwrap().part;
         assert_eq!((part.version.as_deref(), part.stated.as_str()), (Some("8.6"), "sm_90a"));
         let [first, second] = part.kernels.as_slice() else { panic!("{part:?}") };
         assert_eq!((first.name.as_str(), first.reqd_work_group_size), ("k", Some([64, 2, 1])));
@@ -207,7 +218,7 @@ mod tests {
         for text in
             ["", ".entry", ".target sm_80 .entry k(.param", ".target sm_80 .entry k(.param .u64 a[", ".target \"", "/*"]
         {
-            drop(read(text.as_bytes()));
+            drop(read(text));
         }
     }
 }

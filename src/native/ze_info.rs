@@ -5,7 +5,7 @@
 //! and what the driver passes by itself makes none.
 
 use super::yaml::{self, Node};
-use super::{Argument, Kernel, bounded};
+use super::{Argument, Items, Kernel};
 use crate::error::Result;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -24,16 +24,20 @@ pub(crate) struct ZeInfo {
 ///
 /// # Errors
 /// `Input`, with the offset in the text.
-pub(crate) fn read(text: &str) -> Result<ZeInfo> {
+pub(super) fn read(text: &str, items: &Items<'_>) -> Result<ZeInfo> {
     let root = yaml::read(text)?;
     let list = |key| root.get(key).map(Node::items).unwrap_or_default();
-    let misc: HashMap<&str, &Node<'_>> =
+    // Each counts for one kernel: thousands of one name would else have the arguments of one note.
+    let mut misc: HashMap<&str, &Node<'_>> =
         list("kernels_misc_info").iter().filter_map(|node| Some((node.text_of("name")?, node))).collect();
-    bounded(list("kernels").len(), "kernels")?;
     let kernels = list("kernels").iter().filter_map(|node| {
         let name = node.text_of("name")?;
         // Functions that kernels may call stand here too, under the name of the symbol table's own section.
-        (name != "Intel_Symbol_Table_Void_Program").then(|| Arc::new(kernel(name, node, misc.get(name).copied())))
+        if name == "Intel_Symbol_Table_Void_Program" {
+            return None;
+        }
+        items.take(name)?;
+        Some(Arc::new(kernel(name, node, misc.remove(name), items)))
     });
     let bindless = list("kernels").iter().any(is_bindless);
     Ok(ZeInfo { version: root.text_of("version").map(str::to_owned), kernels: kernels.collect(), bindless })
@@ -49,7 +53,7 @@ fn is_bindless(node: &Node<'_>) -> bool {
     })
 }
 
-fn kernel(name: &str, node: &Node<'_>, misc: Option<&Node<'_>>) -> Kernel {
+fn kernel(name: &str, node: &Node<'_>, misc: Option<&Node<'_>>, items: &Items<'_>) -> Kernel {
     let environment = node.get("execution_env").unwrap_or(&Node::Null);
     let attributes = node.get("user_attributes").unwrap_or(&Node::Null);
     let number = |key| environment.number_of(key);
@@ -82,7 +86,7 @@ fn kernel(name: &str, node: &Node<'_>, misc: Option<&Node<'_>>) -> Kernel {
         reqd_work_group_size: size.and_then(three),
         reqd_sub_group_size: number("required_sub_group_size")
             .or_else(|| attributes.number_of("intel_reqd_sub_group_size")),
-        arguments: arguments(node, misc).into(),
+        arguments: arguments(node, misc, items).into(),
         ..Kernel::default()
     }
 }
@@ -94,11 +98,11 @@ fn three(node: &Node<'_>) -> Option<[u64; 3]> {
     Some([next()?, next()?, next()?])
 }
 
-fn arguments(node: &Node<'_>, misc: Option<&Node<'_>>) -> Vec<Argument> {
+fn arguments(node: &Node<'_>, misc: Option<&Node<'_>>, items: &Items<'_>) -> Vec<Argument> {
     let mut arguments: BTreeMap<u32, Argument> = BTreeMap::new();
     for piece in node.get("payload_arguments").map(Node::items).unwrap_or_default() {
         let Some(index) = piece.number_of("arg_index").and_then(|index| u32::try_from(index).ok()) else { continue };
-        let argument = arguments.entry(index).or_insert_with(|| Argument { index, ..Argument::default() });
+        let Some(argument) = items.argument(&mut arguments, index) else { break };
         let kind = piece.text_of("arg_type").unwrap_or_default();
         let (offset, size) = (piece.number_of("offset"), piece.number_of("size"));
         match kind {
@@ -123,7 +127,7 @@ fn arguments(node: &Node<'_>, misc: Option<&Node<'_>>) -> Vec<Argument> {
     }
     for info in misc.and_then(|misc| misc.get("args_info")).map(Node::items).unwrap_or_default() {
         let Some(index) = info.number_of("index").and_then(|index| u32::try_from(index).ok()) else { continue };
-        let argument = arguments.entry(index).or_insert_with(|| Argument { index, ..Argument::default() });
+        let Some(argument) = items.argument(&mut arguments, index) else { break };
         argument.name = info.text_of("name").map(str::to_owned);
         // `float*;8`: the type, and its size.
         argument.type_name =

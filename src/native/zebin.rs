@@ -4,7 +4,7 @@
 //! and the device in `.note.intelgt.compat`. Note types are those of `zebin_elf.h` in intel/compute-runtime.
 
 use super::driver::OldForm;
-use super::{Kernel, Part, Read, Section, intel_device, yaml, ze_info};
+use super::{Items, Kernel, Part, Read, Section, intel_device, yaml, ze_info};
 use crate::bundle::format::Format;
 use crate::bytes;
 use crate::container::device_elf::{DeviceElf, EM_INTELGT, Symbol};
@@ -29,7 +29,7 @@ const NOTES: [(u32, &str); 4] = [
 const TOLD: [&str; 4] = [".spv", ".pisa", ".visaasm", ".debug"];
 
 /// Reads a binary; where kernels are not asked for, their description is only checked.
-pub(super) fn read(data: &[u8], kernels: bool) -> Result<Read> {
+pub(super) fn read(data: &[u8], kernels: bool, items: &Items<'_>) -> Result<Read> {
     let elf = DeviceElf::parse(data)?;
     let mut read = Read::from(Part::new(Format::Zebin, data.len()));
     let (mut family, mut core, mut config) = (None, None, None);
@@ -63,8 +63,10 @@ pub(super) fn read(data: &[u8], kernels: bool) -> Result<Read> {
     part.spirv = elf.sections.iter().any(|section| section.kind == SHT_ZEBIN_SPIRV);
     let told = elf.sections.iter().filter(|section| TOLD.iter().any(|told| section.name.starts_with(told)));
     part.sections = told
-        .take(limits::MAX_NATIVE_ITEMS)
-        .map(|section| Section { name: section.name.to_owned(), size: section.data.len() as u64 })
+        .map_while(|section| {
+            items.take(section.name)?;
+            Some(Section { name: section.name.to_owned(), size: section.data.len() as u64 })
+        })
         .collect();
     let mut stated = Vec::new();
     if let Some(config) = config {
@@ -90,7 +92,8 @@ pub(super) fn read(data: &[u8], kernels: bool) -> Result<Read> {
                 Error::at(section.offset.saturating_add(error.valid_up_to() as u64), "it is not UTF-8")
             });
             let described = text.and_then(|text| {
-                let described = if kernels { ze_info::read(text).map(Some) } else { yaml::check(text).map(|()| None) };
+                let described =
+                    if kernels { ze_info::read(text, items).map(Some) } else { yaml::check(text).map(|()| None) };
                 described.map_err(|error| shifted(error, section.offset))
             });
             match described {
@@ -110,7 +113,11 @@ pub(super) fn read(data: &[u8], kernels: bool) -> Result<Read> {
     if kernels && read.part.kernels.is_empty() {
         let names = elf.sections.iter().filter_map(|section| section.name.strip_prefix(".text."));
         let names = names.filter(|name| *name != "Intel_Symbol_Table_Void_Program");
-        read.part.kernels = names.map(|name| Kernel { name: name.to_owned(), ..Kernel::default() }.into()).collect();
+        let named = |name: &str| {
+            items.take(name)?;
+            Some(Kernel { name: name.to_owned(), ..Kernel::default() }.into())
+        };
+        read.part.kernels = names.map_while(named).collect();
     }
     if kernels {
         read.part.demands.undefined = elf.symbols().map(open_symbols).unwrap_or_default();
@@ -146,6 +153,7 @@ fn shifted(error: Error, by: u64) -> Error {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::native::Room;
 
     /// A zebin of named sections: type, contents.
     pub(crate) fn zebin(sections: &[(&str, u32, &[u8])]) -> Vec<u8> {
@@ -195,7 +203,7 @@ pub(crate) mod tests {
             (".ze_info", 0xff00_0011, b"version: '1.73'\nkernels:\n  - name: k\n"),
             (".note.intelgt.compat", 7, &notes),
         ]);
-        let Read { part, problems } = read(&payload, true).unwrap();
+        let Read { part, problems } = read(&payload, true, &Items::new(&Room::of_one(payload.len()))).unwrap();
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(part.devices, ["intel_gpu_ptl_h"]);
         let sections: Vec<(&str, u64)> =

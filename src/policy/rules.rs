@@ -11,8 +11,10 @@ use crate::bundle::spec_constants::{ConstantName, Setting, Settings};
 use crate::compat::examine::Examined;
 use crate::device::table::TargetTable;
 use crate::device::yaml::{Fault, Place};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 use crate::select::{KernelName, Pattern, range};
+use std::cell::OnceCell;
 use std::ops::RangeInclusive;
 
 /// Example of a table `build` that uses every key.
@@ -130,6 +132,30 @@ impl Rules {
         read_as(file, text, |root| read_rules(file, root, targets))
     }
 
+    /// Checks that the globs of the rules are not too many for the kernels of images on some targets.
+    ///
+    /// # Errors
+    /// `Usage` where they are.
+    pub(crate) fn check_globs<'t>(
+        &self,
+        images: &[Examined<'_, '_>],
+        targets: impl Iterator<Item = &'t str>,
+    ) -> Result<()> {
+        let of_target = |target| self.rules.iter().filter(move |rule| rule.is_for_target(target));
+        let globs: usize = targets.flat_map(of_target).map(|rule| rule.kernels.len()).sum();
+        let kernels: usize = images.iter().map(|image| image.kernels.len()).sum();
+        let bytes = images.iter().map(|image| image.size).fold(0, u64::saturating_add);
+        let most = limits::MAX_GLOB_TRIALS.saturating_add(bytes.saturating_mul(limits::GLOB_TRIALS_PER_BYTE));
+        if (globs as u64).saturating_mul(kernels as u64) > most {
+            let message = format!(
+                "{}: the {globs} globs of rules for these targets are too many for {kernels} kernels",
+                self.file
+            );
+            return Err(Error::new(ErrorKind::Usage, message).with_remedy("write fewer and wider globs"));
+        }
+        Ok(())
+    }
+
     /// Returns the settings for an image, by the number that the user sees, and a target. The numbers of the rules that
     /// apply are added to `used`.
     pub(crate) fn recipe(
@@ -140,7 +166,9 @@ impl Rules {
         used: &mut dyn FnMut(usize),
     ) -> Recipe {
         let esimd = image.module.as_ref().is_some_and(|module| module.used_aspects.contains("ext_intel_esimd"));
-        let holding = self.rules.iter().enumerate().filter(|(_, rule)| rule.is_for(image, number, target));
+        let kernels = OnceCell::new();
+        let kernels = || kernels.get_or_init(|| image.kernels.iter().map(|name| KernelName::new(name)).collect());
+        let holding = self.rules.iter().enumerate().filter(|(_, rule)| rule.is_for(&kernels, number, target));
         let mut all = vec![&self.all];
         for (at, rule) in holding {
             used(at);
@@ -175,11 +203,15 @@ impl Rules {
 }
 
 impl Rule {
-    fn is_for(&self, image: &Examined<'_, '_>, number: usize, target: &str) -> bool {
-        let kernel = |name: &String| KernelName::new(name).matches_any(&self.kernels);
-        (self.targets.is_empty() || self.targets.iter().any(|own| own == target))
+    /// Whether the rule is for an image, given its kernels and number, on a target.
+    fn is_for<'k, 'n: 'k>(&self, kernels: &dyn Fn() -> &'k Vec<KernelName<'n>>, number: usize, target: &str) -> bool {
+        self.is_for_target(target)
             && (self.images.is_empty() || self.images.iter().any(|range| range.contains(&number)))
-            && (self.kernels.is_empty() || image.kernels.iter().any(kernel))
+            && (self.kernels.is_empty() || kernels().iter().any(|name| name.matches_any(&self.kernels)))
+    }
+
+    fn is_for_target(&self, target: &str) -> bool {
+        self.targets.is_empty() || self.targets.iter().any(|own| own == target)
     }
 }
 
@@ -206,7 +238,8 @@ pub(super) fn read_rules(file: &str, root: &Table<'_>, targets: &TargetTable) ->
     table.only(&ALL, &mut faults);
     let mut rules = Rules { file: file.to_owned(), ..Rules::default() };
     rules.targets = named_targets(&table, targets, &mut faults, |spelling, _| vec![spelling.to_owned()]);
-    rules.all = settings(&table, &mut faults);
+    let mut room = limits::MAX_RULE_OPTIONS;
+    rules.all = settings(&table, &mut room, &mut faults);
     for one in table.tables("rule", &mut faults) {
         one.only(&[&WHICH[..], &WANTED[..]].concat(), &mut faults);
         let resolved = named_targets(&one, targets, &mut faults, |_, names| names);
@@ -215,7 +248,7 @@ pub(super) fn read_rules(file: &str, root: &Table<'_>, targets: &TargetTable) ->
             kernels: globs(&one, &mut faults),
             images: numbers(&one, &mut faults),
             targets: resolved,
-            settings: settings(&one, &mut faults),
+            settings: settings(&one, &mut room, &mut faults),
         };
         if !WHICH.iter().any(|key| one.has(key)) {
             let fault = Fault::new(one.place, "the rule does not say for what it is");
@@ -262,8 +295,20 @@ fn numbers(table: &Table<'_>, faults: &mut Vec<Fault>) -> Vec<std::ops::RangeInc
     list.into_iter().filter_map(number).collect()
 }
 
-fn settings(table: &Table<'_>, faults: &mut Vec<Fault>) -> RuleSettings {
-    let mut text = |key: &str| table.text(key, faults).map(|found| found.value.to_owned()).unwrap_or_default();
+/// Reads settings; all options of a file have to go into the room.
+fn settings(table: &Table<'_>, room: &mut usize, faults: &mut Vec<Fault>) -> RuleSettings {
+    let mut text = |key: &str| {
+        let Some(found) = table.text(key, faults) else { return String::new() };
+        match room.checked_sub(found.value.len()) {
+            Some(rest) => *room = rest,
+            None => {
+                let most = limits::MAX_RULE_OPTIONS;
+                let what = format!("the options of all rules together have more bytes than the limit of {most}");
+                faults.push(Fault::new(found.place, what));
+            }
+        }
+        found.value.to_owned()
+    };
     let (options, link_options) = (text("options"), text("link-options"));
     let registers = table.text("registers", faults).and_then(|word| match word.value {
         "large" => Some(Registers::Large),

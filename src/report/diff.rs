@@ -14,10 +14,10 @@ use crate::compat::diff::{below, stem};
 use crate::compat::kernels::Providers;
 use crate::error::Result;
 use crate::report::document::{Document, Form, Sink};
-use crate::report::{FileFacts, text};
+use crate::report::{FileFacts, left_out, text};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// A file in two builds.
 #[derive(Debug)]
@@ -83,6 +83,7 @@ impl Build {
         }
         let (mut snapshot, mut providers) = (Snapshot::default(), Providers::default());
         facts.each_share(true, |bundle, images| snapshot.add(bundle, images, &mut providers, interner))?;
+        facts.problems.extend(left_out(&snapshot.left_out));
         snapshot.partial |= !facts.problems.is_empty();
         let stem = stem(below(argument, facts.path));
         // Two files of one build with the same name but for what is left out keep their whole paths.
@@ -136,32 +137,70 @@ fn pairs(old: Build, new: Build, ignored: &[What]) -> Vec<Pair> {
 /// the old and the new build of which one ends with the other, where each fits one alone. Those with the most in common come
 /// first.
 fn moved(old: &BTreeMap<String, BuildFile>, new: &BTreeMap<String, BuildFile>) -> Vec<(String, String)> {
-    let mut left: Vec<&str> = old.keys().filter(|key| !new.contains_key(*key)).map(String::as_str).collect();
-    let mut right: Vec<&str> = new.keys().filter(|key| !old.contains_key(*key)).map(String::as_str).collect();
-    let below = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|folder| folder.ends_with('/'));
-    let fits = |one: &str, other: &str| below(one, other) || below(other, one);
-    let depth = |key: &&str| std::cmp::Reverse(key.matches('/').count());
+    let mut order: Vec<&str> = old.keys().filter(|key| !new.contains_key(*key)).map(String::as_str).collect();
+    let mut left = Ends::new(order.iter().copied());
+    let mut right = Ends::new(new.keys().filter(|key| !old.contains_key(*key)).map(String::as_str));
     let mut pairs = Vec::new();
-    left.sort_by_key(depth);
-    for key in left.clone() {
-        let candidates: Vec<&str> = right.iter().copied().filter(|other| fits(key, other)).collect();
-        // Of several, the one that has as many folders in common as none else.
-        let shared = |other: &&str| shared_length(key, other);
-        let Some(best) = candidates.iter().copied().max_by_key(shared) else { continue };
-        let alone = candidates.iter().filter(|other| shared(other) == shared(&best)).count() == 1;
-        let wanted_by = left.iter().filter(|other| fits(other, best) && shared_length(other, best) >= shared(&best));
-        if alone && wanted_by.count() == 1 {
-            right.retain(|other| *other != best);
-            left.retain(|other| *other != key);
+    order.sort_by_key(|key| std::cmp::Reverse(key.matches('/').count()));
+    for key in order {
+        // One of which this is the end has all of it in common, more than one that is its end.
+        let longer = right.ending_with(key);
+        let shorter = || ends(key).filter(|end| right.names.contains(end)).last();
+        let best = match longer.len() {
+            0 => shorter(),
+            1 => longer.first().copied(),
+            _ => None,
+        };
+        let Some(best) = best else { continue };
+        // Others that have as much in common with it.
+        let longer = left.ending_with(best).iter().filter(|other| **other != key).count();
+        let shorter = ends(best).filter(|end| end.len() > key.len() && left.names.contains(end)).count();
+        if longer == 0 && shorter == 0 {
+            right.remove(best);
+            left.remove(key);
             pairs.push((key.to_owned(), best.to_owned()));
         }
     }
     pairs
 }
 
-/// The length of the shorter of two names, which the longer ends with.
-fn shared_length(one: &str, other: &str) -> usize {
-    one.len().min(other.len())
+/// Folders of a file by which it is paired with another.
+const FOLDERS: usize = 64;
+
+/// Returns what a name ends with, behind each of its last slashes, the shortest first.
+fn ends(name: &str) -> impl Iterator<Item = &str> {
+    name.rmatch_indices('/').take(FOLDERS).filter_map(|(at, slash)| name.get(at.saturating_add(slash.len())..))
+}
+
+/// Names of files, and those that end with a shorter name.
+struct Ends<'k> {
+    names: HashSet<&'k str>,
+    by_end: HashMap<&'k str, BTreeSet<&'k str>>,
+}
+
+impl<'k> Ends<'k> {
+    fn new(names: impl Iterator<Item = &'k str>) -> Self {
+        let (names, mut by_end) = (names.collect::<HashSet<_>>(), HashMap::<_, BTreeSet<_>>::new());
+        for name in &names {
+            ends(name).for_each(|end| _ = by_end.entry(end).or_default().insert(*name));
+        }
+        Ends { names, by_end }
+    }
+
+    /// Returns the names of which a name is the end.
+    fn ending_with(&self, end: &str) -> &BTreeSet<&'k str> {
+        static NONE: BTreeSet<&str> = BTreeSet::new();
+        self.by_end.get(end).unwrap_or(&NONE)
+    }
+
+    fn remove(&mut self, name: &'k str) {
+        self.names.remove(name);
+        for end in ends(name) {
+            if let Some(names) = self.by_end.get_mut(end) {
+                names.remove(name);
+            }
+        }
+    }
 }
 
 impl Pair {

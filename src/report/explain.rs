@@ -19,7 +19,9 @@ use crate::compat::finding::Verdict;
 use crate::compat::fit::Subject;
 use crate::device::target::{Backend, DeviceType};
 use crate::error::Result;
+use crate::limits;
 use crate::native::Coverage;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use json::json;
@@ -97,8 +99,10 @@ pub(crate) struct ImageChoice {
     pub(crate) target: String,
     /// The kernel's mangled name.
     pub(crate) kernel: String,
-    /// The images of the kernel.
+    /// The images of the kernel: the first ones, and the one that is picked.
     pub(crate) images: Vec<KernelImage>,
+    /// The number of its other images.
+    pub(crate) left_out: usize,
     /// The rule by which the adapter picks among images, as a sentence.
     pub(crate) rule: &'static str,
     /// Whether it runs.
@@ -142,16 +146,16 @@ impl ImageChoice {
     pub(crate) fn new(
         file: Arc<str>,
         kernel: &str,
-        images: &[Examined<'_, '_>],
+        (images, recorded): (&[Examined<'_, '_>], &HashMap<[u8; 32], Vec<String>>),
         subject: &Subject<'_>,
         choice: &Choice,
         (thrown, findings): (Option<Thrown>, Vec<Objection>),
     ) -> ImageChoice {
+        let passed: HashMap<usize, &String> = choice.passed_over.iter().map(|(at, why)| (*at, why)).collect();
         let seen = |at: &usize| {
             let image = images.get(*at)?;
-            let passed = choice.passed_over.iter().find(|(other, _)| other == at);
-            let fate = match passed {
-                Some((_, why)) => Fate::PassedOver(why.clone()),
+            let fate = match passed.get(at) {
+                Some(why) => Fate::PassedOver((*why).clone()),
                 None if choice.chosen == Some(*at) => Fate::Chosen,
                 None => Fate::Candidate,
             };
@@ -164,15 +168,20 @@ impl ImageChoice {
                 devices: devices(image),
                 fate,
                 coverage,
-                recorded: Vec::new(),
+                recorded: recorded.get(&image.blake3).cloned().unwrap_or_default(),
             })
         };
+        let (first, others) =
+            choice.of_kernel.split_at_checked(limits::MAX_TOLD_IMAGES).unwrap_or((&choice.of_kernel, &[]));
+        let picked = others.iter().filter(|at| choice.chosen == Some(**at));
+        let told: Vec<KernelImage> = first.iter().chain(picked).filter_map(seen).collect();
         let certain = findings.iter().map(|found| found.finding.certain).max();
         ImageChoice {
             file,
             target: subject.target.name.clone(),
             kernel: kernel.to_owned(),
-            images: choice.of_kernel.iter().filter_map(seen).collect(),
+            left_out: choice.of_kernel.len().saturating_sub(told.len()),
+            images: told,
             rule: rule(subject),
             verdict: match certain {
                 Some(true) => Verdict::Incompatible,
@@ -324,12 +333,13 @@ fn choice_text(choice: &ImageChoice, view: &View) -> Shown {
         Verdict::Incompatible => "cannot run",
     };
     lines(&mut out, "", "  ", &format!("{} on {}: {verdict}", names.show(&choice.kernel), choice.target), view);
-    let images = counted(choice.images.len(), "image");
+    let all = choice.images.len().saturating_add(choice.left_out);
+    let images = counted(all, "image");
     let room = view.width.saturating_sub(images.len()).saturating_sub(17);
     writeln!(out, "  {}: {images} of the kernel", shorten_path(&choice.file, room));
     for (at, seen) in choice.images.iter().enumerate() {
         if at >= CHOICES {
-            writeln!(out, "    and {} more", count(choice.images.len().saturating_sub(at)));
+            writeln!(out, "    and {} more", count(all.saturating_sub(at)));
             break;
         }
         let fate = match &seen.fate {
@@ -454,6 +464,7 @@ mod tests {
             target: "t".into(),
             kernel: "k".into(),
             images: fates.into_iter().map(seen).collect(),
+            left_out: 1,
             rule: "rule",
             verdict: Verdict::Incompatible,
             thrown: Some(Thrown { errc: "kernel_not_supported", text: "no".into(), certain: true }),

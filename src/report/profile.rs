@@ -199,13 +199,9 @@ impl Profile {
     /// Names of the targets that programs were compiled for, as far as the driver's code tells.
     pub(crate) fn targets(&self) -> Vec<String> {
         let natives = self.programs.iter().filter_map(|program| program.native.as_ref()?.target.as_deref());
-        let mut targets: Vec<String> = Vec::new();
-        for name in natives.map(|name| if name.starts_with("intel_gpu_") { name } else { CPU_SPEC }) {
-            if !targets.iter().any(|known| known == name) {
-                targets.push(name.to_owned());
-            }
-        }
-        targets
+        let names = natives.map(|name| if name.starts_with("intel_gpu_") { name } else { CPU_SPEC });
+        let mut seen = HashSet::new();
+        names.filter(|name| seen.insert(*name)).map(str::to_owned).collect()
     }
 
     /// Code that was kept.

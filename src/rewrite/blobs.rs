@@ -15,7 +15,7 @@ use crate::container::Place;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::rewrite::extract::lines_of;
 use crate::spirv::Module;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Returns the full triple of a target, as LLVM's tools compare it.
 pub(crate) fn triple(target: &str) -> String {
@@ -142,11 +142,15 @@ impl EntryStrings {
 /// Errors of [`offload_binary()`].
 pub fn offload_bundle(images: &[Image<'_>], host: &str, compress: Option<i32>) -> Result<Vec<u8>> {
     let mut groups: Vec<(String, Vec<Image<'_>>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for image in images {
         let id = id(image);
-        match groups.iter_mut().find(|(known, _)| *known == id) {
+        match places.get(&id).and_then(|at| groups.get_mut(*at)) {
             Some((_, group)) => group.push(image.clone()),
-            None => groups.push((id, vec![image.clone()])),
+            None => {
+                places.insert(id.clone(), groups.len());
+                groups.push((id, vec![image.clone()]));
+            }
         }
     }
     let data = groups.iter().map(|(_, group)| match group.as_slice() {

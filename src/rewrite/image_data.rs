@@ -159,12 +159,14 @@ impl<'a> ImageData<'a> {
 #[derive(Default)]
 struct PayloadBlocks<'a> {
     blocks: Vec<Payloads<'a>>,
+    /// The block of each target.
+    of_target: HashMap<&'a str, usize>,
     known: HashMap<(usize, &'a [u8]), u64>,
 }
 
 impl<'a> PayloadBlocks<'a> {
     fn add(&mut self, target: &'a str, bytes: &'a [u8]) -> ImageRange {
-        let index = self.blocks.iter().position(|block| block.target == target).unwrap_or(self.blocks.len());
+        let index = *self.of_target.entry(target).or_insert(self.blocks.len());
         if index == self.blocks.len() {
             self.blocks.push(Payloads { target, parts: Vec::new(), size: 0 });
         }
@@ -360,7 +362,9 @@ impl<'a> Structures<'a> {
             return Ok(*known);
         }
         if text.contains('\0') {
-            return Err(Error::input(format!("the string {text:?} contains a NUL byte, which would end it")));
+            // The text may be anything.
+            let begin: String = text.chars().take(80).collect();
+            return Err(Error::input(format!("the string {begin:?} contains a NUL byte, which would end it")));
         }
         let location = Location { block: Block::Constants, offset: self.constants.len() as u64 };
         self.constants.extend_from_slice(text.as_bytes());

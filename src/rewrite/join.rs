@@ -7,6 +7,7 @@ use crate::bundle::image::{Image, State};
 use crate::error::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState};
 
 /// Bundle to join.
 #[derive(Debug)]
@@ -68,12 +69,13 @@ pub fn join<'k>(bundles: Vec<InputBundle<'k>>) -> Result<Union<'k>> {
         }
     }
     let mut union = Union { images: Vec::new(), copies: HashMap::new() };
-    let mut known: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+    let mut known: HashMap<(Vec<u8>, u64), Vec<usize>> = HashMap::new();
+    let random = RandomState::new();
     for bundle in bundles {
         for mut image in bundle.images {
             let contents =
                 image.contents().map_err(|error| error.context(format!("image {}", image.index)))?.into_owned();
-            let places = known.entry(contents).or_default();
+            let places = known.entry((contents, details(&image, &random))).or_default();
             let copy =
                 places.iter().find(|place| union.images.get(**place).is_some_and(|other| is_copy(other, &image)));
             match copy {
@@ -97,10 +99,11 @@ pub fn join<'k>(bundles: Vec<InputBundle<'k>>) -> Result<Union<'k>> {
 /// # Errors
 /// `Input` where a payload is damaged.
 pub(crate) fn copies(images: &[Image<'_>]) -> Result<Vec<bool>> {
-    let mut known: HashMap<Cow<'_, [u8]>, Vec<&Image<'_>>> = HashMap::new();
+    let mut known: HashMap<(Cow<'_, [u8]>, u64), Vec<&Image<'_>>> = HashMap::new();
+    let random = RandomState::new();
     let mut copies = Vec::with_capacity(images.len());
     for image in images {
-        let alike = known.entry(image.contents()?).or_default();
+        let alike = known.entry((image.contents()?, details(image, &random))).or_default();
         let copy = alike.iter().any(|other| is_copy(other, image));
         copies.push(copy);
         if !copy {
@@ -108,6 +111,17 @@ pub(crate) fn copies(images: &[Image<'_>]) -> Result<Vec<bool>> {
         }
     }
     Ok(copies)
+}
+
+/// Hashes what copies have in common beside their contents: thousands of images may have the same and be no copies.
+fn details(image: &Image<'_>, random: &RandomState) -> u64 {
+    let mut hasher = random.build_hasher();
+    (image.target, image.arch, image.compile_options, image.link_options, &image.entries).hash(&mut hasher);
+    for set in &image.properties.sets {
+        (set.name, set.properties.len()).hash(&mut hasher);
+        set.properties.iter().for_each(|property| (property.name, property.value).hash(&mut hasher));
+    }
+    hasher.finish()
 }
 
 /// Whether two images of equal contents are copies.

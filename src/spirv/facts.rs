@@ -7,8 +7,9 @@ use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::names::Names;
-use rspirv::spirv::{Decoration, ExecutionMode, LinkageType};
+use rspirv::spirv::{Capability, Decoration, ExecutionMode, LinkageType};
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher as _, RandomState};
 
 /// An entry point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,6 +135,8 @@ struct Walk<'m> {
     wide: Vec<u32>,
     /// Ids of 16-bit integer and float types, for atomics too.
     narrow: Vec<u32>,
+    /// Opcodes of extensions.
+    of_extensions: BTreeSet<u16>,
     /// The ids of work-group sizes that are given by constants, x first.
     sizes: Vec<[u32; 3]>,
     /// The values of these ids, once they are known.
@@ -205,6 +208,14 @@ impl Module {
     }
 }
 
+/// Whether two entry points of one execution model have the same name. By hashes: there may be hundreds of thousands.
+fn has_one_name_twice(entries: &EntryPoints) -> bool {
+    let hasher = RandomState::new();
+    let mut hashes: Vec<u64> = entries.iter().map(|entry| hasher.hash_one((entry.model, entry.name))).collect();
+    hashes.sort_unstable();
+    hashes.windows(2).any(|pair| pair.first() == pair.last())
+}
+
 #[cold]
 fn ends_within(bytes: &[u8], function: u32) -> Error {
     Error::at(bytes.len() as u64, format!("the SPIR-V module ends within function %{function}"))
@@ -224,12 +235,17 @@ const OTHER_WIDTHS: [u32; 2] = [5844, 5112];
 const ENCODINGS: [u32; 2] = [5116, 4212];
 /// Memory model of OpenCL, with which compilers write addresses of 32 or 64 bits (addressing models 1 and 2).
 const OPENCL_MEMORY: u32 = 2;
+/// Below this opcode are the instructions of no extension.
+const OF_EXTENSIONS: u16 = 4096;
 /// Words before the width of an integer of an unusual one.
 const INTEGER: &str = "int ";
 
 impl<'m> Walk<'m> {
     #[inline]
     fn visit(&mut self, instruction: &Instruction<'m>, results: &[u8]) {
+        if instruction.opcode >= OF_EXTENSIONS {
+            self.of_extensions.insert(instruction.opcode);
+        }
         match instruction.opcode {
             CAPABILITY => {
                 let capability = instruction.word(0);
@@ -454,8 +470,8 @@ impl<'m> Walk<'m> {
             let place = self.bodies.binary_search_by_key(&id, |(function, _)| *function).ok()?;
             self.bodies.get(place).map(|(_, result)| *result)
         };
-        let exported =
-            self.exported.into_iter().filter(|(id, _)| is_in(&self.variables, *id) || result_of(*id).is_some());
+        let exported = std::mem::take(&mut self.exported).into_iter();
+        let exported = exported.filter(|(id, _)| is_in(&self.variables, *id) || result_of(*id).is_some());
         self.module.exports = exported.map(|(_, name)| name).collect();
         let mut begun: Vec<u32> = self.module.entry_points.functions.iter().map(|(function, _)| *function).collect();
         // What is missing of a module that is cut short says nothing more.
@@ -493,6 +509,17 @@ impl<'m> Walk<'m> {
         // With these capabilities integers may have other widths.
         if self.module.capabilities.iter().any(|capability| OTHER_WIDTHS.contains(capability)) {
             self.module.unusual.retain(|what| !what.starts_with(INTEGER));
+        }
+        // Some compilers take an instruction by its capability, others refuse it then.
+        for opcode in std::mem::take(&mut self.of_extensions) {
+            let needed = grammar::capabilities(opcode);
+            let is_declared = |one: &Capability| self.module.capabilities.contains(&(*one as u32));
+            if let Some(first) = needed.first().filter(|_| !needed.iter().any(is_declared)) {
+                self.unusual(format!("{} without {first:?}", grammar::name(opcode)));
+            }
+        }
+        if has_one_name_twice(&self.module.entry_points) {
+            self.unusual("two entry points of one name".to_owned());
         }
         self.module.work_group_sizes.sort_unstable();
         self.module.work_group_sizes.dedup();

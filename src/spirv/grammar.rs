@@ -178,6 +178,11 @@ pub(crate) fn is_instruction(name: &str) -> bool {
     names.contains(name)
 }
 
+/// Returns the capabilities of which an instruction needs one; none where it needs none, or no grammar says.
+pub(super) fn capabilities(opcode: u16) -> &'static [Capability] {
+    INSTRUCTION_TABLE.lookup_opcode(opcode.into()).map(|known| known.capabilities).unwrap_or_default()
+}
+
 /// Returns the name of an opcode as the specification writes it, or its number where no grammar has it.
 pub(crate) fn name(opcode: u16) -> String {
     layout(opcode).map_or_else(|| format!("OpUnknown({opcode})"), |layout| format!("Op{}", layout.name))

@@ -3,6 +3,7 @@
 //! Each is read by the program under limits of processor time and memory that a reader which pays for every mention passes.
 
 use super::costly::{TIME_LIMIT, run_bounded};
+use super::repeated::words;
 use super::support::folder::Folder;
 
 /// Exit codes of files of which something is read.
@@ -150,6 +151,52 @@ fn functions_that_share_a_long_name() {
         })
     };
     reads(&file(&mut plain(), functions, &name));
+}
+
+#[test]
+fn kernels_that_share_a_long_name() {
+    let kernels = |module: &mut Bits| {
+        (0..2_000).for_each(|_| {
+            module.record(8, &[0, 1 << 20, 1, 76, 0, 0, 0]);
+            module.block(12, Bits::default().record(1, &[1]).record(10, &[]));
+        });
+    };
+    reads(&file(&mut plain(), kernels, &"x".repeat(1 << 20)));
+}
+
+/// An image that requires an aspect, each of whose kernels calls a function that calls another, and so on.
+#[test]
+fn kernels_that_reach_a_long_chain() {
+    const COUNT: u64 = 6_000;
+    let functions = |module: &mut Bits| {
+        (0..COUNT).for_each(|nth| _ = module.record(8, &[7 * nth, 7, 1, 0, 0, 0, 0]));
+        (COUNT..2 * COUNT).for_each(|nth| _ = module.record(8, &[7 * nth, 7, 1, 76, 0, 0, 0]));
+        for nth in 0..2 * COUNT {
+            let mut body = Bits::default();
+            body.record(1, &[1]);
+            let callee = if nth < COUNT { nth + 1 } else { 0 };
+            if callee != COUNT {
+                body.record(34, &[0, 1 << 15, 1, 2 * COUNT - callee]);
+            }
+            module.block(12, body.record(10, &[]));
+        }
+    };
+    let names: String = (0..2 * COUNT).map(|nth| format!("f{nth:06}")).collect();
+    let module = file(&mut plain(), functions, &names);
+    let sets = b"[SYCL/device requirements]\naspects=2|gAAAAAAAAAgBAAAA\n";
+    let (key, strings) = (b"sycl-property-sets\0", 72 + 24);
+    let value = strings + key.len() as u64;
+    let image = (value + sets.len() as u64).next_multiple_of(8);
+    let size = (image + module.len() as u64).next_multiple_of(8);
+    let mut binary = [&[0x10, 0xff, 0x10, 0xad, 2, 0, 0, 0][..], &words(&[size, 32, 1])].concat();
+    binary.extend(words(&[2 | 8 << 16, 72, 1, image, module.len() as u64, strings, value, sets.len() as u64]));
+    binary.extend([&key[..], sets].concat());
+    binary.resize(image as usize, 0);
+    binary.extend(module);
+    binary.resize(size as usize, 0);
+    let folder = Folder::new();
+    folder.put("m.bin", binary);
+    run_bounded(&folder, &["kernels", "m.bin"], TIME_LIMIT, READ);
 }
 
 #[test]

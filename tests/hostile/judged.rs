@@ -63,6 +63,9 @@ fn modules_that_are_not_as_they_must_be_are_not_compatible() {
     let modes = |text: &[(u32, &[u32])]| module(&all(text), &[], &[], &[]);
     let mut set = Vec::new();
     put(&mut set, 11, &[9], Some("Bogus.Set"), &[]);
+    let matrix: &[(u32, &[u32])] = &[(21, &[8, 32, 0]), (43, &[8, 9, 3]), (4456, &[KIND, 8, 9, 9, 9, 9])];
+    let mut twice = Vec::new();
+    put(&mut twice, 15, &[6, KERNEL], Some("k"), &[]);
     let cases = [
         ("a type behind the function", module(&[], &[], &adds, &all(double))),
         ("code behind the function", module(&[], &all(double), &[], &adds)),
@@ -76,6 +79,8 @@ fn modules_that_are_not_as_they_must_be_are_not_compatible() {
         ("an encoding", module(&[], &all(&[(22, &[KIND, 16, 7])]), &[], &[])),
         ("wide integers", module(&[], &all(&[(21, &[KIND, 128, 0])]), &[], &[])),
         ("an unknown set", module(&set, &[], &[], &[])),
+        ("an instruction without its capability", module(&[], &all(matrix), &[], &[])),
+        ("one name twice", module(&twice, &[], &[], &[])),
         ("doubles of an encoding", module(&[], &all(&[(22, &[KIND, 64, 0]), double[1]]), &adds, &[])),
         ("doubles of another", module(&[], &all(&[(22, &[KIND, 64, 4215]), double[1]]), &adds, &[])),
         ("an encoding that is not declared", module(&[], &all(&[(22, &[KIND, 16, 0])]), &[], &[])),

@@ -13,19 +13,19 @@ const READ: &[i32] = &[0, 3, 6];
 /// Bytes that all mentions share.
 const LONG: usize = 2 << 20;
 /// Address of the first byte of a linked file.
-const BASE: u64 = 0x1_0000;
+pub const BASE: u64 = 0x1_0000;
 
-fn words(all: &[u64]) -> Vec<u8> {
+pub fn words(all: &[u64]) -> Vec<u8> {
     all.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// A zstd frame of so many zeros: 128 KiB of them take four bytes.
-fn frame(zeros: usize) -> Vec<u8> {
+pub fn frame(zeros: usize) -> Vec<u8> {
     blocks([&[0xe0][..], &(zeros as u64).to_le_bytes()].concat(), zeros)
 }
 
 /// A frame with this header.
-fn blocks(header: Vec<u8>, zeros: usize) -> Vec<u8> {
+pub fn blocks(header: Vec<u8>, zeros: usize) -> Vec<u8> {
     const BLOCK: usize = 128 << 10;
     let mut out = [vec![0x28, 0xb5, 0x2f, 0xfd], header].concat();
     for at in (0..zeros).step_by(BLOCK) {
@@ -37,22 +37,22 @@ fn blocks(header: Vec<u8>, zeros: usize) -> Vec<u8> {
 }
 
 /// A linked ELF file under construction, of one segment that is all of it.
-struct Linked(Vec<u8>);
+pub struct Linked(Vec<u8>);
 
 impl Linked {
-    fn new() -> Linked {
+    pub fn new() -> Linked {
         Linked(vec![0; 64 + 2 * 56])
     }
 
     /// Adds bytes, and gives their address.
-    fn add(&mut self, bytes: &[u8]) -> u64 {
+    pub fn add(&mut self, bytes: &[u8]) -> u64 {
         self.0.resize(self.0.len().next_multiple_of(8), 0);
         self.0.extend_from_slice(bytes);
         BASE + (self.0.len() - bytes.len()) as u64
     }
 
     /// The file, with a dynamic section or a table of sections at an address, of so many entries.
-    fn finish(mut self, dynamic: Option<(u64, u64)>, sections: Option<u64>) -> Vec<u8> {
+    pub fn finish(mut self, dynamic: Option<(u64, u64)>, sections: Option<u64>) -> Vec<u8> {
         let size = self.0.len() as u64;
         let mut head = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0\x01\0\0\0".to_vec();
         head.extend(words(&[0, 64, sections.map_or(0, |at| at - BASE)]));
@@ -67,7 +67,7 @@ impl Linked {
     }
 
     /// Makes a file with so many image structures for one payload of a declared format, with entries and property sets.
-    fn images(count: u64, payload: &[u8], format: u64, tables: impl FnOnce(&mut Linked) -> [u64; 4]) -> Vec<u8> {
+    pub fn images(count: u64, payload: &[u8], format: u64, tables: impl FnOnce(&mut Linked) -> [u64; 4]) -> Vec<u8> {
         let mut file = Linked::new();
         let (start, target) = (file.add(payload), file.add(b"spir64\0"));
         let [entries, entries_end, sets, sets_end] = tables(&mut file);
@@ -112,7 +112,7 @@ pub fn of_device(machine: u8, abi: u8, sections: &[(&str, u64, &[u8], u64)]) -> 
 }
 
 /// Reads a file by some verbs, which have to end in time.
-fn read(name: &str, bytes: Vec<u8>, verbs: &[&[&str]]) {
+pub fn read(name: &str, bytes: Vec<u8>, verbs: &[&[&str]]) {
     let folder = Folder::new();
     folder.put(name, bytes);
     for verb in verbs {
@@ -120,7 +120,7 @@ fn read(name: &str, bytes: Vec<u8>, verbs: &[&[&str]]) {
     }
 }
 
-const INSPECT: &[&[&str]] = &[&["inspect"]];
+pub const INSPECT: &[&[&str]] = &[&["inspect"]];
 
 #[test]
 fn sections_whose_names_do_not_end() {
@@ -252,6 +252,27 @@ fn compressed_bundles_by_the_hundreds() {
     }
 }
 
+/// Each has fourteen bytes, and the tables of its reader have megabytes.
+#[test]
+fn empty_streams_of_a_compressed_archive() {
+    let stream = |bytes: &[u8]| {
+        let mut out = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+        out.write_all(bytes).unwrap();
+        out.finish().unwrap()
+    };
+    let mut tar = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_ustar();
+    header.set_size(40);
+    tar.append_data(&mut header, "m.spv", &[0; 40][..]).unwrap();
+    let tar = tar.into_inner().unwrap();
+    let folder = Folder::new();
+    let few = [stream(&tar[..512]), stream(&[]).repeat(100), stream(&tar[512..])].concat();
+    folder.put("a.tar.bz2", few);
+    run_bounded(&folder, &["inspect", "a.tar.bz2"], 5, &[6]);
+    folder.put("a.tar.bz2", [stream(&tar[..512]), stream(&[]).repeat(300_000), stream(&tar[512..])].concat());
+    run_bounded(&folder, &["inspect", "a.tar.bz2"], 5, &[3]);
+}
+
 /// Sizes are known when the frames are inflated, and are just too much.
 #[test]
 fn images_that_share_a_frame_of_unknown_size() {
@@ -280,7 +301,7 @@ fn properties_that_share_a_value() {
 }
 
 /// An object file for a host.
-fn of_host(sections: &[(&str, &[u8])]) -> Vec<u8> {
+pub fn of_host(sections: &[(&str, &[u8])]) -> Vec<u8> {
     let sections: Vec<_> = sections.iter().map(|(name, bytes)| (*name, 1, *bytes, 0)).collect();
     let mut file = of_device(62, 0, &sections);
     file[16] = 1;

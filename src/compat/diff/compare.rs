@@ -2,6 +2,7 @@
 
 use super::snapshot::{KernelShots, Shot, Shots, Snapshot, Total, shot_for};
 use crate::compat::diff::snapshot::{Shared, Values};
+use crate::limits;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -304,8 +305,8 @@ fn shot(target: &str, old: &Shot, new: &Shot, changes: &mut Vec<Change>) {
     }
     named(What::Attributes, target, &old.traits.attributes, &new.traits.attributes, changes);
     named(What::Resources, target, &old.traits.resources, &new.traits.resources, changes);
-    if old.traits.options != new.traits.options {
-        let text = |shot: &Shot| Some(shot.traits.options.clone()).filter(|text| !text.is_empty());
+    if !Arc::ptr_eq(&old.options, &new.options) && old.options != new.options {
+        let text = |shot: &Shot| Some(cut(&shot.options)).filter(|text| !text.is_empty());
         changes.push(change(What::Options, target, "", text(old), text(new)));
     }
     named(What::Properties, target, &old.traits.properties, &new.traits.properties, changes);
@@ -320,6 +321,17 @@ fn shot(target: &str, old: &Shot, new: &Shot, changes: &mut Vec<Change>) {
     };
     if !same {
         changes.push(change(What::Code, target, "", None, None));
+    }
+}
+
+/// Cuts options, which are told of each kernel of an image.
+fn cut(options: &str) -> String {
+    let kept = (0..=limits::MAX_TOLD_OPTIONS).rev().find(|at| options.is_char_boundary(*at));
+    match kept.and_then(|kept| options.split_at_checked(kept)) {
+        Some((kept, rest)) if options.len() > limits::MAX_TOLD_OPTIONS => {
+            format!("{kept}... ({} bytes more)", rest.len())
+        }
+        _ => options.to_owned(),
     }
 }
 

@@ -133,8 +133,8 @@ mod tests {
         traits.attributes = [("sub-group size", "16".to_owned())].into();
         traits.constants = vec!["width".into()];
         traits.resources = [("spill", 64)].into();
-        traits.options = "-O3".into();
         traits.properties = BTreeMap::from([("SYCL/assert used".to_owned(), "1".to_owned())]);
+        after.options = "-O3".into();
         let old = snapshot(&[("k", &[("spir64", before.clone()), ("avx2", before.clone())])]);
         let new = snapshot(&[("k", &[("spir64", after), ("intel_gpu_pvc", before)])]);
         let diff = compare(&old, &new, &[]);

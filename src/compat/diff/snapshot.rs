@@ -9,7 +9,7 @@ use crate::bundle::property_sets::{Compare, KnownSet, describe};
 use crate::compat::examine::Examined;
 use crate::compat::explain::trace::{devices, times};
 use crate::compat::fit::spec;
-use crate::compat::kernels::{Depth, KernelFacts, Providers, kernels_in_shares, kernels_of};
+use crate::compat::kernels::{Depth, KernelFacts, LeftOut, Providers, kernels_in_shares, kernels_of};
 use crate::error::Result;
 use crate::native::Coverage;
 use crate::native::Driver;
@@ -34,6 +34,8 @@ pub struct Snapshot {
     pub(crate) libraries: BTreeMap<String, BTreeSet<[u8; 32]>>,
     /// Whether something of the file could not be read.
     pub(crate) partial: bool,
+    /// Kernels that are compared without arguments, constants and symbols.
+    pub(crate) left_out: LeftOut,
 }
 
 /// Facts about a kernel.
@@ -103,6 +105,8 @@ pub(crate) struct Shot {
     pub(crate) image: [u8; 32],
     /// The facts that are compared and told.
     pub(crate) traits: Arc<Traits>,
+    /// Options for the device's compiler and linker, which the kernels of an image share.
+    pub(crate) options: Arc<str>,
     /// Properties of its image.
     pub(crate) shared: Shared,
 }
@@ -120,8 +124,6 @@ pub(crate) struct Traits {
     pub(crate) constants: Vec<String>,
     /// Resources by name: local memory, registers, spills.
     pub(crate) resources: BTreeMap<&'static str, u64>,
-    /// Options for the device's compiler and linker.
-    pub(crate) options: String,
     /// Properties of the kernel that nothing else here tells, by set.
     pub(crate) properties: BTreeMap<String, String>,
 }
@@ -183,11 +185,14 @@ impl Snapshot {
                     values.entry(name).or_default().insert(value);
                 }
             }
+            let options = [image.image.compile_options, image.image.link_options].map(str::trim).join(" ");
+            sorted.options = held(&mut interner.texts, options.trim());
             by_number.insert(image.image.index, (image, held(&mut interner.texts, target.as_str()), sorted));
         }
         let mut add = |found: Vec<KernelFacts>| {
             for facts in found {
                 let Some((image, target, properties)) = by_number.get(&facts.image) else { continue };
+                self.left_out.add(&facts);
                 let shot = shot(&facts, image, properties, interner);
                 let Some(KernelShots { shots: targets, .. }) = self.kernels.get_mut(facts.name.as_str()) else {
                     continue;
@@ -259,14 +264,12 @@ fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: &OfImage<'_>,
     if facts.esimd {
         attributes.insert("explicit SIMD", "yes".to_owned());
     }
-    let options = [image.image.compile_options, image.image.link_options].map(str::trim);
     let traits = Traits {
         arguments: arguments(facts),
         aspects: facts.declared.iter().chain(&facts.used).cloned().collect(),
         attributes,
         constants: facts.spec_constants.iter().map(constant).collect(),
         resources: resources(facts),
-        options: options.join(" ").trim().to_owned(),
         properties: properties.kernels.get(facts.name.as_str()).cloned().unwrap_or_default(),
     };
     Shot {
@@ -274,6 +277,7 @@ fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: &OfImage<'_>,
         body: facts.body(),
         image: image.blake3,
         traits: held(&mut interner.traits, traits),
+        options: properties.options.clone(),
         shared: properties.shared.clone(),
     }
 }
@@ -362,18 +366,21 @@ pub(super) struct OfImage<'a> {
     pub(super) shared: Shared,
     /// About symbols and what nobody knows of; of an image without kernels, all.
     pub(super) rest: Vec<(String, String)>,
+    /// Options for the device's compiler and linker.
+    pub(super) options: Arc<str>,
 }
 
 /// Sorts the properties of an image.
 pub(super) fn of_image<'a>(bundle: &Bundle<'_>, image: &Examined<'_, 'a>) -> OfImage<'a> {
     let all = &image.image.properties;
-    let (mut sorted, mut shared) = (OfImage::default(), BTreeMap::new());
+    let (mut sorted, mut shared, mut seen) = (OfImage::default(), BTreeMap::new(), HashSet::new());
     for set in &all.sets {
         let known = KnownSet::find(set.name);
         if known.compare == Compare::InFacts {
             continue;
         }
-        for property in &set.properties {
+        // Of properties of one name the first counts.
+        for property in set.properties.iter().filter(|property| seen.insert((set.name, property.name))) {
             let value = describe((known.decode)(all, property, bundle.epoch), property.value);
             let name = format!("{}: {}", set.name, property.name);
             match known.kernel_of(property) {

@@ -80,12 +80,13 @@ impl<'f> Looked<'f> {
                 }
                 Said::Symbols(symbols) => {
                     let module = image.module.iter().flat_map(|module| &module.imports);
-                    let imports: Vec<&String> = image.imports.iter().chain(module).collect();
+                    let imports: HashSet<&String> = image.imports.iter().chain(module).collect();
+                    let exports: HashSet<&String> = image.exports.iter().collect();
                     for symbol in symbols {
-                        if imports.contains(&symbol) {
+                        if imports.contains(symbol) {
                             image_says(format!("imports {symbol}"));
                         }
-                        if image.exports.contains(symbol) {
+                        if exports.contains(symbol) {
                             let message = format!("exports {symbol}").into();
                             found.push(Concern {
                                 image: Some(image.image.index),

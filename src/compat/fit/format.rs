@@ -11,8 +11,10 @@ use crate::compat::built_in::{is_known, of_block_loads, of_intel_gpus, of_newer_
 use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
 use crate::compat::native;
+use crate::container::inflate::is_sized_zstd;
 use crate::device::cpu::{CpuArch, DEFAULT};
 use crate::device::target::{Backend, DeviceType, Has, IpVersion, Target};
+use crate::limits;
 use crate::native::{Coverage, Driver, Part, gpu_of};
 use crate::spirv::Module;
 use crate::spirv::grammar::capability_name;
@@ -214,14 +216,10 @@ fn declared(image: &Examined<'_, '_>, fit: &mut Fit) {
         Declared::Native => ("native", !image.format.is_intermediate() || image.format == Format::Ptx),
         Declared::SpirV => ("spir-v", image.format == Format::SpirV),
         Declared::LlvmBitcode => ("llvm-bitcode", image.format == Format::LlvmBitcode),
-        Declared::CompressedNone => ("compressed", image.image.compression().is_some()),
+        Declared::CompressedNone => ("a zstd frame that states its size", is_sized_zstd(image.image.stored)),
     };
     if !holds {
-        let own = image.format.name();
-        fit.reason(
-            RuleId::Target,
-            format!("Image is declared to be {said}, which the runtime believes, and is {own}."),
-        );
+        fit.reason(RuleId::Target, format!("Image is declared to be {said}, which the runtime believes, and is not."));
     }
 }
 
@@ -262,6 +260,9 @@ fn made_for(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
         (Some(_), _) if cpu => {
             let message = format!("Image is code in format {}, which no driver of CPUs takes.", image.format.name());
             return fit.reason(RuleId::Target, message);
+        }
+        (None, None) if image.format == Format::Unknown && !cpu => {
+            return fit.gap(RuleId::Target, format!("Image is of no known format; {name} may not take it."));
         }
         (None, _) if cpu => {
             if image.march.is_none() && image.format != Format::Pocl {
@@ -482,9 +483,13 @@ fn assembly(module: &Module, target: &Target, fit: &mut Fit) {
     }
 }
 
-/// The first of some symbols, and how many more there are; none of none.
+/// The first of some symbols, cut where it is longer than any that a person reads, and how many more there are; none of none.
 pub(super) fn named(symbols: &[String]) -> Option<String> {
     let (first, more) = symbols.split_first()?;
+    let first = match first.char_indices().nth(limits::MAX_NAME) {
+        Some((end, _)) => format!("{}...", first.get(..end).unwrap_or_default()),
+        None => first.clone(),
+    };
     Some(if more.is_empty() { format!("`{first}`") } else { format!("`{first}` and {} more", more.len()) })
 }
 

@@ -435,6 +435,8 @@ pub(super) struct Kind<'i> {
     format: (&'static str, u8, Declared),
     requirements: &'i Requirements,
     properties: [Option<String>; 3],
+    /// Whether all kernels are explicit SIMD.
+    esimd: Option<bool>,
     march: Option<CpuArch>,
     module: Option<Spirv<'i>>,
     used: Vec<(&'static str, bool)>,
@@ -475,6 +477,7 @@ impl<'i> Kind<'i> {
             format: (image.format.name(), image.state as u8, image.image.declared),
             requirements: &image.requirements,
             properties: [text("joint_matrix"), text("joint_matrix_mad"), esimd.map(|number| number.to_string())],
+            esimd: image.module.as_ref().map(|module| module.esimd),
             march: image.march,
             module: module.map(|module| {
                 (module.version, module.generator, module.capabilities.as_slice(), module.extensions.as_slice())

@@ -14,6 +14,7 @@ use crate::source::{Inlined, SourceLocation};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 /// Code of a bitcode module.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +27,10 @@ pub struct Module {
     pub(crate) variables: Vec<Variable>,
     /// Error that ended the reading early; the facts so far hold.
     pub stopped: Option<Error>,
+    /// Places of the kernels among the functions, by their names, once they were asked for.
+    pub(crate) kernels: OnceLock<HashMap<String, usize>>,
+    /// Aspects that the image requires and the metadata of a function, or of what it calls, names, once they were asked for.
+    pub(crate) required: OnceLock<Vec<Vec<String>>>,
 }
 
 /// Aspect by the number in the metadata, with its name where the module has a table of them.

@@ -93,8 +93,11 @@ struct ImageChoice<'a> {
     verdict: Verdict,
     /// The way the kernel runs: as native code, compiled just in time, or not at all, as of the image that is picked.
     coverage: Option<Coverage>,
-    /// The images of the kernel, in the order of the file.
+    /// The images of the kernel, in the order of the file: the first ones, and the one that is picked.
     images: Vec<KernelImage<'a>>,
+    /// The number of its other images, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    images_left_out: Option<usize>,
     /// The rule by which the adapter picks.
     rule: &'static str,
     /// The exception that the runtime throws; null where none is known to be thrown.
@@ -264,6 +267,7 @@ fn choice(choice: &super::ImageChoice) -> ImageChoice<'_> {
         verdict: choice.verdict,
         coverage: choice.coverage(),
         images: images.collect(),
+        images_left_out: Some(choice.left_out).filter(|count| *count > 0),
         rule: choice.rule,
         throws: thrown.map(|one| Thrown { errc: one.errc, text: &one.text, certain: one.certain }),
         findings: findings.collect(),

@@ -155,13 +155,7 @@ impl Request {
                 let thrown = thrown(&choice, &looked, subject);
                 let findings = found.remove(*name).unwrap_or_default();
                 let found = (thrown, findings);
-                let mut choice = ImageChoice::new(file.clone(), name, images, subject, &choice, found);
-                for seen in &mut choice.images {
-                    let image = images.iter().find(|image| image.image.index == seen.image);
-                    seen.recorded =
-                        image.and_then(|image| self.recorded.get(&image.blake3).cloned()).unwrap_or_default();
-                }
-                choices.push(choice);
+                choices.push(ImageChoice::new(file.clone(), name, (images, &self.recorded), subject, &choice, found));
             }
         }
         choices

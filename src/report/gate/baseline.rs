@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::report::json::{SCHEMA_VERSION, writer::push};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A finding that is known.
@@ -177,10 +177,9 @@ impl Baseline {
                 });
             }
         }
-        let asked = |one: &&Known| {
-            targets.iter().any(|target| target.target == one.target)
-                && files.iter().any(|file| base_name(file) == one.file)
-        };
+        let names: HashSet<&str> = files.iter().map(|file| base_name(file)).collect();
+        let of_targets: HashSet<&str> = targets.iter().map(|target| target.target.as_str()).collect();
+        let asked = |one: &&Known| of_targets.contains(one.target.as_str()) && names.contains(one.file.as_str());
         let gone = self.findings.iter().filter(asked).filter_map(|one| {
             let count = *left.get(one.fingerprint.as_str())?;
             (count > 0).then(|| Known { count, ..one.clone() })

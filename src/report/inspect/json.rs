@@ -319,7 +319,7 @@ fn images(facts: &mut FileFacts<'_>, out: &mut impl Write, path: Option<&str>, a
         Some(bundle) => json::stream::stream(
             &bundle.images,
             |text, images| {
-                let examined = examine_images(images, bundle.epoch);
+                let examined = examine_images(images, bundle.epoch, &bundle.allowance);
                 examined.iter().for_each(|image| one(text, image));
                 examined.iter().flat_map(Examined::problems).collect()
             },

@@ -1,0 +1,111 @@
+//! Which small native code stands for many kernels, arguments or long names?
+//!
+//! Each letter of a text, or each byte of a compressed one, would be a kernel for which hundreds of bytes are kept. What there may
+//! be of them is bounded by the size of the file, for all its payloads together.
+
+use super::repeated::{INSPECT, blocks, of_device, of_host, read, words};
+
+/// An LZ4 block that repeats a unit of some letters behind a text, and its size inflated.
+fn repeated(text: &str, unit: &str, times: usize) -> (Vec<u8>, u64) {
+    let literals = [text, unit].concat();
+    let long = |out: &mut Vec<u8>, len: usize| {
+        out.extend(vec![0xff; (len - 15) / 255]);
+        out.push(((len - 15) % 255) as u8);
+    };
+    let (mut out, copied) = (vec![0xff], unit.len() * (times - 1));
+    long(&mut out, literals.len());
+    out.extend(literals.as_bytes());
+    out.extend((unit.len() as u16).to_le_bytes());
+    long(&mut out, copied - 4);
+    // The last bytes of a block are literals.
+    out.extend([&[12 << 4][..], &[b' '; 12]].concat());
+    (out, (literals.len() + copied + 12) as u64)
+}
+
+/// A fat binary of one compressed entry of PTX, which holds so many bytes inflated.
+fn fatbin(packed: &[u8], flag: u64, inflated: u64) -> Vec<u8> {
+    let (len, stored) = (packed.len() as u64, packed.len().next_multiple_of(8) as u64);
+    let entry = words(&[1 | 0x101 << 16 | 64 << 32, stored, len, 8 | 90 << 32, 0, flag, 0, inflated]);
+    let head = [&[0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0][..], &words(&[64 + stored])].concat();
+    let mut file = [head, entry, packed.to_vec()].concat();
+    file.resize(80 + stored as usize, 0);
+    file
+}
+
+const PTX: &str = ".version 8.0\n.target sm_90\n";
+
+#[test]
+fn arguments_of_one_kernel_by_the_million() {
+    let (packed, inflated) = repeated(&format!("{PTX}.entry k("), ".param,", 5 << 20);
+    read("a.fatbin", fatbin(&packed, 0x2000, inflated), INSPECT);
+    let text = |text: &str| [&[0xa0 | text.len() as u8][..], text.as_bytes()].concat();
+    let maps = vec![0x80; 3 << 20];
+    let arguments = [&[0xdd][..], &(maps.len() as u32).to_be_bytes(), &maps].concat();
+    let kernel = [vec![0x82], text(".name"), text("k"), text(".args"), arguments].concat();
+    let metadata = [vec![0x81], text("amdhsa.kernels"), vec![0x91], kernel].concat();
+    let head = [7, metadata.len() as u32, 32].map(u32::to_le_bytes).concat();
+    let mut note = [head, b"AMDGPU\0\0".to_vec(), metadata].concat();
+    note.resize(note.len().next_multiple_of(4), 0);
+    read("a.hsaco", of_device(224, 2, &[(".note", 7, &note, 0)]), INSPECT);
+}
+
+/// Fat binaries of 16 KB with half a million kernels each, and of 104 bytes that inflate to 250 KB.
+#[test]
+fn fat_binaries_of_many_kernels_or_bytes() {
+    let (packed, inflated) = repeated(PTX, ".entry{{", 500_000);
+    let verbs: &[&[&str]] = &[&["inspect"], &["kernels"], &["check", "-t", "nvidia_gpu_sm_90"]];
+    read("a.o", of_host(&[(".nv_fatbin", &fatbin(&packed, 0x2000, inflated).repeat(8))]), verbs);
+    const BLANKS: usize = 250 << 10;
+    let packed = blocks([&[0xa0][..], &(BLANKS as u32).to_le_bytes()].concat(), BLANKS);
+    read("a.o", of_host(&[(".nv_fatbin", &fatbin(&packed, 0x8000, BLANKS as u64).repeat(20_000))]), INSPECT);
+}
+
+/// Which of several payloads have the room does not depend on the threads.
+#[test]
+fn the_first_payloads_have_the_room() {
+    let (packed, inflated) = repeated(PTX, ".entry{{", 60_000);
+    let folder = super::support::folder::Folder::new();
+    folder.put("a.o", of_host(&[(".nv_fatbin", &fatbin(&packed, 0x2000, inflated).repeat(10))]));
+    let run = |threads: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        command.args(["inspect", "a.o"]).env("RAYON_NUM_THREADS", threads).current_dir(folder.path());
+        let done = command.output().unwrap();
+        assert_eq!(done.status.code(), Some(3));
+        String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned()
+    };
+    let said = run("4");
+    assert!(said.contains("more kernels and arguments than a file of its size has"), "{said}");
+    assert!(said.contains("60,000") || said.contains("60000"), "{said}");
+    assert_eq!(said, run("1"));
+}
+
+/// A zebin of some sections.
+fn zebin(sections: &[(&str, u64, &[u8], u64)]) -> Vec<u8> {
+    let note =
+        [[8u32, 4, 6].map(u32::to_le_bytes).concat(), b"IntelGT\0".to_vec(), 0x030f_0007u32.to_le_bytes().to_vec()];
+    let note = note.concat();
+    let own: [(&str, u64, &[u8], u64); 2] = [(".text.k", 1, &[0; 64], 0), (".note.intelgt.compat", 7, &note, 0)];
+    of_device(205, 0, &[&own[..], sections].concat())
+}
+
+#[test]
+fn kernels_of_one_name_beside_notes_on_many_arguments() {
+    let notes: String = (0..3_000).map(|nth| format!("  - index: {nth}\n")).collect();
+    let text = format!("kernels:\n{}kernels_misc_info:\n- name: a\n  args_info:\n{notes}", "- name: a\n".repeat(3_000));
+    read("a.bin", zebin(&[(".ze_info", 0xff00_0011, text.as_bytes(), 0)]), INSPECT);
+}
+
+#[test]
+fn sections_of_many_images_that_share_a_long_name() {
+    let name = format!(".debug{}", "a".repeat(260_000));
+    let info = b"kernels:\n- name: k\n";
+    let sections: Vec<(&str, u64, &[u8], u64)> = vec![(&name, 1, &[0], 0); 240];
+    let image = zebin(&[&[(".ze_info", 0xff00_0011, &info[..], 0)][..], &sections].concat());
+    let ids: Vec<String> = (0..20).map(|nth| format!("sycl-spir64_gen-unknown-unknown-pvc{nth:02}")).collect();
+    let head = 32 + ids.iter().map(|id| 24 + id.len() as u64).sum::<u64>();
+    let mut bundle = [b"__CLANG_OFFLOAD_BUNDLE__".to_vec(), words(&[ids.len() as u64])].concat();
+    for id in &ids {
+        bundle.extend([words(&[head, image.len() as u64, id.len() as u64]), id.clone().into_bytes()].concat());
+    }
+    read("a.bc", [bundle, image].concat(), INSPECT);
+}

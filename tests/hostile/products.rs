@@ -1,0 +1,178 @@
+//! Which two long lists beside each other would cost their product?
+//!
+//! Each file is small, and each of the lists would be gone through, or told, once for every entry of the other.
+
+use super::costly::{Module, TIME_LIMIT, run_bounded};
+use super::repeated::words;
+use super::support::folder::Folder;
+use std::fmt::Write as _;
+use std::io::{Cursor, Write as _};
+use zip::write::{SimpleFileOptions, ZipWriter};
+
+/// An offload bundle whose parts share a module, each with an id.
+fn bundle(ids: impl Iterator<Item = String>, module: &[u8]) -> Vec<u8> {
+    let ids: Vec<String> = ids.collect();
+    let head = 32 + ids.iter().map(|id| 24 + id.len() as u64).sum::<u64>();
+    let mut out = [b"__CLANG_OFFLOAD_BUNDLE__".to_vec(), words(&[ids.len() as u64])].concat();
+    for id in &ids {
+        out.extend([words(&[head, module.len() as u64, id.len() as u64]), id.clone().into_bytes()].concat());
+    }
+    out.extend(module);
+    out
+}
+
+/// A zip of small modules.
+fn package(count: usize, letter: char) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for nth in 0..count {
+        writer.start_file(format!("{letter}{nth:06}.spv"), SimpleFileOptions::default()).unwrap();
+        writer.write_all(&Module::kernels(1).bytes()).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// An OffloadBinary with a module that states options.
+fn with_options(module: &[u8], options: &str) -> Vec<u8> {
+    let (key, strings) = (b"compile-opts\0", 72 + 16);
+    let value = strings + key.len() as u64;
+    let image = (value + options.len() as u64 + 1).next_multiple_of(8);
+    let size = (image + module.len() as u64).next_multiple_of(8);
+    let mut file = [&[0x10, 0xff, 0x10, 0xad, 1, 0, 0, 0][..], &words(&[size, 32, 40])].concat();
+    file.extend(words(&[6 | 8 << 16, 72, 1, image, module.len() as u64, strings, value]));
+    file.extend([&key[..], options.as_bytes()].concat());
+    file.resize(image as usize, 0);
+    file.extend(module);
+    file.resize(size as usize, 0);
+    file
+}
+
+#[test]
+fn images_that_differ_in_their_targets_alone_are_joined() {
+    let folder = Folder::new();
+    let ids = (0..20_000).map(|nth| format!("sycl-spir64-unknown-unknown--{nth:06}"));
+    folder.put("a.bc", bundle(ids, &Module::kernels(1).bytes()));
+    run_bounded(&folder, &["join", "a.bc", "a.bc", "-o", "out.o"], TIME_LIMIT, &[0]);
+}
+
+#[test]
+fn profiles_of_one_image_on_many_devices() {
+    let folder = Folder::new();
+    folder.put("m.spv", Module::kernels(1).bytes());
+    let image = format!("{{\"blake3\":\"{}\",\"size\":1,\"kernels\":[],\"files\":[]}}", "0".repeat(64));
+    let program = |nth: usize| {
+        let device = format!("{{\"platform\":\"\",\"name\":\"d{nth}\",\"version\":\"\",\"driver\":\"\"}}");
+        let native = format!("{{\"size\":1,\"target\":\"intel_gpu_{nth}\",\"code\":null}}");
+        format!(
+            "{{\"device\":{device},\"options\":\"\",\"constant_bytes\":0,\"images\":[{image}],\"seconds\":null,\"native\":{native}}}"
+        )
+    };
+    let programs = (0..30_000).map(program).collect::<Vec<_>>().join(",");
+    let head = "\"schema_version\":1,\"command\":[],\"seconds\":0,\"exit_status\":0";
+    folder.put("p.json", format!("{{{head},\"programs\":[{programs}]}}"));
+    let explain = ["explain", "m.spv", "--kernel", "*", "--profile", "p.json", "-t", "pvc"];
+    run_bounded(&folder, &explain, TIME_LIMIT, &[0, 1]);
+    // Without -t it is asked for targets that nobody knows.
+    run_bounded(&folder, &explain[..6], TIME_LIMIT, &[2]);
+}
+
+#[test]
+fn options_of_a_megabyte_beside_many_kernels() {
+    let folder = Folder::new();
+    let (module, options) = (Module::kernels(1_000).bytes(), "-cl-mad-enable ".repeat(66_000));
+    folder.put("a.ob", with_options(&module, &options));
+    folder.put("b.ob", with_options(&module, &format!("{options}-x")));
+    for (other, code) in [("a.ob", 0), ("b.ob", 1)] {
+        run_bounded(&folder, &["diff", "a.ob", other, "--format", "json"], TIME_LIMIT, &[code]);
+    }
+}
+
+#[test]
+fn files_of_two_packages_without_a_partner() {
+    let folder = Folder::new();
+    folder.put("a.zip", package(16_000, 'a'));
+    folder.put("b.zip", package(16_000, 'b'));
+    run_bounded(&folder, &["diff", "a.zip", "b.zip"], 2 * TIME_LIMIT, &[1]);
+}
+
+#[test]
+fn findings_of_a_baseline_beside_many_files() {
+    let folder = Folder::new();
+    folder.put("a.zip", package(6_000, 'a'));
+    let known = |nth: usize| {
+        format!(
+            "{{\"fingerprint\":\"{nth}\",\"count\":1,\"rule\":\"x\",\"target\":\"intel_gpu_pvc\",\"file\":\"b{nth}\",\
+             \"kernel\":\"k\",\"demangled\":\"k\",\"aspect\":null,\"message\":\"m\"}}"
+        )
+    };
+    let findings = (0..50_000).map(known).collect::<Vec<_>>().join(",");
+    folder.put("b.json", format!("{{\"schema_version\":1,\"findings\":[{findings}]}}"));
+    run_bounded(&folder, &["check", "-t", "intel_gpu_pvc", "--baseline", "b.json", "a.zip"], TIME_LIMIT, &[0, 1]);
+}
+
+#[test]
+fn images_of_long_targets_that_share_many_kernels() {
+    let folder = Folder::new();
+    let ids = (0..400).map(|nth| format!("sycl-spir64-unknown-unknown--{}{nth:06}", "a".repeat(4_000)));
+    let mut file = bundle(ids, &Module::kernels(400).bytes());
+    file.resize(file.len().max(400 * 400 * 10), 0);
+    folder.put("a.bc", file);
+    run_bounded(&folder, &["check", "-t", "intel_gpu_pvc", "--format", "json", "a.bc"], TIME_LIMIT, &[1]);
+    run_bounded(&folder, &["explain", "a.bc", "--kernel", "*", "-t", "pvc", "--format", "json"], TIME_LIMIT, &[1]);
+}
+
+#[test]
+fn property_of_one_name_beside_many_constants() {
+    let folder = Folder::new();
+    folder.put("m.spv", Module::kernels(1).bytes());
+    let mut sets = "[SYCL/specialization constants]\n".to_owned();
+    (0..5_000).for_each(|nth| writeln!(sets, "c{nth:05}=2|AAAAAAAAAAA").unwrap());
+    sets.push_str("[SYCL/specialization constants set values]\n");
+    sets.push_str(&"all=2|AAAAAAAAAAA\n".repeat(5_000));
+    folder.put("m.prop", sets);
+    run_bounded(&folder, &["diff", "m.spv", "m.spv"], TIME_LIMIT, &[0]);
+}
+
+/// A file of a project that says how images are built, which is found beside it.
+#[test]
+fn rules_for_building_are_bounded() {
+    let folder = Folder::new();
+    folder.put("m.spv", Module::kernels(5_000).bytes());
+    let plan = ["plan", "m.spv", "-t", "spir64_x86_64", "-o", "o.table", "--format", "ninja"];
+    let rule = |nth: usize| format!("[[build.rule]]\nkernels = [\"*x{nth}*y\"]\nnative = true\n");
+    folder.put("sycl-bundle.toml", (0..5_000).map(rule).collect::<String>());
+    run_bounded(&folder, &plan, TIME_LIMIT, &[2]);
+    folder.put("sycl-bundle.toml", format!("[build]\noptions = \"{}\"\n", "-cl-mad-enable ".repeat(60_000)));
+    run_bounded(&folder, &plan, TIME_LIMIT, &[3]);
+    folder.put("sycl-bundle.toml", format!("[build]\noptions = \"{}\"\n", "-cl-mad-enable ".repeat(200)));
+    run_bounded(&folder, &plan, TIME_LIMIT, &[0]);
+}
+
+#[test]
+fn images_of_as_many_targets_are_wrapped() {
+    let folder = Folder::new();
+    let ids = (0..30_000).map(|nth| format!("sycl-a{nth:06}-unknown-unknown--"));
+    folder.put("a.bc", bundle(ids, &Module::kernels(1).bytes()));
+    run_bounded(&folder, &["wrap", "a.bc", "-o", "out.o"], TIME_LIMIT, &[0]);
+    run_bounded(&folder, &["wrap", "a.bc", "--emit", "offload-bundle", "-o", "out.bc"], TIME_LIMIT, &[0]);
+}
+
+/// The runtime looks for the name of an AMD device in all bytes of each image.
+#[test]
+fn images_for_amd_devices_are_searched_once() {
+    let folder = Folder::new();
+    let module = [Module::kernels(4_000).bytes(), vec![0; 4 << 20]].concat();
+    let ids = ["gfx906", "gfx908"].map(|arch| format!("sycl-amdgcn-amd-amdhsa--{arch}"));
+    folder.put("a.bc", bundle(ids.into_iter(), &module));
+    let explain = ["explain", "a.bc", "--kernel", "*", "-t", "amd_gpu_gfx90a"];
+    run_bounded(&folder, &explain, TIME_LIMIT, &[0, 1, 3]);
+}
+
+#[test]
+fn values_of_two_bytes_are_bounded() {
+    let folder = Folder::new();
+    for line in ["=\n", "{.\n}.\n"] {
+        let text = format!("object-id=1\n{}__acpp_hcf_binary_appendix", line.repeat((24 << 20) / line.len()));
+        folder.put("a.hcf", text);
+        run_bounded(&folder, &["inspect", "a.hcf", "--max-memory", "256MiB"], TIME_LIMIT, &[3]);
+    }
+}
