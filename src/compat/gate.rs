@@ -7,7 +7,7 @@
 pub mod judgement;
 
 use super::aspects::{Code, Sets};
-use super::built_in::of_bfloat16;
+use super::built_in::{of_bfloat16, of_the_device};
 use super::choice::{Choice, choose_among, refused_in_bundles};
 use super::engine::Engine;
 use super::examine::Examined;
@@ -359,6 +359,8 @@ impl<'g> Gate<'g> {
             for symbol in &image.imports {
                 match self.provider(symbol, image.format, subject, known) {
                     None if of_bfloat16(symbol) => {}
+                    // Of a module that nothing lists the compiler defines these; what is listed an image has to export.
+                    None if image.image.is_unlisted() && of_the_device(symbol) => {}
                     None => _ = open.insert(at),
                     Some(offer) => {
                         if !offer.is_sure || !self.agree(at, offer.place, symbol) {

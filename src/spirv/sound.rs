@@ -106,9 +106,9 @@ impl Soundness {
     pub(super) fn visit(&mut self, instruction: &Instruction<'_>, shapes: &grammar::Shapes) {
         let opcode = instruction.opcode;
         let ids = shapes.ids.get(usize::from(opcode)).map_or(0, |ids| usize::from(*ids));
-        let ids = if ids == usize::from(grammar::ALL_IDS) { instruction.len() } else { ids.min(instruction.len()) };
-        for at in 0..ids {
-            self.used.insert(instruction.word(at));
+        let ids = if ids == usize::from(grammar::ALL_IDS) { usize::MAX } else { ids };
+        for id in instruction.words().take(ids) {
+            self.used.insert(id);
         }
         let place = shapes.results.get(usize::from(opcode)).copied().unwrap_or(grammar::UNKNOWN);
         if place < grammar::NO_RESULT {

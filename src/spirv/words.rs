@@ -130,6 +130,13 @@ impl<'a> Instruction<'a> {
         self.operands.get(at).map_or(0, |bytes| word(*bytes, self.swapped))
     }
 
+    /// The operand words, in order.
+    #[inline]
+    pub(crate) fn words(&self) -> impl Iterator<Item = u32> + use<'a> {
+        let swapped = self.swapped;
+        self.operands.iter().map(move |bytes| word(*bytes, swapped))
+    }
+
     /// Returns the number of the operand after the string that begins at operand `at`.
     pub(crate) fn after_string(&self, at: usize) -> usize {
         let words = self.operands.get(at..).unwrap_or_default();

@@ -412,6 +412,18 @@ fn loads_blocks(ip: &IpVersion) -> bool {
     ip.architecture >= 20 || (ip.architecture, ip.release) == (12, 60)
 }
 
+/// Instructions of vISA by which all GPUs since DG2 load and store.
+const LOADS: [&str; 8] = [
+    "lsc_fence",
+    "lsc_load",
+    "lsc_load_quad",
+    "lsc_load_strided",
+    "lsc_prefetch",
+    "lsc_store",
+    "lsc_store_quad",
+    "lsc_store_strided",
+];
+
 /// Instructions of vISA that all GPUs since DG2 have, in order.
 const INSTRUCTIONS: [&str; 44] = [
     "add", "addc", "and", "asr", "barrier", "bfe", "bfi", "bfn", "bfrev", "call", "cbit", "cmp", "cos", "dp4a", "exp",
@@ -437,7 +449,8 @@ fn has_instruction(ip: &IpVersion, name: &str) -> bool {
         "dpasw" => narrow && width == "8" && !of_bytes,
         // Conversions to and from floats of a byte.
         "fcvt" => ip.architecture >= 30,
-        loads if loads.starts_with("lsc_") => !loads.contains("block2d") || loads_blocks(ip),
+        "lsc_load_block2d" | "lsc_store_block2d" => loads_blocks(ip),
+        loads if loads.starts_with("lsc_") => LOADS.contains(&loads),
         other => INSTRUCTIONS.binary_search(&other).is_ok(),
     }
 }
