@@ -514,6 +514,11 @@ mod tests {
     use crate::device;
     use crate::native::{Native, Part};
 
+    /// Examines an image, whose one module stands for those of any kernels.
+    fn examined<'b>(image: &'b Image<'static>) -> Examined<'b, 'static> {
+        Examined { absent: None, ..examine_image(image, Epoch::From2026) }
+    }
+
     fn spirv(required: &[(&'static str, Value<'static>)]) -> Image<'static> {
         image(&module(0x0001_0400, &[]), "spir64", required)
     }
@@ -529,7 +534,7 @@ mod tests {
         demand: &Demand,
     ) -> Vec<(&'static str, bool, String, Option<usize>)> {
         let images = numbered(images);
-        let examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
+        let examined: Vec<_> = images.iter().map(examined).collect();
         let codes = codes(&examined);
         let gate = Gate::new(&examined, &codes, |_| true);
         let judged = gate.judge(&Subject::new(device::table().target(target).unwrap()), demand);
@@ -601,7 +606,7 @@ mod tests {
             image(b"INTC", "spir64_gen", label.as_slice())
         };
         let images = numbered(std::iter::once(spirv(&[])).chain(code.iter().map(label)).collect());
-        let mut examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
+        let mut examined: Vec<_> = images.iter().map(examined).collect();
         for (image, (_, native)) in examined.iter_mut().skip(1).zip(code) {
             image.native = Some(native);
         }
@@ -637,7 +642,7 @@ mod tests {
             named(image(b"INTC", "spir64_gen", &[]), &["a"]),
             named(image(b"INTC", "spir64_gen", &[]), &["b"]),
         ]);
-        let mut examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
+        let mut examined: Vec<_> = images.iter().map(examined).collect();
         for (image, device) in examined.iter_mut().zip(["intel_gpu_pvc", "intel_gpu_dg1"]) {
             image.native = Some(native(&[device], false));
         }
@@ -729,7 +734,7 @@ mod tests {
     fn what_is_said_of_single_kernels_changes_only_theirs() {
         let wide = || spirv(&[("aspects", words(&[6]))]);
         let images = numbered(vec![named(wide(), &["a", "b", "c"]), named(wide(), &["d"])]);
-        let examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
+        let examined: Vec<_> = images.iter().map(examined).collect();
         let codes = codes(&examined);
         let gate = Gate::new(&examined, &codes, |_| true);
         let target = device::table().target("intel_gpu_acm_g10").unwrap();

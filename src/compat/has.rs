@@ -156,7 +156,9 @@ mod tests {
     use crate::device;
 
     fn answer(images: &[Image<'static>], state: State, targets: &[&str], by_id: bool) -> Conclusion {
-        let examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
+        // One module stands for those of any kernels.
+        let examined = images.iter().map(|one| Examined { absent: None, ..examine_image(one, Epoch::From2026) });
+        let examined: Vec<_> = examined.collect();
         let table = device::table();
         let subjects = targets.iter().map(|name| Subject::new(table.target(name).unwrap())).collect();
         let mut bundles = Bundles::new(Asked { state, subjects });

@@ -653,7 +653,7 @@ mod tests {
         let named = |name: &str, part: Part| Part { name: name.to_owned(), ..part };
         let alone = |part: Part| Native { parts: vec![part], ..Native::default() };
         let pvc = || named("64.12.60.7", part(Format::Zebin, "pvc", false));
-        let bare = archive(vec![pvc(), named("64.bmg", part(Format::Zebin, "bmg_g21", false))]);
+        let bare = archive(vec![pvc(), named("64.20.1.4", part(Format::Zebin, "bmg_g21", false))]);
         let on = |native: &Native, gpu: &str| native.coverage(&format!("intel_gpu_{gpu}"), Driver::ANY);
         for (gpu, coverage) in [
             ("pvc", Coverage::Native),

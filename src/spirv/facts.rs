@@ -424,7 +424,9 @@ impl<'m> Walk<'m> {
         let known = &mut self.module.assembly;
         for line in text.lines() {
             let line = line.trim_matches(|c: char| c.is_whitespace() || "{}".contains(c));
-            let predicated = line.starts_with('(').then(|| line.split_once(')').map_or(UNREAD, |(_, rest)| rest));
+            let predicated = line
+                .starts_with('(')
+                .then(|| line.split_once(')').filter(|(head, _)| !head.contains(' ')).map_or(UNREAD, |(_, rest)| rest));
             let line = predicated.unwrap_or(line);
             let mut words = line.split_whitespace().peekable();
             words.next_if(|word| word.ends_with(':'));

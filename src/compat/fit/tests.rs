@@ -182,10 +182,10 @@ fn sub_group_sizes_do_not_bind_esimd() {
         judge(&spirv(&[eight]), "intel_gpu_pvc").reasons[0].message,
         "Kernel has a required sub-group size of '8' but device does not support this sub-group size."
     );
-    assert_eq!(
-        judge(&spirv(&[eight, ("isEsimdImage", Value::U32(1))]), "intel_gpu_pvc").verdict(),
-        Verdict::Compatible
-    );
+    // OpDecorate %1 VectorComputeFunctionINTEL; an image that is marked and whose kernels are not is another matter.
+    let vector = with_code(0x0001_0400, &[], &[0x0003_0047u32, 1, 5626].map(u32::to_le_bytes).concat(), &[]);
+    let marked = image(&vector, "spir64", &[eight, ("isEsimdImage", Value::U32(1))]);
+    assert_eq!(judge(&marked, "intel_gpu_pvc").verdict(), Verdict::Compatible);
     assert_eq!(judge(&spirv(&[eight]), "spir64").verdict(), Verdict::Unknown);
 }
 
