@@ -3,14 +3,14 @@
 //! Data flows one way, and each module imports only what stands to its left:
 //!
 //! ```text
-//! error, limits, bytes, names, demangle, source -> container -> bundle -+-> native -+
+//! error, limits, bytes, names, demangle, source, temporary -> container -> bundle -+-> native -+
 //!                                           device --------------+           +-> compat -> select -> policy -> rewrite -> build -> report -> files -> cli
 //!                                           spirv -------------------------- +
 //! ```
 //!
 //! | module | the question it answers |
 //! |---|---|
-//! | [`error`], `limits`, [`bytes`], [`names`], [`mod@demangle`], [`source`] | what went wrong and where; how much is too much; how bytes are read without panics; how many names are held; what a mangled name is in the source, and where that is |
+//! | [`error`], `limits`, [`bytes`], [`names`], [`mod@demangle`], [`source`], `temporary` | what went wrong and where; how much is too much; how bytes are read without panics; how many names are held; what a mangled name is in the source, and where that is; what becomes of temporary files |
 //! | [`container`] | where in this host file are device bytes? |
 //! | [`bundle`] | which device images are in those bytes, and what is attached to them? |
 //! | [`spirv`] | what does one module need and offer? |
@@ -134,6 +134,7 @@ pub mod rewrite;
 pub mod select;
 pub mod source;
 pub mod spirv;
+pub(crate) mod temporary;
 
 pub use bundle::Bundle;
 pub use bundle::image::{Image, State};

@@ -66,6 +66,10 @@ pub(crate) const MAX_BLOB_NESTING: u32 = 6;
 /// layer of nesting counts.
 pub(crate) const MAX_OVERLAP: u64 = 12;
 
+/// Layers of images that earlier runs added to a file, and that are taken off it one after the other. Each run takes off what it
+/// finds, so that there are three.
+pub(crate) const MAX_LAYERS: usize = 16;
+
 /// Problems reported for one file; the rest is counted.
 pub(crate) const MAX_PROBLEMS: usize = 10_000;
 
@@ -130,6 +134,9 @@ pub(crate) const MAX_CONFIG_COPIED: usize = 64 << 20;
 
 /// Nesting depth of lists and mappings in a device configuration. Its grammar needs three.
 pub(crate) const MAX_CONFIG_DEPTH: usize = 16;
+
+/// Functions that compiled code calls and does not have, of which the names are kept: one is enough to say so.
+pub(crate) const MAX_UNDEFINED: usize = 16;
 
 /// Findings of one rule that are told of an image on a target. Compilers give cause for a few; a module may declare sizes and
 /// extensions by the hundred thousand.
@@ -201,6 +208,16 @@ pub(crate) const MAX_BITCODE_METADATA: usize = 1 << 24;
 /// Values in the metadata of a native payload.
 pub(crate) const MAX_METADATA_VALUES: usize = 1 << 22;
 
+/// Bytes of a `.ze_info` section for each of its values, beyond [`MANY_YAML_VALUES`] of them: IGC writes twenty, and each takes forty
+/// in memory.
+pub(crate) const MIN_YAML_VALUE: usize = 4;
+/// See [`MIN_YAML_VALUE`].
+pub(crate) const MANY_YAML_VALUES: usize = 1 << 16;
+
+/// Bytes of MessagePack for each of its values, beyond [`MANY_MSGPACK_VALUES`] of them: keys have six and more, and their values one.
+pub(crate) const MIN_MSGPACK_VALUE: usize = 2;
+/// See [`MIN_MSGPACK_VALUE`].
+pub(crate) const MANY_MSGPACK_VALUES: usize = 1 << 16;
 /// Bytes of the text of an HCF container for each of its values, and for the begin and the end of each node, beyond
 /// [`MANY_HCF_ITEMS`] of them: AdaptiveCpp writes ten and more, and each takes thirty in memory.
 pub(crate) const HCF_ITEM_BYTES: usize = 8;
@@ -231,6 +248,26 @@ pub(crate) const MAX_KERNEL_FINDINGS: usize = 256;
 /// of them; those of a library of oneMKL, linked into one, more than a quarter. Also the imports that are followed for all kernels
 /// of a file.
 pub(crate) const MAX_REACHED: usize = 1 << 24;
+
+/// Factor by which the names of the kernels and functions that may call what an image imports, told for each import, may exceed the
+/// image. Each of thousands of kernels may call each of thousands of imports; compilers import a few functions.
+pub(crate) const MAX_CALLERS_RATIO: usize = 16;
+
+/// Bytes that these names may have whatever the image's size.
+pub(crate) const MAX_CALLERS_FLOOR: usize = 1 << 20;
+
+/// Factor by which the lists of all kernels of a module (arguments, constants, symbols) may exceed it. Thousands of entry points may
+/// share a function of thousands of parameters; no module of a library that was read meets it.
+pub(crate) const MAX_LISTS_RATIO: usize = 16;
+
+/// Bytes that these lists may have whatever the module's size.
+pub(crate) const MAX_LISTS_FLOOR: usize = 1 << 20;
+
+/// Bytes of the lists of kernels whose facts are held at a time.
+pub(crate) const MAX_LISTS_HELD: usize = 16 << 20;
+
+/// Execution modes of a function beyond which they are read once for all its entry points.
+pub(crate) const MANY_MODES: usize = 32;
 
 /// Calls that are followed to find what all kernels of a module of LLVM bitcode reach.
 pub(crate) const MAX_BITCODE_REACHED: usize = 1 << 21;

@@ -6,14 +6,17 @@ use crate::limits;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Location in a source file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Location")]
 pub struct SourceLocation {
-    /// The file as the compiler wrote it.
-    pub file: String,
+    /// The file as the compiler wrote it. Places in one file share it.
+    #[serde(serialize_with = "text")]
+    #[schemars(with = "String")]
+    pub file: Arc<str>,
     /// The line.
     pub line: u32,
     /// The column; null where it is not known, which is stored as 0.
@@ -27,6 +30,11 @@ impl SourceLocation {
     pub(crate) fn known_column(&self) -> Option<u32> {
         (self.column != 0).then_some(self.column)
     }
+}
+
+/// Serialises a text that is shared.
+fn text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text)
 }
 
 /// Serialises a column, null where it is not known.

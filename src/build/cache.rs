@@ -12,6 +12,7 @@
 mod keep;
 
 use super::fold::{Folding, Name, blanked};
+use super::protocol::MAX_PAYLOAD;
 use super::{Job, Step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
@@ -52,26 +53,19 @@ impl Cache {
     /// The binary of a key. An entry that is damaged is removed, where that is possible.
     pub(crate) fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
-        let bytes = self.entry(&path)?;
-        let Some(binary) = read_entry(&bytes, key) else {
+        let owner = fs::metadata(&self.folder).ok()?.uid();
+        // Links, pipes and folders in an entry's place, and files of others, count as absent.
+        let (mut file, metadata) = open_entry(&path).ok().filter(|(_, metadata)| metadata.is_file())?;
+        if !(metadata.uid() == owner || metadata.uid() == 0) || !self.is_ours(&path) {
+            return None;
+        }
+        let Some(binary) = read_entry(&mut file, metadata.len(), key) else {
             let _ = fs::remove_file(&path);
             return None;
         };
         // The time says how long nobody wanted it; a cache that cannot be written to is not kept in order by us.
         let _ = File::options().write(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
-        Some(binary.to_vec())
-    }
-
-    /// Reads an entry: a plain file of the one whom the cache belongs to, or of root. Links, pipes and folders in its
-    /// place count as absent.
-    fn entry(&self, path: &Path) -> Option<Vec<u8>> {
-        let owner = fs::metadata(&self.folder).ok()?.uid();
-        let metadata = fs::symlink_metadata(path).ok()?;
-        let of_owner = metadata.uid() == owner || metadata.uid() == 0;
-        if !metadata.is_file() || !of_owner || !self.is_ours(path) {
-            return None;
-        }
-        fs::read(path).ok()
+        Some(binary)
     }
 
     /// Whether the folders between the cache's own and an entry are folders, and no links that lead elsewhere.
@@ -96,7 +90,8 @@ impl Cache {
                 format!("cannot keep a binary in `{}`: a link in the cache leads elsewhere", folder.display());
             return Err(Error::new(ErrorKind::Environment, message));
         }
-        replace(&path, &[&entry_head(key, binary), binary], OWNER_MODE).map_err(failed)
+        let head = entry_head(key, blake3::hash(binary), binary.len() as u64);
+        replace(&path, &[&head, binary], OWNER_MODE).map_err(failed)
     }
 
     /// Entries lie in 256 folders, by the first byte of their key.
@@ -124,15 +119,32 @@ const MAGIC: [u8; 8] = *b"SBc1\0\0\0\0";
 const HEAD: usize = 80;
 
 /// Builds the header that stands before the contents.
-fn entry_head(key: &Key, binary: &[u8]) -> Vec<u8> {
-    let length = (binary.len() as u64).to_le_bytes();
-    [&MAGIC, &key.0[..], blake3::hash(binary).as_bytes(), &length].concat()
+fn entry_head(key: &Key, digest: blake3::Hash, length: u64) -> Vec<u8> {
+    [&MAGIC, &key.0[..], digest.as_bytes(), &length.to_le_bytes()].concat()
 }
 
-/// The contents, where the entry is whole and of this key.
-fn read_entry<'e>(entry: &'e [u8], key: &Key) -> Option<&'e [u8]> {
-    let (head, binary) = entry.split_at_checked(HEAD)?;
-    (head == entry_head(key, binary)).then_some(binary)
+/// Opens what lies in an entry's place; follows no link, and waits for no writer of a pipe.
+fn open_entry(path: &Path) -> io::Result<(File, fs::Metadata)> {
+    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).unwrap_or(0);
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
+    Ok((file, metadata))
+}
+
+/// The contents of a file of so many bytes, where it is a whole entry and of this key. A file that is longer or shorter than its
+/// own head says is not read.
+fn read_entry(file: &mut File, size: u64, key: &Key) -> Option<Vec<u8>> {
+    let mut head = [0; HEAD];
+    file.read_exact(&mut head).ok()?;
+    let length = size.checked_sub(HEAD as u64).filter(|length| *length <= u64::from(MAX_PAYLOAD))?;
+    let (_, stated) = head.split_last_chunk::<8>()?;
+    if u64::from_le_bytes(*stated) != length {
+        return None;
+    }
+    let mut binary = Vec::with_capacity(usize::try_from(length).ok()?);
+    file.take(length).read_to_end(&mut binary).ok()?;
+    let whole = binary.len() as u64 == length;
+    (whole && entry_head(key, blake3::hash(&binary), length) == head).then_some(binary)
 }
 
 /// Whether a path is a folder itself, and no link to one.
@@ -143,6 +155,8 @@ fn is_folder(path: &Path) -> bool {
 /// Contexts of the two kinds of keys, part of what is digested. Change them with what the tool asks of a compiler for the same module.
 const EXACT: &str = "sycl-bundle 2026-11 compiled module, bindful, zebin";
 const SHARED: &str = "sycl-bundle 2026-11 compiled module under any name of its kernel, bindful, zebin";
+/// Context of the keys of libraries.
+const LIBRARY: &str = "sycl-bundle 2026-11 library that kernels for NVIDIA GPUs call";
 
 /// The compiler, as far as its results depend on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -201,6 +215,12 @@ impl Key {
             field(&(name.text.len() as u64).to_le_bytes());
             blanked(&job.il, name).into_iter().for_each(field);
         })
+    }
+
+    /// The key of the library of functions that kernels call which the compiler of this identity makes.
+    pub(crate) fn for_library(identity: &[String]) -> Key {
+        let compiler = Compiler { identity: identity.to_vec(), ..Compiler::default() };
+        Key::with(LIBRARY, &compiler, &Job::default(), |_| {})
     }
 
     fn with(context: &str, compiler: &Compiler, job: &Job<'_>, module: impl FnOnce(&mut dyn FnMut(&[u8]))) -> Key {

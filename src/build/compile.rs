@@ -1,8 +1,9 @@
 //! How do the planned modules become binaries: out of the cache, else by their targets' compilers?
 
-use super::cache::{Cache, Compiler, Keys, fingerprint};
+use super::cache::{Cache, Compiler, Key, Keys, fingerprint};
 use super::estimate::{self, Forecast, History};
 use super::fold::{Apart, Folding};
+use super::process::library;
 use super::target::{Backend, Target};
 use super::{
     self as pool, Artifact, Engine, Event, Failure, FailureCause, Inventory, Job, Offline, Open, Outcome, Settings,
@@ -14,10 +15,11 @@ use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Reporter, Result};
 use crate::native::Native;
 use crate::native::also_takes;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -155,17 +157,19 @@ pub(crate) fn compile(
     }
     let places: HashMap<Unit, usize> = jobs.iter().enumerate().map(|(place, job)| (job.unit(), place)).collect();
     let mut folding = folding(order.fold, order.targets, &jobs);
-    let mut keys: HashMap<Unit, Keys> = HashMap::new();
+    let mut known = Prepared::default();
+    known.wanted.extend(jobs.iter().map(|job| job.target));
     if order.cache.is_some() || order.shard.is_some() {
-        let wanted: Vec<usize> = jobs.iter().map(|job| job.target).collect();
+        let wanted: Vec<usize> = known.wanted.iter().copied().collect();
         let Identities { compilers, libraries } = identify(order, &wanted)?;
         done.libraries = libraries;
         done.compilers = names(&compilers);
         let key = |job: &Job<'_>| Some((job.unit(), Keys::for_job(compilers.get(&job.target)?, job, &folding)));
-        keys = jobs.iter().filter_map(key).collect();
+        known.keys = jobs.iter().filter_map(key).collect();
+        known.compilers = compilers;
     }
     let (jobs, sharing) = if order.share { share(order.targets, jobs) } else { (jobs, Vec::new()) };
-    compile_all(reporter, order, (&keys, &mut folding), (jobs, &mut done), observer)?;
+    compile_all(reporter, order, (&mut known, &mut folding), (jobs, &mut done), observer)?;
     let mut left = Vec::new();
     for (job, leader) in sharing {
         let binary = done.compiled.iter().find(|binary| binary.unit() == leader);
@@ -178,7 +182,7 @@ pub(crate) fn compile(
             None => left.push(job),
         }
     }
-    compile_all(reporter, order, (&keys, &mut folding), (left, &mut done), observer)?;
+    compile_all(reporter, order, (&mut known, &mut folding), (left, &mut done), observer)?;
     done.apart = folding.apart;
     let died = |failure: &&Failure| failure.cause.is_crash();
     if done.compilers.is_empty() && done.failures.iter().any(|failure| died(&failure)) {
@@ -189,6 +193,88 @@ pub(crate) fn compile(
     done.failures.sort_by_key(|failure| places.get(&failure.unit()).copied());
     done.compiled.sort_by_key(|binary| places.get(&binary.unit()).copied());
     Ok(done)
+}
+
+/// Facts about jobs and their compilers before any is compiled.
+#[derive(Debug, Default)]
+struct Prepared {
+    keys: HashMap<Unit, Keys>,
+    /// Places of the targets that there are jobs for, and their compilers, as far as these were asked.
+    wanted: BTreeSet<usize>,
+    compilers: HashMap<usize, Compiler>,
+    /// The compilers with all that their workers need; empty until something is compiled.
+    engines: Vec<Engine>,
+}
+
+impl Prepared {
+    /// Has the engines get the library that kernels for NVIDIA GPUs call: out of the cache, or of a worker that gets no module.
+    ///
+    /// # Errors
+    /// `Environment` where it cannot be made.
+    fn make_libraries(
+        &mut self,
+        reporter: &dyn Reporter,
+        order: &CompileOptions<'_>,
+        timeout: Duration,
+        stops: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        if !self.engines.is_empty() {
+            return Ok(());
+        }
+        let mut engines = order.engines.to_vec();
+        let mut made: Vec<(&Engine, Arc<[u8]>)> = Vec::new();
+        for (place, (own, engine)) in order.engines.iter().zip(&mut engines).enumerate() {
+            let Open::Nvidia(places) = &mut engine.open else { continue };
+            if !self.wanted.contains(&place) {
+                continue;
+            }
+            if let Some((_, library)) = made.iter().find(|(other, _)| *other == own) {
+                places.library = Some(Arc::clone(library));
+                continue;
+            }
+            let kept = order.cache.zip(self.compilers.get(&place).map(|compiler| Key::for_library(&compiler.identity)));
+            let library: Arc<[u8]> = kept_library(reporter, own, kept, timeout, stops)?.into();
+            places.library = Some(Arc::clone(&library));
+            made.push((own, library));
+        }
+        self.engines = engines;
+        Ok(())
+    }
+}
+
+/// Returns the library that kernels for NVIDIA GPUs call: out of a cache, or of a worker that gets no module.
+fn kept_library(
+    reporter: &dyn Reporter,
+    engine: &Engine,
+    kept: Option<(&Cache, Key)>,
+    timeout: Duration,
+    stops: &dyn Fn() -> bool,
+) -> Result<Vec<u8>> {
+    if let Some(library) = kept.and_then(|(cache, key)| cache.get(&key)) {
+        return Ok(library);
+    }
+    let library = library(engine, timeout, stops)?;
+    if let Some(Err(error)) = kept.map(|(cache, key)| cache.put(&key, &library)) {
+        reporter.detail(&error.to_string());
+    }
+    Ok(library)
+}
+
+/// Asks the compiler for NVIDIA GPUs what it is like, and has it make what it needs, unless that is kept.
+///
+/// # Errors
+/// `Environment` where something is missing, or does not work.
+pub(crate) fn try_nvidia(reporter: &dyn Reporter, engine: &Engine, cache: Option<&Cache>) -> Result<Offline> {
+    let answer = offline(engine, &[], PATIENCE)?;
+    let prints = answer.files.iter().map(|file| fingerprint(file)).collect::<Result<Vec<_>>>()?;
+    let key = Key::for_library(&identity("ptxas", &answer, &prints));
+    kept_library(reporter, engine, cache.map(|cache| (cache, key)), PATIENCE, &|| false)?;
+    Ok(answer)
+}
+
+/// Returns the words that tell an offline compiler from others.
+fn identity(compiler: &str, answer: &Offline, prints: &[String]) -> Vec<String> {
+    [compiler, &answer.version].into_iter().map(str::to_owned).chain(prints.iter().cloned()).collect()
 }
 
 /// Parts jobs for GPUs that take the code of another GPU named, of the same module and options, from all others; each with
@@ -233,13 +319,13 @@ fn is_offline(target: &Target) -> bool {
 fn compile_all(
     reporter: &dyn Reporter,
     order: &CompileOptions<'_>,
-    (keys, folding): (&HashMap<Unit, Keys>, &mut Folding),
+    (known, folding): (&mut Prepared, &mut Folding),
     (jobs, done): (Vec<Job<'_>>, &mut CompileResults),
     observer: &mut dyn Observer,
 ) -> Result<()> {
     let mut left = Vec::new();
     for job in jobs {
-        let key = keys.get(&job.unit());
+        let key = known.keys.get(&job.unit());
         if order.shard.is_some_and(|shard| key.is_some_and(|key| key.first().shard(shard.count) != shard.index)) {
             done.elsewhere.push(job.unit());
             continue;
@@ -259,7 +345,7 @@ fn compile_all(
     // Of each that is tried after another of the same code, the cause for which that did not build.
     let mut earlier: HashMap<Unit, FailureCause> = HashMap::new();
     while !leaders.is_empty() {
-        let outcomes = run(reporter, order, &leaders, keys, done, observer)?;
+        let outcomes = run(reporter, order, &leaders, known, done, observer)?;
         let mut next = Vec::new();
         for (outcome, leader) in outcomes.into_iter().zip(&leaders) {
             let before = earlier.remove(&leader.unit());
@@ -326,7 +412,7 @@ fn run(
     reporter: &dyn Reporter,
     order: &CompileOptions<'_>,
     left: &[Job<'_>],
-    keys: &HashMap<Unit, Keys>,
+    known: &mut Prepared,
     done: &mut CompileResults,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Outcome>> {
@@ -341,7 +427,10 @@ fn run(
     observer.workers_begin(left.len(), forecast);
     let sizes: HashMap<Unit, u64> = left.iter().map(|job| (job.unit(), estimate::bytes(job))).collect();
     let (mut kept, mut unkept, mut finished, mut failed) = (0usize, None, 0usize, false);
-    let outcomes = pool::run(left, order.engines, &settings, &mut |event| {
+    let stops = || settings.interrupted.as_ref().is_some_and(|interrupted| interrupted.load(Ordering::Relaxed));
+    let made = known.make_libraries(reporter, order, settings.startup_timeout, &stops);
+    let keys = &known.keys;
+    let mut on_event = |event: Event<'_>| {
         if let Event::Finished(artifact) = &event {
             finished = finished.saturating_add(1);
             let size = sizes.get(&artifact.unit()).copied().unwrap_or_default();
@@ -358,7 +447,8 @@ fn run(
         }
         failed |= matches!(event, Event::Failed(_));
         observer.on(&event);
-    });
+    };
+    let outcomes = made.and_then(|()| pool::run(left, &known.engines, &settings, &mut on_event));
     observer.workers_end();
     done.kept = done.kept.saturating_add(kept);
     if let Some(times) = times.filter(|_| kept > 0)
@@ -370,7 +460,7 @@ fn run(
         reporter.note(&format!("{error}; the build goes on without keeping more"));
     }
     let images = format!("{} image{}", left.len(), if left.len() == 1 { "" } else { "s" });
-    if settings.interrupted.as_ref().is_some_and(|interrupted| interrupted.load(Ordering::Relaxed)) {
+    if stops() {
         let message = format!("interrupted: {finished} of {images} compiled, {kept} of them kept in the cache");
         let remedy = if kept > 0 { "run the same command again to go on" } else { "run it again" };
         return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));
@@ -520,9 +610,7 @@ fn compiler(
             })
         }
         EngineAnswer::Offline(offline, prints) => {
-            let compiler = if target.is_nvidia() { "ptxas" } else { "ocloc" };
-            let about = [compiler.to_owned(), offline.version.clone()];
-            Some(about.into_iter().chain(prints.iter().cloned()).collect())
+            Some(identity(if target.is_nvidia() { "ptxas" } else { "ocloc" }, offline, prints))
         }
     };
     // Settings of the driver and of the compiler in it; which driver is chosen shows in its identity.

@@ -18,7 +18,7 @@
 //! | [`fold`] | which modules are the same code, so that one compilation does for all? |
 //! | [`pool`] | who compiles what, when, how often is it tried, and is the result usable? |
 //! | [`process`] | how does the parent talk to one worker, and get rid of it? |
-//! | [`programs`] | how does a worker run a program to its end? |
+//! | [`programs`] | how is a program run to its end? |
 //! | [`protocol`] | what do the two say to each other? |
 //! | [`serve`] | what does a worker do with what it is told? |
 //! | [`mod@inventory`] | which OpenCL devices are there, what is each of them like, and which one is meant? |
@@ -54,7 +54,7 @@ pub mod pool;
 pub mod probe;
 pub mod process;
 #[cfg(feature = "drivers")]
-mod programs;
+pub(crate) mod programs;
 pub mod protocol;
 pub mod query;
 pub mod record;
@@ -143,15 +143,15 @@ pub enum Open {
     Nvidia(Places),
 }
 
-/// Folders in which LLVM and CUDA are looked for.
+/// Folders in which LLVM and CUDA are looked for, and what is made of them first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
     /// The folder of LLVM, or of its programs, where the user names it.
     pub(crate) llvm: Option<PathBuf>,
     /// The folder of CUDA, likewise.
     pub(crate) cuda: Option<PathBuf>,
-    /// A folder in which the library of functions that kernels call is kept.
-    pub(crate) keep: Option<PathBuf>,
+    /// The library of functions that kernels call, which a worker needs to compile and makes for others.
+    pub(crate) library: Option<Arc<[u8]>>,
 }
 
 /// A step of compilation, with what it needs beside the module.

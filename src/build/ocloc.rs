@@ -16,11 +16,12 @@ use super::protocol::Compiled;
 use super::target::{BINDFUL, ZEBIN};
 use super::worker::{self, LOADS};
 use crate::build::Death;
-use crate::build::process::Scratch;
+use crate::build::process::scratch;
 use crate::build::programs::{self, Ended};
 use crate::bundle::format::Format;
 use crate::error::{Error, ErrorKind, Result};
 use crate::native::is_before_xe;
+use crate::temporary::Scratch;
 use call::{Free, INPUT, Invoke, Invoked};
 use libloading::{Library, Symbol};
 use std::borrow::Cow;
@@ -64,6 +65,8 @@ pub struct Surroundings {
     pub(crate) folders: Vec<PathBuf>,
     /// A command that runs the command behind it, and has it end with this process.
     pub(crate) runner: Vec<OsString>,
+    /// Limit that whoever started this process set, for messages about what it lacks.
+    pub(crate) held_to: Option<String>,
 }
 
 impl Surroundings {
@@ -363,7 +366,7 @@ impl Program {
 
     /// Whether it knows a device.
     pub(crate) fn knows(&self, device: &str) -> bool {
-        let asked = Scratch::new(&self.surroundings.scratch, "ocloc")
+        let asked = scratch(&self.surroundings.scratch)
             .and_then(|scratch| self.run(&scratch, &["ids".to_owned(), device.to_owned()]));
         asked.is_ok_and(|done| done.status.success())
     }
@@ -371,7 +374,7 @@ impl Program {
     /// The version, as it tells it.
     pub(crate) fn version(&self) -> String {
         // ocloc writes the answer to a file of that name, beside printing it.
-        let asked = Scratch::new(&self.surroundings.scratch, "ocloc").and_then(|scratch| {
+        let asked = scratch(&self.surroundings.scratch).and_then(|scratch| {
             self.run(&scratch, &["query".to_owned(), "OCL_DRIVER_VERSION".to_owned()])
                 .map(|_| std::fs::read_to_string(scratch.path().join("OCL_DRIVER_VERSION")).unwrap_or_default())
         });
@@ -380,7 +383,7 @@ impl Program {
 
     /// The help of its compiling, which lists the options that it knows.
     pub(crate) fn help(&self) -> String {
-        let asked = Scratch::new(&self.surroundings.scratch, "ocloc")
+        let asked = scratch(&self.surroundings.scratch)
             .and_then(|scratch| self.run(&scratch, &["compile".to_owned(), "--help".to_owned()]));
         asked.map(|done| String::from_utf8_lossy(&done.stdout).into_owned()).unwrap_or_default()
     }
@@ -394,7 +397,7 @@ impl Program {
     }
 
     fn try_compile(&self, il: &[u8], device: &str, options: &str, added: &[&str]) -> Result<Compiled> {
-        let scratch = Scratch::new(&self.surroundings.scratch, "ocloc")?;
+        let scratch = scratch(&self.surroundings.scratch)?;
         let module = scratch.path().join(INPUT);
         std::fs::write(&module, il).map_err(|error| Error::io("writing the module", &error))?;
         let mut args = arguments(device, options, &module.to_string_lossy(), added);

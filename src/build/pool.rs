@@ -326,13 +326,7 @@ impl<'p, T: Task> Slot<'p, T> {
                         }
                         Reply::Compiled(Compiled::Hollow { reason, log }) => (FailureCause::BadOutput(reason), log),
                         Reply::Unavailable { message, remedy } => return Err(environment(message, remedy).into()),
-                        other => (
-                            FailureCause::BadOutput(format!(
-                                "the worker process answered otherwise than asked: {}",
-                                other.subject()
-                            )),
-                            String::new(),
-                        ),
+                        other => (FailureCause::BadOutput(other.unexpected()), String::new()),
                     };
                     return Ok(Err(Failure { image, target, cause, earlier, log, attempts }));
                 }
@@ -361,12 +355,7 @@ impl<'p, T: Task> Slot<'p, T> {
             match worker.ask(&Request::Open(engine.open.clone()), self.settings.startup_timeout, &|| self.stopped())? {
                 Ok(Reply::Ready(_)) => return Ok(worker),
                 Ok(Reply::Unavailable { message, remedy }) => return Err(environment(message, remedy).into()),
-                Ok(other) => {
-                    last = Some((
-                        format!("the worker process answered otherwise than asked: {}", other.subject()),
-                        String::new(),
-                    ))
-                }
+                Ok(other) => last = Some((other.unexpected(), String::new())),
                 Err(NoReply::Stopped) => return Err(Halt::Stopped),
                 Err(NoReply::Failed(cause, log)) => last = Some((cause.to_string(), log)),
             }
@@ -397,7 +386,7 @@ impl Job<'_> {
         let open = zebin::undefined(binary);
         let imports = if open.is_empty() { return None } else { Module::parse(&self.il).ok()?.imports };
         let name = open.into_iter().find(|name| imports.iter().any(|import| import == name))?;
-        let library = match is_of_library(name) {
+        let library = match is_of_library(&name) {
             true => {
                 "; it is of the device library of SYCL runtimes before 2026, which `build` links: see --device-library"
             }

@@ -14,14 +14,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use tempfile::TempDir;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 
 use super::inventory::{Inventory, Offline};
-use super::protocol::{Reply, Request};
+use super::protocol::{Compiled, Reply, Request};
 use super::{Death, FailureCause};
 use super::{Engine, Launch};
 use crate::error::{Context, Error, ErrorKind, Result};
+use crate::temporary::Scratch;
 
 /// Bytes of the end of a worker's standard error that are kept.
 const STDERR_TAIL: usize = 8 << 10;
@@ -34,6 +34,9 @@ const BUSY_TICK: Duration = Duration::from_millis(1);
 
 /// Longest wait for the end of standard error after a death: a grandchild may hold the pipe open.
 const GRACE: Duration = Duration::from_millis(300);
+
+/// Longest wait for a worker to end what it started, once it is told to.
+const LAST_GRACE: Duration = Duration::from_secs(2);
 
 /// A worker process. Dropping it kills it and waits for its end.
 pub(super) struct Worker {
@@ -51,27 +54,15 @@ pub(super) struct Worker {
     _folder: Option<Scratch>,
 }
 
-/// Empty folder of this user alone, which is removed with what is in it when it is dropped.
-pub(crate) struct Scratch(TempDir);
-
-impl Scratch {
-    /// Makes a folder below `base`; `purpose` is part of its name.
-    ///
-    /// # Errors
-    /// `Environment` where it cannot be made.
-    pub(crate) fn new(base: &Path, purpose: &str) -> Result<Scratch> {
-        // Not named after the process: a killed one leaves its folder, and numbers of processes come again.
-        let made = tempfile::Builder::new().prefix(&format!("sycl-bundle-{purpose}-")).tempdir_in(base);
-        made.map(Scratch).map_err(|error| {
-            Error::new(ErrorKind::Environment, format!("making a folder to work in: {error}"))
-                .with_remedy("TMPDIR names a folder that can be written to")
-        })
-    }
-
-    /// Returns the path of the folder.
-    pub(crate) fn path(&self) -> &Path {
-        self.0.path()
-    }
+/// Makes an empty folder of this user alone below `base`, for as long as the value lives.
+///
+/// # Errors
+/// `Environment` where it cannot be made.
+pub(crate) fn scratch(base: &Path) -> Result<Scratch> {
+    Scratch::new(base).map_err(|error| {
+        Error::new(ErrorKind::Environment, format!("making a folder to work in: {error}"))
+            .with_remedy("TMPDIR names a folder that can be written to")
+    })
 }
 
 /// The reason why there is no reply.
@@ -87,7 +78,7 @@ impl Worker {
     pub(crate) fn start(launch: &Launch) -> Result<Worker> {
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).envs(launch.env.iter().map(|(name, value)| (name, value)));
-        let folder = launch.scratch.as_deref().map(|base| Scratch::new(base, "worker")).transpose()?;
+        let folder = launch.scratch.as_deref().map(scratch).transpose()?;
         if let Some(folder) = &folder {
             let folder = folder.path();
             command.current_dir(folder).env("TMPDIR", folder);
@@ -217,11 +208,17 @@ impl Worker {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
-    /// Kills the worker and all that it started, as far as that has stayed in its group.
+    /// Kills the worker and all that it started.
     fn kill(&mut self) {
-        // As long as nobody has waited for its end, no other group has the number.
-        if let Some(group) = self.process().filter(|_| !self.buried) {
-            let _ = kill_process_group(group, Signal::KILL);
+        // As long as nobody has waited for its end, no other process or group has the number.
+        if let Some(process) = self.process().filter(|_| !self.buried) {
+            // One that is watched is ended with what has left its group, too.
+            let _ = kill_process(process, Signal::TERM);
+            let begun = Instant::now();
+            while !self.has_ended() && begun.elapsed() < LAST_GRACE {
+                thread::sleep(Duration::from_millis(1));
+            }
+            let _ = kill_process_group(process, Signal::KILL);
         }
         // Fails only where it has ended already.
         let _ = self.child.kill();
@@ -382,26 +379,38 @@ pub(super) fn environment(message: String, remedy: String) -> Error {
 /// # Errors
 /// `Environment` where there is none, or it does not answer.
 pub fn offline(engine: &Engine, devices: &[&str], timeout: Duration) -> Result<Offline> {
-    let mut worker = Worker::start(&engine.launch)?;
     let devices = devices.iter().map(|device| (*device).into()).collect();
-    for request in [Request::Open(engine.open.clone()), Request::Offer(devices)] {
-        match worker.ask(&request, timeout, &|| false)? {
-            Ok(Reply::Ready(_)) => {}
-            Ok(Reply::Offline(offline)) => return Ok(offline),
-            Ok(other) => return Err(unexpected(other)),
-            Err(none) => return Err(silent(none)),
-        }
+    match opened(engine, &Request::Offer(devices), timeout, &|| false)? {
+        Reply::Offline(offline) => Ok(offline),
+        other => Err(unexpected(other)),
     }
-    Err(Error::new(ErrorKind::Environment, "a worker does not tell what ocloc is like"))
+}
+
+/// Has a worker of its own, which gets no module, make the library of functions that kernels for NVIDIA GPUs call.
+///
+/// # Errors
+/// `Environment` where it cannot be made, or `stop` says so meanwhile.
+pub(crate) fn library(engine: &Engine, timeout: Duration, stop: &dyn Fn() -> bool) -> Result<Vec<u8>> {
+    match opened(engine, &Request::Library, timeout, stop)? {
+        Reply::Compiled(Compiled::Built { binary, .. }) => Ok(binary),
+        other => Err(unexpected(other)),
+    }
+}
+
+/// Returns the reply of a worker of its own to a request, once it has opened its compiler.
+fn opened(engine: &Engine, request: &Request<'_>, timeout: Duration, stop: &dyn Fn() -> bool) -> Result<Reply> {
+    let mut worker = Worker::start(&engine.launch)?;
+    match worker.ask(&Request::Open(engine.open.clone()), timeout, stop)?.map_err(silent)? {
+        Reply::Ready(_) => worker.ask(request, timeout, stop)?.map_err(silent),
+        other => Err(unexpected(other)),
+    }
 }
 
 /// The error for a reply that is none to what was asked.
 fn unexpected(reply: Reply) -> Error {
     match reply {
         Reply::Unavailable { message, remedy } => environment(message, remedy),
-        other => {
-            Error::new(ErrorKind::Environment, format!("a worker answered otherwise than asked: {}", other.subject()))
-        }
+        other => Error::new(ErrorKind::Environment, other.unexpected()),
     }
 }
 

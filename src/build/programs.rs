@@ -1,4 +1,4 @@
-//! How does a worker run a program to its end, and what of all that it says is kept?
+//! How is a program run to its end, and what of all that it says is kept?
 //!
 //! Until the program ends, and not until nobody holds its output any more: what it leaves running may do so for ever.
 
@@ -9,13 +9,14 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
 use std::os::fd::OwnedFd;
 use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 /// The time between two looks whether a program has ended that others hold the output of.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// A program that has ended, and what it wrote.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(crate) struct Ended {
     /// Status of its end.
     pub(crate) status: ExitStatus,
     /// Bytes that it wrote to standard output.
@@ -62,31 +63,45 @@ impl Stream {
 /// # Errors
 /// The system's, where it does not start.
 pub(super) fn run(command: &mut Command) -> io::Result<Ended> {
+    // A worker has a deadline of its own.
+    run_within(command, Duration::MAX)?.ok_or_else(|| ErrorKind::TimedOut.into())
+}
+
+/// Runs a program without input to its end; none where that did not come in time, and the program was killed.
+///
+/// # Errors
+/// The system's, where it does not start.
+pub(crate) fn run_within(command: &mut Command, patience: Duration) -> io::Result<Option<Ended>> {
+    let begun = Instant::now();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let mut streams =
         [Stream::new(child.stdout.take().map(OwnedFd::from))?, Stream::new(child.stderr.take().map(OwnedFd::from))?];
     let status = loop {
         let mut waits: Vec<PollFd<'_>> =
             streams.iter().filter_map(|stream| Some(PollFd::new(stream.pipe.as_ref()?, PollFlags::IN))).collect();
-        if waits.is_empty() {
+        if waits.is_empty() && patience == Duration::MAX {
             break child.wait()?;
         }
-        // Where it fails, what is there is looked for all the same.
+        // Where it fails, what is there is looked for all the same; without a stream it is a wait.
         let _ = poll(&mut waits, Some(&TICK));
         let ended = child.try_wait()?;
         streams.iter_mut().for_each(Stream::take);
         if let Some(status) = ended {
             break status;
         }
+        if begun.elapsed() > patience {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
     };
     let [stdout, stderr] = streams.map(|stream| stream.kept);
-    Ok(Ended { status, stdout, stderr })
+    Ok(Some(Ended { status, stdout, stderr }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, Instant};
 
     fn shell(script: &str) -> Ended {
         run(Command::new("sh").args(["-c", script])).unwrap()
@@ -99,6 +114,15 @@ mod tests {
         assert_eq!(ended.status.code(), Some(3));
         let ended = shell("head -c 70000000 /dev/zero; echo done >&2");
         assert_eq!((ended.stdout.len(), ended.stderr.as_slice()), (limits::MAX_PROGRAM_TEXT, &b"done\n"[..]));
+    }
+
+    #[test]
+    fn one_that_does_not_end_is_killed() {
+        for script in ["exec sleep 60", "exec sleep 60 >&- 2>&-"] {
+            let begun = Instant::now();
+            let ended = run_within(Command::new("sh").args(["-c", script]), Duration::from_millis(200)).unwrap();
+            assert!(ended.is_none() && begun.elapsed() < Duration::from_secs(30), "{script}");
+        }
     }
 
     #[test]

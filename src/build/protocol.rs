@@ -15,6 +15,7 @@
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::inventory::{Inventory, Offline};
 use super::query::{KernelAnswers, Query};
@@ -43,6 +44,8 @@ pub enum Request<'a> {
     },
     /// Tell what the offline compiler that was opened consists of, and which of these devices it does not know.
     Offer(Vec<Cow<'a, str>>),
+    /// Make the library of functions that kernels for NVIDIA GPUs call.
+    Library,
     /// Tell what loader, platforms and devices there are.
     Inventory,
     /// Build a program and ask the driver about its kernels.
@@ -144,10 +147,10 @@ impl Request<'_> {
                 frame(7, &[path.as_deref().map_or(&[][..], |path| path.as_os_str().as_encoded_bytes())])
             }
             Request::Open(Open::Nvidia(places)) => {
-                let bytes = |path: &Option<PathBuf>| {
+                let path = |path: &'_ Option<PathBuf>| {
                     path.as_deref().map_or_else(Vec::new, |path| path.as_os_str().as_encoded_bytes().to_vec())
                 };
-                frame(10, &[&bytes(&places.llvm), &bytes(&places.cuda), &bytes(&places.keep)])
+                frame(10, &[&path(&places.llvm), &path(&places.cuda), places.library.as_deref().unwrap_or_default()])
             }
             Request::Offline { il, device, compile_options, link_options } => {
                 frame(8, &[il, device.as_bytes(), compile_options.as_bytes(), link_options.as_bytes()])
@@ -156,6 +159,7 @@ impl Request<'_> {
                 frame(2, &[il, compile_options.as_bytes(), link_options.as_bytes()])
             }
             Request::Inventory => frame(3, &[]),
+            Request::Library => frame(11, &[]),
             Request::Offer(devices) => frame(9, &devices.iter().map(|device| device.as_bytes()).collect::<Vec<_>>()),
             Request::Query(query) => frame(4, &query.fields()),
             Request::Compile { il, compile_options } => frame(5, &[il, compile_options.as_bytes()]),
@@ -212,8 +216,11 @@ impl Request<'_> {
             }
             10 => {
                 let mut path = || Ok(Some(fields.text()?).filter(|path| !path.is_empty()).map(PathBuf::from));
-                Request::Open(Open::Nvidia(Places { llvm: path()?, cuda: path()?, keep: path()? }))
+                let (llvm, cuda) = (path()?, path()?);
+                let library = Some(fields.bytes()?).filter(|library| !library.is_empty()).map(Arc::from);
+                Request::Open(Open::Nvidia(Places { llvm, cuda, library }))
             }
+            11 => Request::Library,
             other => return Err(Error::input(format!("a request of unknown kind {other}"))),
         }))
     }
@@ -325,16 +332,17 @@ impl Reply {
         })
     }
 
-    /// Names what the reply is about, for an error that expected another.
-    pub(crate) fn subject(&self) -> &'static str {
-        match self {
+    /// Explains that the reply is none to what was asked.
+    pub(crate) fn unexpected(&self) -> String {
+        let subject = match self {
             Reply::Ready(_) => "that it is ready",
             Reply::Unavailable { .. } => "what the machine lacks",
             Reply::Compiled(_) => "how compiling a module went",
             Reply::Inventory(_) => "which devices there are",
             Reply::Offline(_) => "what its compiler is like",
             Reply::Answers { .. } => "what kernels are like",
-        }
+        };
+        format!("the worker process answered otherwise than asked: {subject}")
     }
 }
 
@@ -493,11 +501,12 @@ mod tests {
             Open::Ocloc(None),
             Open::Ocloc(Some("/x/libocloc.so".into())),
             Open::Nvidia(Places { cuda: Some("/c".into()), ..Places::default() }),
+            Open::Nvidia(Places { library: Some([7, 8].into()), ..Places::default() }),
         ];
         let (il, device) = (vec![7].into(), "pvc".into());
         let offline = Request::Offline { il, device, compile_options: "-g".into(), link_options: "-h".into() };
         let offer = Request::Offer(vec!["pvc".into(), "dg1".into()]);
-        let others = [build, Request::Inventory, query, compile, link, offline, offer];
+        let others = [build, Request::Inventory, Request::Library, query, compile, link, offline, offer];
         for request in opens.map(Request::Open).into_iter().chain(others) {
             let bytes = request.encode().unwrap();
             assert_eq!(Request::read(&mut bytes.as_slice()).unwrap(), Some(request));

@@ -10,7 +10,7 @@ use super::Open;
 use super::inventory::{Inventory, Offline};
 use super::protocol::{Compiled, Reply, Request};
 use super::query::{KernelAnswers, Query};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A compiler: the OpenCL driver, or something else that answers the same questions.
 pub trait Compiler {
@@ -41,6 +41,14 @@ pub trait Compiler {
     /// # Errors
     /// `Environment` where there is none.
     fn offline_compiler(&mut self, devices: &[Cow<'_, str>]) -> Result<Offline>;
+
+    /// Makes the library of functions that kernels for NVIDIA GPUs call.
+    ///
+    /// # Errors
+    /// `Environment` where it cannot be made.
+    fn library(&mut self) -> Result<Vec<u8>> {
+        Err(Error::new(ErrorKind::Environment, "the compiler for NVIDIA GPUs was not opened"))
+    }
 
     /// Tells what loader, platforms and devices there are.
     ///
@@ -82,6 +90,9 @@ pub fn serve(input: &mut dyn Read, output: &mut dyn Write, compiler: &mut dyn Co
                 Reply::Compiled(compiler.offline(&il, &device, &compile_options, &link_options))
             }
             Request::Offer(devices) => compiler.offline_compiler(&devices).map_or_else(unavailable, Reply::Offline),
+            Request::Library => compiler
+                .library()
+                .map_or_else(unavailable, |binary| Reply::Compiled(Compiled::Built { binary, log: String::new() })),
             Request::Inventory => compiler.inventory().map_or_else(unavailable, Reply::Inventory),
             Request::Query(query) => match compiler.query(&query) {
                 Asked::Answers { kernels, log } => Reply::Answers { kernels, log },

@@ -8,7 +8,7 @@ use super::opencl::Driver;
 use super::protocol::Compiled;
 use super::query::Query;
 use super::serve::{Asked, Compiler};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Context as _, Error, ErrorKind, Result};
 use std::borrow::Cow;
 
 /// The compilers of a worker, each loaded at its first use.
@@ -25,10 +25,16 @@ impl Compilers {
     pub(crate) fn new(surroundings: Surroundings) -> Compilers {
         Compilers { surroundings, ..Compilers::default() }
     }
-}
 
-impl Compiler for Compilers {
-    fn open(&mut self, what: &Open) -> Result<String> {
+    /// Names what this process is held to, of which a driver that does not load tells nothing.
+    fn explained<T>(&self, result: Result<T>) -> Result<T> {
+        match &self.surroundings.held_to {
+            Some(held_to) => result.context(|| held_to.clone()),
+            None => result,
+        }
+    }
+
+    fn opened(&mut self, what: &Open) -> Result<String> {
         match what {
             Open::Cpu | Open::Device(_) => self.opencl.open(what),
             Open::Ocloc(path) => {
@@ -40,6 +46,13 @@ impl Compiler for Compilers {
                 Ok("ptxas".to_owned())
             }
         }
+    }
+}
+
+impl Compiler for Compilers {
+    fn open(&mut self, what: &Open) -> Result<String> {
+        let opened = self.opened(what);
+        self.explained(opened)
     }
 
     fn compile(&mut self, il: &[u8], compile_options: &str, link_options: &str) -> Compiled {
@@ -80,8 +93,13 @@ impl Compiler for Compilers {
         Ok(self.ocloc.as_ref().ok_or_else(none)?.describe(devices))
     }
 
+    fn library(&mut self) -> Result<Vec<u8>> {
+        self.nvidia.as_ref().map_or_else(|| self.opencl.library(), Toolchain::library)
+    }
+
     fn inventory(&mut self) -> Result<Inventory> {
-        self.opencl.inventory()
+        let inventory = self.opencl.inventory();
+        self.explained(inventory)
     }
 }
 

@@ -21,8 +21,9 @@ pub enum Epoch {
 }
 
 impl Epoch {
-    /// Returns the epoch of a file: by the compiler's release year, or else by the runtime it is linked to, or else by
-    /// the version of its image structures (3 came with the renumbering).
+    /// Returns the epoch of a file: by the runtime it is linked to, which reads the numbers, or else by the compiler's
+    /// release year, of which a file may have several, or else by the version of its image structures (3 came with the
+    /// renumbering).
     pub fn detect(host: &Host<'_>, image_version: Option<u16>) -> Epoch {
         let by_year = |year: u32| match year {
             2026.. => Some(Epoch::From2026),
@@ -36,15 +37,11 @@ impl Epoch {
             6..9 => Epoch::From2023,
             _ => Epoch::Before2023,
         };
-        host.producer
-            .as_ref()
-            .and_then(|producer| producer.major)
-            .and_then(by_year)
-            .or_else(|| host.sycl_abi.map(by_abi))
-            .unwrap_or(match image_version {
-                Some(1 | 2) => Epoch::From2023,
-                _ => Epoch::From2026,
-            })
+        let by_producer = || host.producer.as_ref().and_then(|producer| producer.major).and_then(by_year);
+        host.sycl_abi.map(by_abi).or_else(by_producer).unwrap_or(match image_version {
+            Some(1 | 2) => Epoch::From2023,
+            _ => Epoch::From2026,
+        })
     }
 }
 

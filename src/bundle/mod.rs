@@ -155,6 +155,10 @@ impl<'a> Bundle<'a> {
             }
             return Err(none_found(host, listed.len()));
         }
+        if descriptors.len() >= limits::MAX_DESCRIPTORS {
+            let limit = limits::MAX_DESCRIPTORS;
+            problems.push(Problem::general(Error::input(format!("more lists of images than the limit of {limit}"))));
+        }
         let mut images: Vec<Image<'a>> = Vec::new();
         let mut walker = structure::Walker::new(&host.addresses, host.bytes.len());
         let mut index = 0usize;

@@ -77,7 +77,8 @@ impl<'a> Value<'a> {
 /// # Errors
 /// `Input`, with the offset, where it is cut short, nested too deep or of an unknown type.
 pub(crate) fn read(data: &[u8]) -> Result<Value<'_>> {
-    Reader { data, at: 0, left: limits::MAX_METADATA_VALUES }.value(0)
+    let left = (data.len() / limits::MIN_MSGPACK_VALUE).saturating_add(limits::MANY_MSGPACK_VALUES);
+    Reader { data, at: 0, left: left.min(limits::MAX_METADATA_VALUES) }.value(0)
 }
 
 /// Returns how many items a list takes memory for at first: a million short ones none that they do not need, and one of a
@@ -204,6 +205,9 @@ mod tests {
         assert_eq!(read(b"\x81\xa1a").unwrap_err().offset(), Some(3));
         assert_eq!(read(b"\xdd\xff\xff\xff\xff\x01").unwrap_err().offset(), Some(6));
         assert_eq!(read(b"\xc1").unwrap_err().offset(), Some(1));
+        let nils = |count: usize| [&[0xdd][..], &(count as u32).to_be_bytes(), &vec![0xc0; count]].concat();
+        assert!(read(&nils(limits::MANY_MSGPACK_VALUES)).is_ok());
+        assert!(read(&nils(limits::MANY_MSGPACK_VALUES * 3)).unwrap_err().to_string().contains("one too many"));
         assert!(read(&[0x91; 200]).unwrap_err().to_string().contains("deep"));
     }
 }

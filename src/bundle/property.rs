@@ -34,6 +34,13 @@ impl<'a> Value<'a> {
         rest.get(..len.min(rest.len()))
     }
 
+    /// Whether a byte array is as long as it states.
+    pub fn states_its_length(&self) -> bool {
+        let Value::Bytes(raw) = self else { return false };
+        let len = raw.len().checked_sub(8).map(|len| (len as u64).saturating_mul(8));
+        len.is_some() && bytes::u64_at(raw, 0) == len
+    }
+
     /// Returns the number of a 32-bit property.
     pub fn number(&self) -> Option<u32> {
         match self {

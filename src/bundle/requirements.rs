@@ -28,6 +28,58 @@ pub struct Requirements {
     #[serde(flatten, serialize_with = "fixed_targets")]
     #[schemars(with = "FixedTargets")]
     pub fixed_targets: Option<Vec<FixedTarget>>,
+    /// Product of all numbers that are stored as work-group size: what the runtime holds against the device, whatever
+    /// number of dimensions is stored beside it.
+    #[serde(skip)]
+    pub stored_work_items: Option<u64>,
+    /// Keys whose values are stored in another form than the runtime reads, which takes them for something else.
+    #[serde(skip)]
+    pub unread: Vec<&'static str>,
+}
+
+/// Form in which the runtime reads the value of a key (DPC++ `checkDevSupportDeviceRequirements` in
+/// `sycl/source/detail/program_manager/program_manager.cpp`).
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Number,
+    /// Byte array of 32-bit numbers; a number alone is one.
+    Words,
+    DoubleWords,
+    Text,
+    /// Text that is compared with a name, byte by byte.
+    Name,
+}
+
+/// Keys that the runtime reads, with their forms.
+const FORMS: [(&str, Form); 9] = [
+    (key::ASPECTS[0], Form::Words),
+    ("fixed_target", Form::Words),
+    ("reqd_work_group_size", Form::Words),
+    ("reqd_work_group_size_uint64_t", Form::DoubleWords),
+    ("work_group_num_dim", Form::Number),
+    ("reqd_sub_group_size", Form::Number),
+    ("joint_matrix", Form::Text),
+    ("joint_matrix_mad", Form::Text),
+    (key::COMPILE_TARGET, Form::Name),
+];
+
+impl Form {
+    /// Whether a value is stored in this form. The runtime goes by the size of a byte array, not by the length that it states.
+    fn holds(self, value: &Value<'_>) -> bool {
+        let bytes = match value {
+            Value::Bytes(_) if value.states_its_length() => value.payload(),
+            Value::Text(text) if matches!(self, Form::Text | Form::Name) => Some(*text),
+            _ => None,
+        };
+        let text = || bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
+        match self {
+            Form::Number => matches!(value, Value::U32(_)),
+            Form::Words => bytes.is_some_and(|bytes| bytes.len().is_multiple_of(4)),
+            Form::DoubleWords => bytes.is_some_and(|bytes| bytes.len().is_multiple_of(8)),
+            Form::Text => text().is_some(),
+            Form::Name => text().is_some_and(|text| !text.ends_with('\0')),
+        }
+    }
 }
 
 /// Target that an image is fixed to.
@@ -70,11 +122,13 @@ impl Requirements {
             let sizes = narrow();
             (sizes.len() > 3 || get(key::ASPECTS[0]).is_none()).then(|| counted_sizes(&sizes)).flatten()
         };
+        let stored = wide.clone().unwrap_or_else(|| narrow().into_iter().map(u64::from).collect());
+        let items = stored.iter().fold(1u64, |product, side| product.saturating_mul(*side));
+        let stored_work_items = Some(items).filter(|_| !stored.is_empty());
         let sizes = match (&wide, of_document()) {
             (None, Some(sizes)) => sizes,
             _ => {
-                let size = wide.unwrap_or_else(|| narrow().into_iter().map(u64::from).collect());
-                let size = Some(size).filter(|size| !size.is_empty());
+                let size = Some(stored).filter(|size| !size.is_empty());
                 size.map(|stored| source_order(stored, number(get("work_group_num_dim")))).into_iter().collect()
             }
         };
@@ -88,6 +142,12 @@ impl Requirements {
                 let told: HashMap<u32, &str> = names.split(',').rev().map(|name| (target_number(name), name)).collect();
                 distinct(numbers).into_iter().map(|number| fixed_target(epoch, number, &told)).collect()
             }),
+            stored_work_items,
+            unread: FORMS
+                .iter()
+                .filter(|(name, form)| get(name).is_some_and(|value| !form.holds(&value)))
+                .map(|(name, _)| *name)
+                .collect(),
         }
     }
 

@@ -35,7 +35,7 @@ struct Budget {
     entries: usize,
     properties: usize,
     string_bytes: usize,
-    /// Bytes of payloads and of values of properties: valid images share none.
+    /// Bytes of structures, tables of property sets, payloads and values of properties: those of valid images share few.
     contents: usize,
     /// Whether a limit was exceeded.
     exceeded: bool,
@@ -130,6 +130,7 @@ impl<'a> Walker<'a> {
             .and_then(|at| descriptor.images.checked_add(at))
             .ok_or_else(|| Error::input("the image array passes the end of the address space"))?;
         let data = self.bytes(address, layout.stride(), "image structure")?;
+        self.spend(|left| &mut left.contents, data.len(), "structures").map_err(|error| self.place(address, error))?;
         let (version, kind) = (bytes::u16_at(data, 0).unwrap_or(0), data.get(2).copied().unwrap_or(0));
         if ImageLayout::from_version(version, kind) != Some(layout) {
             return Err(self.error(address, format!("image structure of version {version} and kind {kind}")));
@@ -212,6 +213,8 @@ impl<'a> Walker<'a> {
         if table.len() % 24 != 0 || count > limits::MAX_PROPERTY_SETS {
             return Err(self.error(begin, format!("property-set table of {} bytes", table.len())));
         }
+        self.spend(|left| &mut left.contents, table.len(), "property sets")
+            .map_err(|error| self.place(begin, error))?;
         let mut sets = Vec::with_capacity(count);
         for set in table.chunks_exact(24) {
             let at = |offset| bytes::u64_at(set, offset).unwrap_or(0);
@@ -244,9 +247,8 @@ impl<'a> Walker<'a> {
         let value = if kind == 1 {
             Value::U32(bytes::u32_at(data, 24).unwrap_or(0))
         } else {
-            let stored = self.map.slice(at(8), at(24));
-            let stored =
-                stored.ok_or_else(|| self.outside(at(8), at(24), table, &format!("value of property `{name}`")))?;
+            let stored = self.sized(at(8), at(24), table, "value of a property");
+            let stored = stored.map_err(|error| error.context(format!("property `{name}`")))?;
             self.spend(|left| &mut left.contents, stored.len(), "bytes of values")
                 .map_err(|error| self.place(table, error))?;
             match kind {
@@ -275,6 +277,10 @@ impl<'a> Walker<'a> {
     }
 
     fn sized(&self, begin: u64, len: u64, holder: u64, what: &str) -> Result<&'a [u8]> {
+        if let Some(place) = self.map.first_open(begin, len) {
+            let message = format!("a relocation at address {place:#x} writes into the {what} what is not known");
+            return Err(self.error(holder, message));
+        }
         self.map.slice(begin, len).ok_or_else(|| self.outside(begin, len, holder, what))
     }
 
@@ -297,6 +303,7 @@ impl<'a> Walker<'a> {
         })?;
         self.spend(|left| &mut left.string_bytes, bytes.len(), "bytes of names")
             .map_err(|error| self.place(holder, error))?;
+        self.sized(address, bytes.len() as u64, holder, what)?;
         std::str::from_utf8(bytes)
             .map_err(|_| self.error(holder, format!("the {what} at address {address:#x} is not UTF-8")))
     }
@@ -436,11 +443,8 @@ pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
         let skew = usize::try_from(segment.address.wrapping_neg() & 7).unwrap_or(0);
         let words = segment.data.get(skew..).unwrap_or_default().as_chunks::<8>().0;
         for (index, window) in words.windows(4).enumerate() {
-            let [head, images, 0, 0] =
-                [0, 1, 2, 3].map(|at| window.get(at).map_or(1, |word| u64::from_le_bytes(*word)))
-            else {
-                continue;
-            };
+            // The runtime reads the count and the array alone, whatever the other fields hold.
+            let [head, images] = [0, 1].map(|at| window.get(at).map_or(0, |word| u64::from_le_bytes(*word)));
             let Some(count) = count(head) else { continue };
             let Some(address) = segment.address.checked_add((skew + index * 8) as u64) else { continue };
             if let Some(layout) = sound_first_image(&host.addresses, images) {
@@ -456,8 +460,8 @@ pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
 
 /// Returns the image count in a descriptor's first word, or none where the word does not begin a descriptor.
 fn count(head: u64) -> Option<u16> {
-    let (version, count, padding) = (head & 0xffff, (head >> 16) & 0xffff, head >> 32);
-    (version == 1 && count > 0 && padding == 0).then(|| u16::try_from(count).ok())?
+    let (version, count) = (head & 0xffff, (head >> 16) & 0xffff);
+    (version == 1 && count > 0).then(|| u16::try_from(count).ok())?
 }
 
 /// Bytes of a target with its NUL in an image structure that is taken for one.

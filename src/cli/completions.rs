@@ -2,6 +2,10 @@
 //!
 //! The script of a shell only asks the program, with [`VARIABLE`] set, so that targets, aspects, and the kernels and images of
 //! the file on the command line complete as well as verbs and options do.
+//!
+//! The scripts of bash and PowerShell put what they are answered on the command line as it is, and the shell runs that: a
+//! file's name, or a kernel's, may come from anybody. So these are offered nothing that a shell reads as more than a word;
+//! where nothing is left bash completes names of files by itself, and quotes them.
 
 use super::Cli;
 use super::global::Global;
@@ -16,14 +20,18 @@ use clap::CommandFactory as _;
 use clap_complete::CompleteEnv;
 use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
-use clap_complete::env::Shells;
+use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 Examples:
   sycl-bundle completions bash > ~/.local/share/bash-completion/completions/sycl-bundle
   sycl-bundle completions fish > ~/.config/fish/completions/sycl-bundle.fish";
+
+/// Shells by their scripts, and what separates the answers of those that quote nothing.
+const SHELLS: Shells<'static> = Shells(&[&Words(&Bash), &Elvish, &Fish, &Words(&Powershell), &Zsh]);
 
 /// The variable by which a shell's script asks for candidates.
 const VARIABLE: &str = "SYCL_BUNDLE_COMPLETE";
@@ -53,11 +61,10 @@ impl Args {
 /// `Usage` for a shell without such a script.
 pub(crate) fn script(shell: Shell) -> Result<Vec<u8>> {
     let name = shell.to_string();
-    let shells = Shells::builtins();
     let unknown = || Error::new(crate::error::ErrorKind::Usage, format!("no completion for {name}"));
     let mut script = Vec::new();
     let program = "sycl-bundle";
-    let registration = shells.completer(&name).ok_or_else(unknown)?;
+    let registration = SHELLS.completer(&name).ok_or_else(unknown)?;
     registration
         .write_registration(VARIABLE, program, program, program, &mut script)
         .map_err(|error| Error::io("cannot write the script", &error))?;
@@ -67,8 +74,56 @@ pub(crate) fn script(shell: Shell) -> Result<Vec<u8>> {
 /// Answers a shell that asks for candidates; returns whether one asked.
 pub(crate) fn answered() -> bool {
     let folder = std::env::current_dir().ok();
-    let environment = CompleteEnv::with_factory(command).var(VARIABLE);
+    let environment = CompleteEnv::with_factory(command).var(VARIABLE).shells(SHELLS);
     environment.try_complete(std::env::args_os(), folder.as_deref()).unwrap_or_else(|error| error.exit())
+}
+
+/// Shell that is offered plain words only.
+struct Words(&'static dyn EnvCompleter);
+
+impl EnvCompleter for Words {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.0.is(name)
+    }
+
+    fn write_registration(
+        &self,
+        var: &str,
+        name: &str,
+        bin: &str,
+        completer: &str,
+        buf: &mut dyn Write,
+    ) -> std::io::Result<()> {
+        self.0.write_registration(var, name, bin, completer, buf)
+    }
+
+    fn write_complete(
+        &self,
+        command: &mut clap::Command,
+        words: Vec<OsString>,
+        folder: Option<&Path>,
+        buf: &mut dyn Write,
+    ) -> std::io::Result<()> {
+        let mut answers = Vec::new();
+        self.0.write_complete(command, words, folder, &mut answers)?;
+        // bash's script says what stands between answers; a name that holds that is no plain word either.
+        let said = std::env::var("_CLAP_IFS").ok().filter(|text| self.is("bash") && !text.is_empty());
+        let between = said.unwrap_or_else(|| "\n".to_owned());
+        buf.write_all(plain_words(&String::from_utf8_lossy(&answers), &between).as_bytes())
+    }
+}
+
+/// Those of some answers that every shell reads as one word; behind a tab stands what is told of one.
+fn plain_words(answers: &str, between: &str) -> String {
+    let is_plain = |answer: &&str| {
+        let word = answer.split('\t').next().unwrap_or_default();
+        word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_./:+,=-".contains(letter))
+    };
+    answers.split(between).filter(is_plain).collect::<Vec<_>>().join(between)
 }
 
 /// The command line with what its options' values can be.
@@ -114,15 +169,12 @@ fn aspects() -> Vec<String> {
     aspect::names().map(str::to_owned).collect()
 }
 
-/// The mangled names of the kernels in the files of the command line. The scripts of some shells quote nothing, so that a name
-/// with other signs than letters, digits, `_` and `.` would run as a command.
+/// The mangled names of the kernels in the files of the command line.
 fn kernels() -> Vec<String> {
     let mut names = Vec::new();
     for path in files() {
         let _ = read(&path, |bundle| {
-            let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
-            let kernels = examine(bundle).into_iter().flat_map(|image| image.kernels);
-            names.extend(kernels.filter(|name| name.bytes().all(plain)));
+            names.extend(examine(bundle).into_iter().flat_map(|image| image.kernels));
         });
     }
     names.sort();
@@ -159,6 +211,13 @@ fn read(path: &Path, use_bundle: impl FnOnce(&Bundle<'_>)) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn answers_are_plain_words() {
+        let answers = "_ZTS4gemm\u{b}a;touch x\u{b}$(x)\u{b}two words\u{b}x\ny\u{b}*\u{b}~\u{b}dir/m.spv";
+        assert_eq!(plain_words(answers, "\u{b}"), "_ZTS4gemm\u{b}dir/m.spv");
+        assert_eq!(plain_words("--kernel\tKernels; by name\nx`y\tz\n", "\n"), "--kernel\tKernels; by name\n");
+    }
 
     #[test]
     fn lists_complete_behind_their_last_comma() {

@@ -8,8 +8,8 @@
 use crate::error::{Error, Result};
 use crate::limits;
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
-    RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, LandlockStatus, RestrictionStatus, Ruleset,
+    RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
 };
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getpgid, getppid, getrlimit, setpgid, setrlimit, setsid};
@@ -21,34 +21,65 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Confines this process and those that it starts: they write below the folder that they work in and below those that are
-/// `writable`. Nothing else runs in this process yet, as what runs already is not confined.
+/// Bounds of a process that was confined, and gaps in them.
+#[derive(Debug, Default)]
+pub(super) struct Confinement {
+    /// Bytes of memory that it may take, where whoever started it allows less than is usual.
+    pub(super) memory: Option<u64>,
+    /// Deeds that nothing keeps it from, as the kernel has no Landlock, or no filters.
+    pub(super) free: Vec<&'static str>,
+    /// Deeds that an old kernel's Landlock does not keep it from.
+    pub(super) unknown: Vec<&'static str>,
+}
+
+/// Confines this process and those that it starts: they write below the folder that they work in. Nothing else runs in this
+/// process yet, as what runs already is not confined.
+///
 ///
 /// # Errors
-/// `Io` where a limit cannot be set; what the kernel does not know is left out.
-pub(super) fn confine(writable: &[PathBuf]) -> Result<()> {
+/// `Io` where a limit cannot be set; what the kernel does not know is left out, and told.
+pub(super) fn confine() -> Result<Confinement> {
     let failed = |error: io::Error| Error::io("confining the worker process", &error);
     let limits = [
         (Resource::Data, memory()),
         (Resource::Fsize, limits::MAX_WORKER_FILE),
         (Resource::Cpu, limits::MAX_WORKER_SECONDS),
     ];
-    for (resource, most) in limits {
+    let mut held = Confinement::default();
+    for (resource, usual) in limits {
         // The process that started this one may allow less: `--max-memory` does.
         let Rlimit { current, maximum } = getrlimit(resource);
-        let most = [current, maximum].into_iter().flatten().fold(most, u64::min);
+        let most = [current, maximum].into_iter().flatten().fold(usual, u64::min);
+        if matches!(resource, Resource::Data) && most < usual {
+            held.memory = Some(most);
+        }
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).map_err(|e| failed(e.into()))?;
     }
     leave_terminal();
     give_up_powers();
     let folder = std::env::current_dir().map_err(failed)?;
-    restrict(&folder, writable).map_err(|error| failed(io::Error::other(error)))?;
-    // A kernel without filters, or for another processor, has none.
-    if let Some(filter) = filter() {
-        let _ = apply_filter(&filter);
+    match restrict(&folder).map_err(|error| failed(io::Error::other(error)))?.landlock {
+        LandlockStatus::Available { effective_abi, .. } => {
+            held.unknown.extend(LEARNED.iter().filter(|(since, _)| effective_abi < *since).map(|(_, what)| *what));
+        }
+        _ => held.free.push(
+            "write to any file and device, or signal any process: it has no Landlock (security module `landlock`)",
+        ),
     }
-    Ok(())
+    // A kernel without filters, or for another processor, has none.
+    if filter().is_none_or(|filter| apply_filter(&filter).is_err()) {
+        held.free.push("change permissions, owners and times of files, or use sockets: it has no filters of system calls (seccomp)");
+    }
+    Ok(held)
 }
+
+/// Deeds that Landlock keeps a process from only since a version of it.
+const LEARNED: [(ABI, &str); 4] = [
+    (ABI::V2, "move files between folders (Linux 5.19)"),
+    (ABI::V3, "cut files short (Linux 6.2)"),
+    (ABI::V5, "command devices (Linux 6.10)"),
+    (ABI::V6, "signal other processes (Linux 6.12)"),
+];
 
 /// Begins a session of its own: no process of it opens the user's terminal as `/dev/tty`, or types into it.
 fn leave_terminal() {
@@ -68,13 +99,15 @@ fn give_up_powers() {
     }
 }
 
-/// Device files that compilers write to and drivers of GPUs command, beside NVIDIA's.
-const DEVICES: [&str; 9] = ["null", "zero", "full", "dri", "kfd", "accel", "dxg", "mali0", "kgsl-3d0"];
+/// Device files that compilers write to.
+const DEVICES: [&str; 3] = ["null", "zero", "full"];
+/// Device files that drivers of GPUs command, beside NVIDIA's.
+const GPUS: [&str; 6] = ["dri", "kfd", "accel", "dxg", "mali0", "kgsl-3d0"];
 /// Beginning of the names of NVIDIA's device files.
 const NVIDIA: &str = "nvidia";
 
 /// Applies Landlock's rules to this thread and all that it starts; rules that this kernel does not know are left out.
-fn restrict(folder: &Path, writable: &[PathBuf]) -> std::result::Result<(), RulesetError> {
+fn restrict(folder: &Path) -> std::result::Result<RestrictionStatus, RulesetError> {
     let write = AccessFs::from_write(ABI::V9);
     // A device file for a disk would be the disk.
     let below = write & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
@@ -82,18 +115,20 @@ fn restrict(folder: &Path, writable: &[PathBuf]) -> std::result::Result<(), Rule
     let dev = Path::new("/dev");
     let all = std::fs::read_dir(dev).into_iter().flatten().flatten();
     let nvidia = all.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(NVIDIA.as_bytes()));
-    let devices = DEVICES.map(|name| dev.join(name)).into_iter().chain(nvidia.map(|entry| entry.path()));
+    let gpus = GPUS.map(|name| dev.join(name)).into_iter().filter(|path| path.exists());
+    let gpus: Vec<PathBuf> = gpus.chain(nvidia.map(|entry| entry.path())).collect();
+    // Drivers of GPUs (AMD's) share memory between processes; Intel's driver for CPUs, PoCL, ocloc, LLVM and ptxas do not.
+    let shared = (!gpus.is_empty()).then(|| dev.join("shm"));
+    let devices = DEVICES.map(|name| dev.join(name)).into_iter().chain(gpus);
     Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(write)?
         .handle_access(AccessNet::from_all(ABI::V4))?
         .scope(Scope::from_all(ABI::V6))?
         .create()?
-        .add_rules(path_beneath_rules([folder, Path::new("/dev/shm")], below))?
-        .add_rules(path_beneath_rules(writable, below))?
+        .add_rules(path_beneath_rules(shared.as_deref().into_iter().chain([folder]), below))?
         .add_rules(path_beneath_rules(devices, to_devices))?
         .restrict_self()
-        .map(|_| ())
 }
 
 /// System calls that change what Landlock does not look at, wherever it is: permissions, owners, times and attributes of files,

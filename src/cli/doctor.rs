@@ -6,11 +6,11 @@ use super::output::{ANSWER, Output, forms};
 use super::worker::OfflineArgs;
 use super::{cache, worker};
 use crate::build::cache::Cache;
+use crate::build::compile::try_nvidia;
 use crate::build::worker::LOADS;
 use crate::build::{Open, inventory, offline};
-use crate::error::Exit;
-use crate::error::Result;
-use crate::report::doctor::{self as page, BuildCache, Driver, Machine};
+use crate::error::{Exit, Result};
+use crate::report::doctor::{self as page, BuildCache, Driver, Machine, Trouble};
 use crate::report::document::Form;
 use std::env;
 use std::time::Duration;
@@ -46,22 +46,43 @@ pub(crate) struct Args {
 
 impl Args {
     /// Looks around and reports.
-    pub(crate) fn run(self, _global: &Global, out: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, global: &Global, out: &mut Output) -> Result<Exit> {
         if self.schema {
             return out.schema(&page::schema());
         }
         if self.install.install_driver {
             self.install.install()?;
         }
-        let found = machine(&self.compilers).examine(&|name| env::var_os(name));
+        let mut found = machine(global, &self.compilers).examine(&|name| env::var_os(name));
+        found.problems.extend(confinement(global));
         out.put(self.format, &found)?;
         Ok(if found.ready { Exit::Done } else { Exit::Environment })
     }
 }
 
+/// Problems of a kernel that does not confine workers; what it does not know for its age is a detail.
+fn confinement(global: &Global) -> Vec<Trouble> {
+    let [free, unknown] = match worker::not_kept_from(PATIENCE) {
+        Ok(told) => told,
+        Err(error) => return vec![Trouble::from(&error)],
+    };
+    for what in unknown {
+        global.detail(&format!(
+            "workers with drivers and compilers may {what} for all that this kernel's Landlock knows"
+        ));
+    }
+    let trouble = |what: String| {
+        let message = format!("this kernel lets workers with drivers and compilers {what}");
+        Trouble::new(message, "build what nobody trusts in a container, or with a kernel that has it")
+    };
+    free.into_iter().map(trouble).collect()
+}
+
 /// Asks the machine, by worker processes.
-fn machine(compilers: &OfflineArgs) -> Machine {
-    let ask = |open: Open| worker::offline(open).and_then(|engine| offline(&engine, &[], PATIENCE));
+fn machine(global: &Global, compilers: &OfflineArgs) -> Machine {
+    let ocloc = || offline(&worker::offline(Open::Ocloc(compilers.ocloc.clone()))?, &[], PATIENCE);
+    let cache = cache::cache(true);
+    let nvidia = || try_nvidia(global, &worker::offline(Open::Nvidia(compilers.places()))?, cache.as_ref());
     let chosen = driver::chosen().first().copied();
     let installed = driver::installed().map(|driver| Driver {
         path: driver.dir.display().to_string(),
@@ -70,19 +91,19 @@ fn machine(compilers: &OfflineArgs) -> Machine {
         used: chosen.is_none(),
         unused_for: chosen.map(str::to_owned),
     });
-    let held = |cache: Cache| {
+    let held = |cache: &Cache| {
         let (stats, folder) = (cache.stats()?, cache.folder().display().to_string());
         Ok(BuildCache { folder, entries: stats.entries, bytes: stats.bytes })
     };
     Machine {
         opencl: worker::launch(None).and_then(|launch| inventory(&launch, PATIENCE)),
-        ocloc: ask(Open::Ocloc(compilers.ocloc.clone())),
-        nvidia: ask(Open::Nvidia(compilers.places())),
+        ocloc: ocloc(),
+        nvidia: nvidia(),
         installed,
         chosen,
         loads_drivers: LOADS,
         pip: Pip::find().map(|pip| page::Pip { command: pip.name(), version: pip.version().to_owned() }),
-        cache: cache::cache(true).map(held).transpose(),
+        cache: cache.as_ref().map(held).transpose(),
         cache_limit: cache::limit(),
     }
 }

@@ -11,16 +11,17 @@
 //! - Neither the loader, `libOpenCL.so.1`, nor the driver finds its siblings by itself: they need `LD_LIBRARY_PATH`.
 //! - The `.icd` files of the wheel name a path that exists nowhere.
 //!
-//! Python runs isolated (`-I`) and by its absolute path: a `pip.py` in the folder that happens to be the current one, a relative
-//! entry of `PATH` and `PYTHONPATH` are other people's code.
+//! Python runs isolated (`-I`), by its absolute path and in `/`: a `pip.py` in the folder that happens to be the current one, a
+//! `.python-version` there, a relative entry of `PATH` and `PYTHONPATH` are other people's code or choice.
 
 use super::output::say;
 use super::worker;
 use crate::build::inventory;
+use crate::build::programs::run_within;
 use crate::build::worker::{LOADS, no_driver};
 use crate::error::{Context, Error, ErrorKind, Result};
 use std::ffi::OsString;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
@@ -327,15 +328,9 @@ impl Pip {
     pub(crate) fn find() -> Result<Pip> {
         let tried = |(name, leading): (&str, &'static [&'static str])| {
             let program = in_path(name)?;
-            let mut command = command(&program, leading);
-            command.arg("--version").stdout(Stdio::piped()).stderr(Stdio::null());
-            let mut child = command.spawn().ok()?;
-            let status = wait(&mut child, ANSWER).ok()??;
-            let mut version = String::new();
-            // One line, which the pipe has held since before the program ended.
-            child.stdout.take()?.take(4096).read_to_string(&mut version).ok()?;
-            let version = version.trim().to_owned();
-            status.success().then_some(Pip { program, leading, version })
+            let ended = run_within(command(&program, leading).arg("--version"), ANSWER).ok()??;
+            let version = String::from_utf8_lossy(&ended.stdout).lines().next().unwrap_or_default().trim().to_owned();
+            ended.status.success().then_some(Pip { program, leading, version })
         };
         WAYS.into_iter().find_map(tried).ok_or_else(|| {
             Error::new(
@@ -372,7 +367,7 @@ impl Pip {
                 let failed = |error: io::Error| Error::io("cannot write pip's requirements", &error);
                 let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
                 file.write_all(text.as_bytes()).map_err(failed)?;
-                command.args(["--require-hashes", "-r"]).arg(file.path());
+                command.args(["--require-hashes", "-r"]).arg(std::path::absolute(file.path()).map_err(failed)?);
                 requirements = Some(file);
             }
         }
@@ -405,11 +400,13 @@ fn in_path(name: &str) -> Option<PathBuf> {
     absolute.into_iter().map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// A command that runs no code of the current folder and reads no input.
+/// A command that runs no code of the current folder, has no interpreter chosen by a file there (pyenv's `.python-version`), and
+/// reads no input.
 fn command(program: &Path, leading: &[&str]) -> Command {
     let mut command = Command::new(program);
     // Of use to `pip3` and `pip` alone: `-I` ignores it.
     command.args(leading).env_remove("PYTHONPATH").env("PYTHONSAFEPATH", "1").stdin(Stdio::null());
+    command.current_dir("/");
     command
 }
 

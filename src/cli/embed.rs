@@ -11,7 +11,7 @@ use crate::bundle::format::Format;
 use crate::bundle::image::Image;
 use crate::bundle::property_sets::set;
 use crate::compat::examine::{Examined, examine};
-use crate::container::{Arena, Host, Kind, package};
+use crate::container::{Allowance, Arena, Host, Kind, package};
 use crate::device::cpu::CpuArch;
 use crate::error::{Context as _, Error, ErrorKind, Exit, Result};
 use crate::files::emit;
@@ -27,6 +27,7 @@ use crate::rewrite::{self, layers};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const AFTER_HELP: &str = "\
 The images get a place in the list that the file registers with the runtime when it is loaded,
@@ -122,6 +123,12 @@ impl Opened {
     fn bytes(&self) -> &[u8] {
         self.table.as_deref().unwrap_or(self.input.bytes())
     }
+
+    /// Returns the bytes of the input, with those of the files that belong to it.
+    fn size(&self) -> usize {
+        let parts = self.parts.as_ref().map_or(0, Parts::bytes);
+        usize::try_from(parts).unwrap_or(usize::MAX).saturating_add(self.input.bytes().len())
+    }
 }
 
 /// Image to add.
@@ -149,9 +156,10 @@ impl Args {
         for path in &self.images {
             inputs.push(Opened::open(path).context(|| named(path))?);
         }
-        let mut hosts = Vec::new();
+        let (mut hosts, allowance) = (Vec::new(), Arc::<Allowance>::default());
         for (input, path) in inputs.iter().zip(&self.images) {
-            hosts.push(Host::read(input.bytes()).context(|| named(path))?);
+            allowance.grant(input.size());
+            hosts.push(Host::read_within(input.bytes(), &allowance).context(|| named(path))?);
         }
         let (mut bundles, mut numberings) = (Vec::new(), Vec::new());
         for ((input, host), path) in inputs.iter().zip(&hosts).zip(&self.images) {

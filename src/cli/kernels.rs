@@ -4,16 +4,16 @@ use super::global::Global;
 use super::live::{self, Asker};
 use super::output::{NameList, Output, forms};
 use super::selection::TargetSelection;
-use crate::compat::kernels::{Depth, KernelFacts, kernels};
+use crate::compat::kernels::{Depth, KernelFacts, LeftOut, kernels};
 use crate::compat::offers::Offers;
 use crate::container::Arena;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::collect_offers;
 use crate::files::input::has_stdin;
 use crate::files::{ReadOptions, each_file_with, report_problems};
-use crate::report::FileFacts;
 use crate::report::document::Form;
 use crate::report::kernels::{FileKernels, Listing, json};
+use crate::report::{FileFacts, left_out};
 use crate::select::{Selector, keep_needing};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -121,6 +121,9 @@ impl Args {
             } else {
                 let (file, built) = answered(global, facts, wanted, depth, (&askers, &offers))?;
                 whole &= built;
+                let mut without = LeftOut::default();
+                file.kernels.iter().for_each(|kernel| without.add(kernel));
+                facts.problems.extend(left_out(&without));
                 any |= !file.kernels.is_empty();
                 listing.kernels(&FileKernels { path, ..file })?;
             }

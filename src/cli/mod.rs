@@ -46,8 +46,8 @@ mod wrap;
 use crate::error::{Exit, Result};
 use crate::files::input;
 use crate::files::input::keep_drafts_in;
-use crate::files::write::{before_writing, remove_begun};
 use crate::report::text::shows;
+use crate::temporary::{before_writing, remove_begun};
 use global::{Global, GlobalArgs};
 use output::Output;
 use process::Pages;
@@ -165,7 +165,9 @@ impl Cli {
             process::survive_full_files();
         }
         self.global.apply(false)?;
-        before_writing(|| process::before_the_end(remove_begun));
+        if !is_worker {
+            before_writing(|| process::before_the_end(remove_begun));
+        }
         // A worker's threads begin when it is confined, as those do not become so that run already.
         if !is_worker {
             process::threads_that_can_be_had();

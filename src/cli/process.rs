@@ -4,15 +4,15 @@
 //! left of a module that is taken apart, piece by piece given back.
 
 use super::worker;
-use crate::error::{Error, Exit, Result};
-use rustix::process::{Pid, Signal};
+use crate::error::{Error, ErrorKind, Exit, Result};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{disable_transparent_huge_pages, transparent_huge_pages_are_disabled};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::flag;
 use std::num::NonZeroUsize;
 use std::os::fd::BorrowedFd;
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
@@ -33,9 +33,10 @@ pub(crate) fn before_the_end(clean: fn()) {
         let wait = move || {
             let mut signal = [0];
             while std::io::Read::read_exact(&mut read, &mut signal).is_ok() {
-                if !IN_ORDER.load(Ordering::Relaxed) {
+                let came = i32::try_from(CAME.load(Ordering::SeqCst)).unwrap_or(SIGTERM);
+                // None, where it was another process's.
+                if !IN_ORDER.load(Ordering::SeqCst) && came != 0 {
                     clean();
-                    let came = i32::try_from(CAME.load(Ordering::Relaxed)).unwrap_or(SIGTERM);
                     let _ = signal_hook::low_level::emulate_default_handler(came);
                 }
             }
@@ -55,7 +56,7 @@ pub(crate) fn before_the_end(clean: fn()) {
 
 /// A flag that the first SIGINT, SIGTERM or SIGHUP sets; the second ends the process at once.
 pub(crate) fn interrupted() -> Arc<AtomicBool> {
-    IN_ORDER.store(true, Ordering::Relaxed);
+    IN_ORDER.store(true, Ordering::SeqCst);
     let raised = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // Where a handler cannot be set, the signal keeps its own effect, which is to end the process.
@@ -78,7 +79,7 @@ impl Forwarding {
     /// Begins; signals that come before the process is known are dropped. What the terminal sends to a whole foreground group,
     /// the process gets without this.
     pub(crate) fn begin() -> Forwarding {
-        IN_ORDER.store(true, Ordering::Relaxed);
+        IN_ORDER.store(true, Ordering::SeqCst);
         let pid = Arc::new(AtomicI32::new(0));
         let forwarding = Forwarding { pid: Arc::clone(&pid) };
         let signals = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
@@ -102,7 +103,7 @@ impl Forwarding {
                         && !by_terminal
                         && let (Some(target), Some(signal)) = (target, signal)
                     {
-                        let _ = rustix::process::kill_process(target, signal);
+                        let _ = kill_process(target, signal);
                     }
                 }
             }
@@ -118,10 +119,76 @@ impl Forwarding {
 }
 
 impl Drop for Forwarding {
-    /// Ends. What came was the other's, and does not end this process.
+    /// Ends. What came was the other's, and does not end this process; what comes now does.
     fn drop(&mut self) {
         self.pid.store(0, Ordering::SeqCst);
-        CAME.store(0, Ordering::Relaxed);
+        CAME.store(0, Ordering::SeqCst);
+        IN_ORDER.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Processes that a process has started, and those that these have, as far as they live; before them the process itself.
+pub(crate) fn descendants(first: u32) -> Vec<u32> {
+    let (mut found, mut at) = (vec![first], 0);
+    while let Some(pid) = found.get(at) {
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let children = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+        let children: Vec<u32> = children
+            .flat_map(|text| text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+            .collect();
+        found.extend(children);
+        at = at.saturating_add(1);
+    }
+    found
+}
+
+/// Runs a program to its end, and ends as it does. All that it started ends then, or where SIGTERM comes, also what has left its
+/// group and session: what others leave behind is handed to this process.
+///
+/// # Errors
+/// `Environment` where it does not start.
+pub(crate) fn watch(mut command: Command) -> Result<Exit> {
+    let failed = |error: std::io::Error| Error::new(ErrorKind::Environment, format!("starting a worker: {error}"));
+    // Where the kernel knows no such processes, what has left its group lives on.
+    let _ = set_child_subreaper(Some(getpid()));
+    before_the_end(end_descendants);
+    let mut child = command.spawn().map_err(failed)?;
+    // The streams are the worker's alone: their end is its own.
+    if let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdin(&null).and_then(|()| rustix::stdio::dup2_stdout(&null));
+    }
+    let status = loop {
+        match child.wait() {
+            Ok(status) => break status,
+            // A signal came, whose handler has waited for it and is about to end this process.
+            Err(_) => std::thread::park(),
+        }
+    };
+    end_descendants();
+    let code = match status.signal() {
+        Some(signal) => {
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            signal.checked_add(128)
+        }
+        None => status.code(),
+    };
+    Ok(Exit::Program(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)))
+}
+
+/// Ends all that this process has started, or was handed.
+fn end_descendants() {
+    loop {
+        let own = descendants(std::process::id()).split_off(1);
+        if own.is_empty() {
+            return;
+        }
+        for pid in own.into_iter().filter_map(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        // Children of one that has ended are this process's next.
+        if wait(WaitOptions::empty()).is_err_and(|error| error != rustix::io::Errno::INTR) {
+            return;
+        }
     }
 }
 

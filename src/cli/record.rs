@@ -5,15 +5,16 @@
 
 use super::global::Global;
 use super::output::Output;
-use super::process::Forwarding;
+use super::process::{Forwarding, descendants};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Exit, Result};
-use crate::files::write::{Scratch, write_atomically};
+use crate::files::write::write_atomically;
 use crate::files::{mapped_code, record};
 use crate::report::document::Form;
 use crate::report::json::SchemaVersion;
 use crate::report::profile::{self, Profile};
 use crate::report::text::documented;
+use crate::temporary::Scratch;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
@@ -96,7 +97,8 @@ impl Args {
         let Some(output) = self.output.as_ref().filter(|_| !self.schema) else {
             return out.schema(&profile::schema());
         };
-        let temporary = Scratch::temporary()?;
+        let temporary = Scratch::temporary()
+            .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot make a temporary folder: {error}")))?;
         let begun = Instant::now();
         let (status, mapped) = self.run_program(temporary.path())?;
         let status = status.code().or_else(|| status.signal().and_then(|signal| signal.checked_add(128)));
@@ -158,7 +160,7 @@ fn watch(child: &mut Child) -> (std::io::Result<ExitStatus>, BTreeSet<PathBuf>) 
     let look = || {
         let (mut mapped, mut pause) = (BTreeSet::new(), Duration::from_millis(2));
         while !ended.load(Ordering::Acquire) {
-            processes(pid).into_iter().for_each(|process| mapped.extend(mapped_code(process)));
+            descendants(pid).into_iter().for_each(|process| mapped.extend(mapped_code(process)));
             std::thread::park_timeout(pause);
             pause = pause.saturating_mul(2).min(PAUSE);
         }
@@ -171,19 +173,4 @@ fn watch(child: &mut Child) -> (std::io::Result<ExitStatus>, BTreeSet<PathBuf>) 
         looking.thread().unpark();
         (status, looking.join().unwrap_or_default())
     })
-}
-
-/// A process and those that it has started, as far as they live.
-fn processes(first: u32) -> Vec<u32> {
-    let (mut found, mut at) = (vec![first], 0);
-    while let Some(pid) = found.get(at) {
-        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-        let children = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
-        let children: Vec<u32> = children
-            .flat_map(|text| text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
-            .collect();
-        found.extend(children);
-        at = at.saturating_add(1);
-    }
-    found
 }

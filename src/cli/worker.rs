@@ -2,73 +2,112 @@
 //!
 //! It makes itself ready to be killed by what it loads, then answers requests on its standard input.
 
-use super::output::Output;
+use super::output::{Output, say};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::build::ocloc::Surroundings;
+use crate::build::programs::run_within;
 use crate::build::serve::serve;
 use crate::build::worker::Compilers;
 use crate::build::{Engine, Launch, Open, Places};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Result};
+use crate::report::text::bytes;
 use rustix::process::{Resource, Rlimit, Signal};
 
-use super::confine::confine;
+use super::confine::{Confinement, confine};
 use super::global::Global;
-use super::{cache, driver, process};
+use super::{driver, process};
 use crate::error::Exit;
 
 /// The name of the verb.
 const VERB: &str = "worker";
+/// The option that has a process start the worker, and end all that it started.
+const WATCHED: &str = "--watched";
+/// The option that has a worker tell what it is not kept from.
+const TELL: &str = "--tell";
+/// The option that has a command run in a worker's place.
+const RUN: &str = "--run";
 /// The option that has a worker confine itself.
 const CONFINED: &str = "--confined";
-/// The option that names a further folder to write to.
-const WRITABLE: &str = "--writable";
 
 /// Answers requests of the process that started it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// Do the rest in a process of its own, and end it with all that it started
+    #[arg(long)]
+    watched: bool,
     /// Run this command in this process's place, to end with the parent
     #[arg(long, num_args = 1.., allow_hyphen_values = true)]
     run: Vec<OsString>,
     /// Write nowhere but below the working folder, and keep to limits of memory and time
     #[arg(long)]
     confined: bool,
-    /// Write below this folder, too
+    /// Print what the kernel does not keep a confined process from, and end; on standard error what an old one does not
     #[arg(long)]
-    writable: Vec<PathBuf>,
+    tell: bool,
+}
+
+/// Returns what the kernel does not keep workers from: in all, and for its age.
+///
+/// # Errors
+/// `Environment` where no worker starts.
+pub(super) fn not_kept_from(patience: Duration) -> Result<[Vec<String>; 2]> {
+    let mut command = Command::new(program()?);
+    let ended = run_within(command.args([VERB, CONFINED, TELL]).current_dir("/"), patience);
+    let ended = ended.ok().flatten().filter(|ended| ended.status.success());
+    let lines = |text: &[u8]| {
+        String::from_utf8_lossy(text).lines().map(str::to_owned).filter(|line| !line.is_empty()).collect()
+    };
+    ended
+        .map(|ended| [lines(&ended.stdout), lines(&ended.stderr)])
+        .ok_or_else(|| Error::new(ErrorKind::Environment, "no worker process can be confined"))
 }
 
 impl Args {
     /// Serves until the parent closes standard input or dies.
-    pub(crate) fn run(self, _: &Global, _: &mut Output) -> Result<Exit> {
+    pub(crate) fn run(self, _: &Global, out: &mut Output) -> Result<Exit> {
         let failed = |error: io::Error| Error::io("preparing the worker process", &error);
         // A driver has no business with files that the user's shell or `make` left open.
         process::close_inherited();
         // A driver that hangs would outlive a parent that was killed. Where the parent is gone already, standard
         // input is closed too.
-        rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| failed(e.into()))?;
+        let word = if self.watched { Signal::TERM } else { Signal::KILL };
+        rustix::process::set_parent_process_death_signal(Some(word)).map_err(|e| failed(e.into()))?;
         // Some modules kill the driver every time: nobody wants its core dumps.
         let none = Rlimit { current: Some(0), maximum: Some(0) };
         rustix::process::setrlimit(Resource::Core, none).map_err(|e| failed(e.into()))?;
-        if self.confined {
-            confine(&self.writable)?;
+        if self.watched {
+            let mut command = Command::new(program()?);
+            command.arg(VERB).args(self.confined.then_some(CONFINED));
+            if !self.run.is_empty() {
+                command.arg(RUN).args(self.run);
+            }
+            return process::watch(command);
+        }
+        let held = if self.confined { confine()? } else { Confinement::default() };
+        if self.tell {
+            out.plain(held.free.iter().map(|what| format!("{what}\n")).collect::<String>().as_bytes())?;
+            say(&held.unknown.join("\n"));
+            return Ok(Exit::Done);
         }
         process::threads_that_can_be_had();
         if let Some((program, args)) = self.run.split_first() {
             return Err(failed(Command::new(program).args(args).exec()));
         }
         let output = private_stdout().map_err(failed)?;
-        let runner = vec![program()?.into_os_string(), VERB.into(), "--run".into()];
+        let runner = vec![program()?.into_os_string(), VERB.into(), RUN.into()];
         let mut compilers = Compilers::new(Surroundings {
             scratch: std::env::temp_dir(),
             folders: std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect(),
             runner,
+            held_to: held.memory.map(|most| format!("with {} of memory (--max-memory, ulimit -d)", bytes(most))),
         });
         serve(&mut io::stdin().lock(), &mut BufWriter::new(output), &mut compilers)?;
         Ok(Exit::Done)
@@ -105,7 +144,12 @@ pub(super) fn launch_with(mut env: driver::Environment, march: Option<CpuArch>) 
         env.push((name.into(), whole));
     }
     let scratch = absolute(&std::env::temp_dir()).map_err(failed)?;
-    Ok(Launch { program: program()?, args: vec![VERB.into(), CONFINED.into()], env, scratch: Some(scratch) })
+    Ok(Launch {
+        program: program()?,
+        args: [VERB, WATCHED, CONFINED].map(OsString::from).to_vec(),
+        env,
+        scratch: Some(scratch),
+    })
 }
 
 /// Compilers for devices that need not be there
@@ -125,12 +169,11 @@ pub(crate) struct OfflineArgs {
 }
 
 impl OfflineArgs {
-    /// Returns where LLVM and CUDA are looked for, and where the library for kernels is kept.
+    /// Returns where LLVM and CUDA are looked for.
     pub(crate) fn places(&self) -> Places {
         let whole =
             |path: &Option<PathBuf>| path.as_ref().map(|path| std::path::absolute(path).unwrap_or(path.clone()));
-        let keep = cache::cache(true).map(|cache| cache.folder().join("libraries"));
-        Places { llvm: whole(&self.llvm), cuda: whole(&self.cuda), keep }
+        Places { llvm: whole(&self.llvm), cuda: whole(&self.cuda), library: None }
     }
 }
 
@@ -153,7 +196,7 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
 /// `Io` where this program's own file, or the folder that it works in, cannot be found.
 pub(crate) fn offline(open: Open) -> Result<Engine> {
     let failed = |error: io::Error| Error::io("finding the folder that the program works in", &error);
-    let mut launch = launch(None)?;
+    let launch = launch(None)?;
     let open = match open {
         // A name alone is looked for where libraries and programs are.
         Open::Ocloc(Some(path)) if path.components().count() > 1 => {
@@ -161,12 +204,6 @@ pub(crate) fn offline(open: Open) -> Result<Engine> {
         }
         other => other,
     };
-    if let Open::Nvidia(Places { keep: Some(keep), .. }) = &open {
-        // A library that cannot be kept is made again by each worker.
-        if std::fs::create_dir_all(keep).is_ok() {
-            launch.args.extend([WRITABLE.into(), keep.into()]);
-        }
-    }
     Ok(Engine { launch, open })
 }
 

@@ -13,7 +13,7 @@ use crate::native::bitcode::{self, Argument, Function, Module, Numbered, Recorde
 use crate::spirv::calls::{EdgeKind, Reach};
 use crate::spirv::kernel::Kernel;
 use crate::spirv::kernel::argument;
-use crate::spirv::kernel::{Attributes, SubGroup};
+use crate::spirv::kernel::{Attributes, Room, SubGroup};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -40,6 +40,7 @@ pub(crate) fn requirements(module: &Module, epoch: Epoch) -> Requirements {
         reqd_work_group_sizes: of_work_groups,
         reqd_sub_group_sizes: sub_groups.into_iter().collect(),
         fixed_targets: fixed_targets(recorded()),
+        ..Requirements::default()
     }
 }
 
@@ -205,14 +206,15 @@ fn attributes(recorded: &Recorded) -> Attributes {
     }
 }
 
-/// Returns the kernels of a module, as SPIR-V would have them.
-pub(crate) fn kernels(module: &Module) -> Vec<Kernel> {
+/// Returns the kernels of a module of so many bytes, as SPIR-V would have them.
+pub(crate) fn kernels(module: &Module, size: u64) -> Vec<Kernel> {
     let kernels = module.functions.iter().enumerate().filter(|(_, function)| function.defined && function.kernel);
     let mut left = limits::MAX_BITCODE_REACHED;
-    kernels.map(|(at, function)| kernel(module, at, function, &mut left)).collect()
+    let mut room = Room::new(usize::try_from(size).unwrap_or(usize::MAX));
+    kernels.map(|(at, function)| kernel(module, at, function, &mut left, &mut room)).collect()
 }
 
-fn kernel(module: &Module, at: usize, function: &Function, left: &mut usize) -> Kernel {
+fn kernel(module: &Module, at: usize, function: &Function, left: &mut usize, room: &mut Room) -> Kernel {
     /// Address spaces, the same for SPIR-V, NVIDIA and AMD.
     const LOCAL: u64 = 3;
     const GLOBAL: u64 = 1;
@@ -222,25 +224,38 @@ fn kernel(module: &Module, at: usize, function: &Function, left: &mut usize) -> 
     let variables = || places.iter().filter_map(|at| module.variables.get(*at));
     let locals = variables().filter(|one| one.space == LOCAL);
     let others = || functions().filter(|one| one.linked && one.name != function.name && !one.name.starts_with("llvm."));
-    let names = |defined: bool| others().filter(move |one| one.defined == defined).map(|one| one.name.clone());
+    let names = |defined: bool| others().filter(move |one| one.defined == defined).map(|one| one.name.as_str());
+    let globals = variables().filter(|one| one.space == GLOBAL && one.linked).map(|one| one.name.as_str());
+    let (globals, imports, exports) = (
+        listed(globals, room),
+        listed(names(false).filter(|name| can_be_imported(name)), room),
+        listed(names(true), room),
+    );
+    let lists_left_out = globals.is_none() || imports.is_none() || exports.is_none();
     Kernel {
         name: function.name.clone(),
-        arguments: function.arguments.iter().map(|argument| argument_of(module, argument)).collect(),
-        attributes: attributes(&function.recorded),
+        arguments: match lists_left_out {
+            true => Vec::new(),
+            false => function.arguments.iter().map(|argument| argument_of(module, argument)).collect(),
+        },
+        attributes: attributes(&function.recorded).into(),
         local_memory: locals.fold(0, |sum, one| sum.saturating_add(one.size.unwrap_or(0))),
         private_memory: 0,
         spec_constants: Vec::new(),
-        device_globals: variables()
-            .filter(|one| one.space == GLOBAL && one.linked)
-            .map(|one| one.name.clone())
-            .collect(),
-        imports: names(false).filter(|name| can_be_imported(name)).collect(),
-        exports: names(true).collect(),
+        device_globals: globals.filter(|_| !lists_left_out).unwrap_or_default(),
+        imports: imports.filter(|_| !lists_left_out).unwrap_or_default(),
+        exports: exports.filter(|_| !lists_left_out).unwrap_or_default(),
+        lists_left_out,
         esimd: functions().flat_map(|one| &one.uses).any(|found| found.aspect == "ext_intel_esimd"),
         asserts: names(false).any(|name| name == "__devicelib_assert_fail" || name == "__assert_fail"),
         indirect_calls: !whole || functions().flat_map(|one| &one.calls).any(|call| call.to.is_none()),
         reach: Reach::default(),
     }
+}
+
+/// Returns names as a list; none where they do not fit.
+fn listed<'n>(names: impl Iterator<Item = &'n str>, room: &mut Room) -> Option<Vec<Arc<str>>> {
+    names.map(|name| room.take_name(name).map(|()| Arc::from(name))).collect()
 }
 
 /// Returns the places of a function and of all that it calls, and whether these are all; `left` counts the calls that may
@@ -279,7 +294,7 @@ fn argument_of(module: &Module, argument: &Argument) -> argument::Argument {
     let image = accesses.into_iter().find_map(|(end, access)| Some((argument.type_name.strip_suffix(end)?, access)));
     argument::Argument {
         name: argument.name.clone(),
-        type_name: image.map_or_else(|| argument.type_name.clone(), |(name, _)| format!("{name}_t")),
+        type_name: image.map_or_else(|| argument.type_name.as_str().into(), |(name, _)| format!("{name}_t").into()),
         address_space: space,
         access: argument.access.or(image.map(|(_, access)| access)),
         qualifiers: argument.qualifiers.clone(),
@@ -306,7 +321,7 @@ mod tests {
             ..Function::default()
         };
         let module = Module { functions: (0..4_000).map(function).collect(), ..Module::default() };
-        let all = kernels(&module);
+        let all = kernels(&module, 0);
         assert!(!all[10].indirect_calls && all[3_999].indirect_calls);
         assert_eq!(all[10].exports.len(), 10);
         assert!(all.iter().map(|kernel| kernel.exports.len()).sum::<usize>() <= limits::MAX_BITCODE_REACHED);

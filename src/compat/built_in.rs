@@ -1,17 +1,78 @@
 //! Which imported symbols does no image define?
 //!
 //! The runtime or the device's compiler brings them: built-in functions of SPIR-V, DPC++'s device library, intrinsics of
-//! LLVM, and functions of OpenCL C, which LLVM leaves as imports where it has no instruction for one.
+//! LLVM, and functions of OpenCL C, which LLVM leaves as imports where it has no instruction for one. They are told by name alone:
+//! one of OpenCL C's with other parameters is not told from the device's.
+
+use crate::spirv::grammar::is_instruction;
 
 /// Whether an import is what the device's compiler or the runtime brings: built-in functions of SPIR-V, those of the compiler for
 /// Intel's GPUs, and DPC++'s device library, of which the runtime links the part that the device can do with.
 pub(crate) fn of_the_device(symbol: &str) -> bool {
-    symbol.contains("__spirv_") || of_intel_gpus(symbol) || is_of_library(symbol)
+    of_spirv(symbol) || of_intel_gpus(symbol) || is_of_library(symbol)
 }
 
-/// Whether a symbol is one of DPC++'s device library.
+/// Whether a symbol is a built-in function of SPIR-V by its name: an instruction, a built-in variable or a function of
+/// `OpenCL.std`, perhaps with what tells its types (`__spirv_ConvertFToU_Ruint`, `__spirv_ocl_s_abs`).
+fn of_spirv(symbol: &str) -> bool {
+    let Some(name) = base_name(symbol).unwrap_or(symbol).strip_prefix("__spirv_") else { return false };
+    // Underscores stand in names of functions too.
+    let ends = name.match_indices('_').map(|(at, _)| at).chain([name.len()]).take(MOST_WORDS);
+    let is_known = |name: &str| !name.is_empty() && is_instruction(name);
+    let mut heads = ends.filter_map(|end| name.get(..end));
+    name.starts_with("BuiltIn") || heads.any(|head| is_known(head.strip_prefix("ocl_").unwrap_or(head)))
+}
+
+/// Most words of a name that are looked at.
+const MOST_WORDS: usize = 16;
+
+/// Whether a symbol is a conversion of bfloat16, of which the runtime brings images itself. Any other symbol that an image
+/// lists as imported has to be exported by an image.
+pub(crate) fn of_bfloat16(symbol: &str) -> bool {
+    symbol.starts_with("__devicelib_Convert")
+}
+
+/// Whether a symbol is one of DPC++'s device library (`libdevice` of intel/llvm): conversions, assertions, functions of C's
+/// library and of `imf`.
 pub(crate) fn is_of_library(symbol: &str) -> bool {
-    symbol.starts_with("__devicelib_")
+    let Some(name) = symbol.strip_prefix("__devicelib_") else { return false };
+    let plain = name.strip_suffix(['f', 'l']).unwrap_or(name);
+    let is_known = |name: &str| NAMES.binary_search(&name).is_ok() || LIBRARY.contains(&name);
+    LIBRARY_FAMILIES.iter().any(|family| name.starts_with(family)) || is_known(name) || is_known(plain)
+}
+
+/// Prefixes of families of the device library.
+const LIBRARY_FAMILIES: [&str; 6] = ["ConvertBF16ToF", "ConvertFToBF16", "assert_", "atomic", "imf_", "itt_"];
+
+/// Its functions that OpenCL C does not name so: of C's library, and of complex numbers.
+#[rustfmt::skip]
+const LIBRARY: [&str; 42] = [
+    "abs", "cabs", "cacos", "cacosh", "carg", "casin", "casinh", "catan", "catanh", "ccos", "ccosh", "cexp", "cimag",
+    "clog", "cpolar", "cpow", "cproj", "creal", "csin", "csinh", "csqrt", "ctan", "ctanh", "div", "divdc3", "divsc3",
+    "__divdc3", "__divsc3", "__muldc3", "__mulsc3", "isascii", "labs", "ldiv", "llabs", "lldiv", "llrint", "llround",
+    "lrint", "lround", "memcpy", "nearbyint", "scalbn",
+];
+
+/// Intrinsics of LLVM that compilers of devices have, by the first word of their names: those without an instruction of SPIR-V, and
+/// those of explicit SIMD.
+#[rustfmt::skip]
+const INTRINSICS: [&str; 59] = [
+    "abs", "assume", "bitreverse", "bswap", "canonicalize", "ceil", "copysign", "cos", "ctlz", "ctpop", "cttz", "exp",
+    "exp2", "expect", "fabs", "floor", "fma", "fmuladd", "frexp", "fshl", "fshr", "genx", "is", "ldexp", "lifetime",
+    "log", "log10", "log2", "masked", "maximum", "maxnum", "memcpy", "memmove", "memset", "minimum", "minnum",
+    "nearbyint", "pow", "powi", "rint", "round", "roundeven", "sadd", "sin", "smax", "smin", "smul", "sqrt", "ssub",
+    "stackrestore", "stacksave", "trap", "trunc", "uadd", "umax", "umin", "umul", "usub", "vector",
+];
+
+/// Whether an import that the runtime is not asked for ([`can_be_imported`]) is one that compilers of devices are known to define.
+pub(crate) fn is_known(symbol: &str) -> bool {
+    if let Some(intrinsic) = symbol.strip_prefix("llvm.") {
+        return INTRINSICS.contains(&intrinsic.split('.').next().unwrap_or_default());
+    }
+    /// What asserts call, and what the runtime tells a profiler by.
+    const OTHERS: [&str; 2] = ["__assert_fail", "__translate_sampler_initializer"];
+    let plain = base_name(symbol).unwrap_or(symbol);
+    of_the_device(symbol) || of_opencl_c(symbol) || OTHERS.contains(&plain) || plain.starts_with("__itt_offload_")
 }
 
 /// Whether a symbol is one of the functions that Intel's graphics compiler makes ray queries of (`rthwif` of Embree and
@@ -257,5 +318,32 @@ mod tests {
         let load = "__builtin_IB_subgroup_createBlock2DAddressPayload";
         assert!(of_block_loads(load) && of_intel_gpus("__builtin_IB_sqrt") && !of_block_loads("__builtin_IB_sqrt"));
         assert!(of_the_device("_Z21__spirv_AtomicFMinEXTPU3AS1fiif") && !of_the_device("_Z3farf"));
+        for known in [
+            "__spirv_ConvertFToU_Ruint",
+            "_Z17__spirv_ocl_s_absi",
+            "__spirv_BuiltInGlobalInvocationId",
+            "__devicelib_ConvertFToBF16INTEL",
+            "__devicelib_cexpf",
+            "__devicelib_sinf",
+            "llvm.usub.sat.i32",
+            "llvm.is.fpclass.f32",
+            "llvm.genx.lsc.load.slm",
+            "__assert_fail",
+            "_Z3minii",
+        ] {
+            assert!(is_known(known) && !can_be_imported(known), "{known}");
+        }
+        for other in [
+            "__bogus",
+            "llvm.bogus",
+            "__devicelib_bogus",
+            "_Z13__spirv_Bogusv",
+            "__spirv_",
+            "__spirv_ocl_",
+            "my__spirv_IAdd",
+            "my_llvm.fma",
+        ] {
+            assert!(!is_known(other), "{other}");
+        }
     }
 }

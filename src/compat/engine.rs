@@ -6,7 +6,7 @@
 
 use super::aspects::{Code, Graph};
 use super::examine::Examined;
-use super::finding::{Finding, RuleId, remedy};
+use super::finding::{Finding, RuleId};
 use super::fit::{Fit, Subject, fit_with};
 use crate::bundle::format::Format;
 use std::collections::BTreeSet;
@@ -48,12 +48,6 @@ impl<'e> Engine<'e> {
         let (open, sure) = fit.reasons.drain(..).partition(unsure);
         fit.reasons = sure;
         fit.gaps.extend::<Vec<Finding>>(open);
-        let unread = self.graph.codes().get(at).map_or(0, |code| code.unknown);
-        if image.module.as_ref().is_some_and(|module| unread > module.unknown) {
-            let message = "the module has ids that are defined twice, or types and instructions where none may stand";
-            let remedy = remedy(RuleId::Damaged, None, subject.target);
-            fit.gaps.push(Finding::new(RuleId::Damaged, false, message, remedy));
-        }
         fit.gaps.iter_mut().for_each(|finding| finding.certain = false);
         fit
     }

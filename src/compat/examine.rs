@@ -9,7 +9,7 @@
 //! tests hold every length to `blake3::hash`. Tree: BLAKE3 paper, section 2.
 
 use super::bitcode::{requirements, symbols};
-use super::built_in::can_be_imported;
+use super::built_in::{can_be_imported, is_known};
 use crate::bundle::Bundle;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;
@@ -21,13 +21,13 @@ use crate::container::address::find;
 use crate::container::{Allowance, Place};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, Problem};
-use crate::native::{Coverage, Driver, Native, Room, bitcode, gpu_of};
+use crate::native::{Coverage, Driver, Native, Part, Room, bitcode, gpu_of};
 use crate::spirv::Module;
 use blake3::platform::Platform;
 use blake3::{CHUNK_LEN, IncrementCounter};
 use rayon::prelude::*;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// An image with everything that can be told without a device.
@@ -47,8 +47,8 @@ pub struct Examined<'b, 'a> {
     pub native: Option<Native>,
     /// The facts of a SPIR-V payload.
     pub module: Option<Module>,
-    /// The facts of the SPIR-V inside compiled code.
-    pub source: Option<Module>,
+    /// The facts of the SPIR-V inside compiled code, each once; a part of the code tells which is its own.
+    pub sources: Vec<Module>,
     /// The code of an LLVM bitcode payload.
     pub bitcode: Option<bitcode::Module>,
     /// Mangled kernel names: listed entries that are not exported functions, or a bare module's entry points.
@@ -60,6 +60,10 @@ pub struct Examined<'b, 'a> {
     /// Symbols that the module imports though the image does not list them, so that the runtime links nothing to them;
     /// but those that the device brings.
     pub unlisted_imports: Vec<String>,
+    /// Symbols that the module imports though the image does not list them, and that the device is not known to bring.
+    pub(crate) strange_imports: Vec<String>,
+    /// The first kernel that is listed and that the code does not have; none where its kernels are not known.
+    pub(crate) absent: Option<String>,
     /// The state in the kernel-bundle model.
     pub state: State,
     /// Recorded requirements, which a device must meet.
@@ -75,14 +79,19 @@ pub struct Examined<'b, 'a> {
 impl Examined<'_, '_> {
     /// Whether the image is explicit SIMD, by its property or its code.
     pub fn is_esimd(&self) -> bool {
-        let flag = self.image.properties.number(set::MISC, key::ESIMD);
-        flag == Some(1) || self.used_aspects().any(|aspect| aspect == "ext_intel_esimd")
+        self.is_marked_esimd() || self.used_aspects().any(|aspect| aspect == "ext_intel_esimd")
     }
 
-    /// Whether all its kernels are explicit SIMD, by its property or its code.
-    pub(crate) fn is_esimd_alone(&self) -> bool {
-        let flag = self.image.properties.number(set::MISC, key::ESIMD);
-        flag == Some(1) || self.module.as_ref().map_or_else(|| self.is_esimd(), |module| module.esimd)
+    /// Whether the image is marked as explicit SIMD, by which the runtime leaves out recorded sub-group sizes, and
+    /// compiles.
+    pub(crate) fn is_marked_esimd(&self) -> bool {
+        self.image.properties.number(set::MISC, key::ESIMD) == Some(1)
+    }
+
+    /// Returns the symbols that the image lists for others and that its module, where that was read, defines.
+    pub(crate) fn defined(&self) -> impl Iterator<Item = &String> {
+        let own = self.module.as_ref().map(|module| module.exports.iter().collect::<HashSet<_>>());
+        self.exports.iter().filter(move |symbol| own.as_ref().is_none_or(|own| own.contains(symbol)))
     }
 
     /// Returns the aspects that the module's types and instructions use, without a look along its calls.
@@ -102,7 +111,7 @@ impl Examined<'_, '_> {
     pub(crate) fn sub_group_sizes_with(&self, module: Option<&Module>) -> Vec<u32> {
         let recorded = &self.requirements.reqd_sub_group_sizes;
         // Sizes that the module shows are not of explicit SIMD.
-        let recorded = if self.is_esimd_alone() { &[][..] } else { recorded.as_slice() };
+        let recorded = if self.is_marked_esimd() { &[][..] } else { recorded.as_slice() };
         let shown = module.into_iter().flat_map(|module| &module.sub_group_sizes);
         recorded.iter().chain(shown.filter(|size| !recorded.contains(size))).copied().collect()
     }
@@ -143,7 +152,7 @@ impl Examined<'_, '_> {
         /// `OpenCL_CPP`, which DPC++ writes, `CPP_for_OpenCL` and `SYCL`.
         const CPP: [u32; 3] = [4, 6, 7];
         let sycl = |name: &String| name.starts_with("_ZTS") || name.starts_with("__sycl_kernel_");
-        match self.module.as_ref().or(self.source.as_ref()).and_then(|module| module.source_language) {
+        match self.module.as_ref().or(self.sources.first()).and_then(|module| module.source_language) {
             Some(OPENCL_C) => false,
             Some(language) if CPP.contains(&language) => true,
             _ => {
@@ -164,7 +173,11 @@ impl Examined<'_, '_> {
     /// Returns the module that a target's compiler gets: the payload, or the SPIR-V inside compiled code that is for other
     /// devices; none where code runs as it is.
     pub(crate) fn compiled(&self, subject: &Subject<'_>) -> Option<&Module> {
-        self.module.as_ref().or_else(|| self.source.as_ref().filter(|_| self.coverage(subject) == Some(Coverage::Jit)))
+        self.module.as_ref().or_else(|| {
+            let driver = Driver::of_target(subject.target, subject.backend).0;
+            let (coverage, part) = self.native.as_ref()?.taken(&gpu_of(subject.target), driver)?;
+            self.sources.get(part.filter(|_| coverage == Coverage::Jit)?.source?)
+        })
     }
 
     /// Returns the drivers that refuse the form of the code, where a GPU runs it natively with others and not at all with these; before
@@ -324,7 +337,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
     let place = Place::file(image.offset);
     let inflated = image.inflated || image.compression().is_some();
     let place = if inflated { place.inflated() } else { place };
-    let (native, source) = native(&contents, format, place, (room, code));
+    let (native, sources) = native(&contents, format, place, (room, code));
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
     let (kernels, exports, imports) = match &module {
         Some(module) if unlisted => {
@@ -339,10 +352,14 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
         }
         _ => (owned(image.kernels()), owned(image.exports()), owned(image.imports())),
     };
+    let absent = absent(&kernels, module.as_ref(), native.as_ref().filter(|_| code), &sources).cloned();
     let unlisted_imports = module.iter().flat_map(|module| &module.imports);
     let listed: HashSet<&String> = imports.iter().collect();
     let missing = |symbol: &&String| !listed.contains(symbol) && can_be_imported(symbol);
     let unlisted_imports: Vec<String> = unlisted_imports.filter(missing).cloned().collect();
+    let strange_imports = module.iter().flat_map(|module| &module.imports);
+    let strange = |symbol: &&String| !can_be_imported(symbol) && !is_known(symbol) && !listed.contains(symbol);
+    let strange_imports: Vec<String> = strange_imports.filter(strange).cloned().collect();
     let examined = Examined {
         image,
         format,
@@ -351,7 +368,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
         march: CpuArch::of_binary(&contents),
         native,
         module,
-        source,
+        sources,
         requirements: match &bitcode {
             // Requirements that are recorded beside the module count alone.
             Some(module) if image.properties.set(set::REQUIREMENTS).is_empty() => requirements(module, epoch),
@@ -362,6 +379,8 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
         exports,
         imports,
         unlisted_imports,
+        strange_imports,
+        absent,
         state,
         problem,
         sycl: OnceLock::new(),
@@ -370,27 +389,63 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
     (examined, contents)
 }
 
+/// The first of some listed kernels that the code does not have.
+fn absent<'k>(
+    listed: &'k [String],
+    module: Option<&Module>,
+    native: Option<&Native>,
+    sources: &[Module],
+) -> Option<&'k String> {
+    let native = native.filter(|native| native.problems.is_empty() && native.parts.iter().all(Part::lists_kernels));
+    let of_code = || {
+        let parts = native.into_iter().flat_map(|native| &native.parts).flat_map(|part| &part.kernels);
+        let of_parts = parts.map(|kernel| kernel.name.as_str());
+        module.into_iter().chain(sources).flat_map(Module::kernels).chain(of_parts)
+    };
+    if module.is_none() && native.is_none_or(|native| native.parts.is_empty()) {
+        return None;
+    }
+    // Mostly both lists are one.
+    let mut own = of_code();
+    let alike = listed.iter().take_while(|name| own.next() == Some(name.as_str())).count();
+    let rest = listed.get(alike..).filter(|rest| !rest.is_empty())?;
+    let own: HashSet<&str> = of_code().collect();
+    rest.iter().find(|name| !own.contains(name.as_str()))
+}
+
 /// Reads compiled code and, where code counts, the SPIR-V in it.
-fn native(
-    contents: &[u8],
-    format: Format,
-    place: Place,
-    (room, code): (&Room, bool),
-) -> (Option<Native>, Option<Module>) {
+fn native(contents: &[u8], format: Format, place: Place, (room, code): (&Room, bool)) -> (Option<Native>, Vec<Module>) {
     if !code {
-        return (Native::without_kernels(contents, format, place, room), None);
+        return (Native::without_kernels(contents, format, place, room), Vec::new());
     }
     let arena = room.arena(contents.len());
-    let read = Native::with_source(contents, format, place, (&arena, room));
-    let Some((mut native, source)) = read else { return (None, None) };
-    let module = source.map(Module::parse).transpose().unwrap_or_else(|error| {
-        native.problems.push(error.without_offset().context("the SPIR-V inside"));
-        None
-    });
-    if let Some(error) = module.as_ref().and_then(|module| module.stopped.clone()) {
-        native.problems.push(error.without_offset().context("the SPIR-V inside"));
+    let Some((mut native, sources)) = Native::with_source(contents, format, place, (&arena, room)) else {
+        return (None, Vec::new());
+    };
+    // Members of an archive share one module; elsewhere the first is taken.
+    let most = if native.container == Some("ar") { usize::MAX } else { 1 };
+    let mut modules = Vec::new();
+    let mut known: HashMap<&[u8], Option<usize>> = HashMap::new();
+    for (part, source) in native.parts.iter_mut().zip(sources).filter_map(|(part, source)| Some((part, source?))) {
+        part.source = match known.get(source) {
+            Some(place) => *place,
+            None if known.len() >= most => None,
+            None => {
+                let read = Module::parse(source);
+                let error = match &read {
+                    Ok(module) => module.stopped.clone(),
+                    Err(error) => Some(error.clone()),
+                };
+                let error = error.map(|error| error.without_offset().context("the SPIR-V inside"));
+                native.problems.extend(error);
+                let place = read.is_ok().then_some(modules.len());
+                modules.extend(read);
+                known.insert(source, place);
+                place
+            }
+        };
     }
-    (Some(native), module)
+    (Some(native), modules)
 }
 
 /// The error of a module, placed in the file where the module is stored as it is.

@@ -111,28 +111,46 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
     device::check(image, subject.target, &mut fit);
     // The runtime goes by what is recorded; the device's compiler by what the code does.
     let module = image.compiled(subject);
+    let used: Vec<&str> = used.collect();
+    const ESIMD: &str = "ext_intel_esimd";
+    if image.is_marked_esimd() && !image.requirements.aspects.iter().any(|own| own == ESIMD) && !used.contains(&ESIMD) {
+        device::aspects(std::iter::once(ESIMD), subject.target, &mut fit);
+    }
     if module.is_some() || image.bitcode.is_some() {
         let recorded = &image.requirements.aspects;
         // A compiler refuses the SPIR-V inside compiled code as a whole.
         let inside = module.filter(|_| image.module.is_none()).into_iter().flat_map(|source| &source.used_aspects);
-        let unrecorded = used.chain(inside.copied()).filter(|used| !recorded.iter().any(|own| own == used));
+        let unrecorded = used.into_iter().chain(inside.copied()).filter(|used| !recorded.iter().any(|own| own == used));
         device::aspects(unrecorded, subject.target, &mut fit);
         device::shown_sizes(image, module, subject.target, &mut fit);
     }
     if let Some(module) = module {
+        for fault in &module.faults {
+            fit.gap(RuleId::Damaged, fault.as_str());
+        }
         format::spirv(module, subject, &mut fit);
         format::intel_gpu_functions(module, subject.target, &mut fit);
     }
     format::check(image, subject, &mut fit);
+    for part in format::taken(image, subject) {
+        device::native(image, &part.demands, subject.target, &mut fit);
+    }
     if image.image.is_unlinked() {
         fit.gap(RuleId::State, "Image is compiled and not linked: whether the driver does that is not known.");
     }
     if let Some(why) = image.bitcode.as_ref().and_then(bitcode::unread) {
         fit.gap(RuleId::Unread, why);
     }
-    let inside = || image.source.as_ref().is_some_and(|source| source.stopped.is_none());
+    let inside = || module.is_some_and(|source| source.stopped.is_none());
     if image.coverage(subject) == Some(Coverage::Jit) && !inside() {
         fit.gap(RuleId::Damaged, "the SPIR-V inside could not be read to its end");
+    }
+    let vector = image.module.as_ref().is_none_or(|module| module.esimd || image.kernels.is_empty());
+    if image.is_marked_esimd() && !vector {
+        fit.gap(RuleId::Unread, "the image is marked as explicit SIMD, and not all its kernels are");
+    }
+    if let Some(kernel) = format::named(image.absent.as_slice()) {
+        fit.gap(RuleId::Damaged, format!("the image lists kernel {kernel}, which its code does not have"));
     }
     if let Some(problem) = &image.problem {
         fit.gap(RuleId::Damaged, format!("the image could not be read to its end: {}", problem.message()));

@@ -6,26 +6,27 @@
 
 pub mod judgement;
 
-use super::aspects::Code;
-use super::built_in::of_the_device;
+use super::aspects::{Code, Sets};
+use super::built_in::{of_bfloat16, of_the_device};
 use super::choice::{Choice, choose_among, refused_in_bundles};
 use super::engine::Engine;
 use super::examine::Examined;
 use super::finding::{Finding, RuleId, build_remedy};
-use super::fit::{Fit, Subject, buildable};
+use super::fit::{Fit, Subject, buildable, runtime_checks};
 use super::offers::Provider;
 use crate::bundle::format::Format;
 use crate::bundle::image::State;
 use crate::device::target::{Has, current};
 use crate::limits;
 use crate::native::Coverage;
+use crate::spirv::link::{Declaration, declarations};
 use judgement::Kind;
 pub use judgement::codes;
 use judgement::{Depth, Proofs};
 use judgement::{Found, Grouping, Item, Judgement, Kernels, Whose};
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Demands on a kernel beyond that it runs.
 #[derive(Debug, Clone, Default)]
@@ -48,8 +49,29 @@ pub struct Gate<'g> {
     kernels: Arc<Kernels>,
     /// Kernels whose images are of the same kinds.
     grouping: Arc<Grouping>,
-    /// For each symbol, the places of the images that define it.
+    /// For each symbol, the places of the images that list it for others.
     exporters: HashMap<&'g str, Vec<usize>>,
+    /// The sets of virtual functions, with the places of the images that take part in each.
+    sets: HashMap<String, Vec<usize>>,
+    /// The symbols of each image's module, once they are asked for.
+    symbols: Vec<OnceLock<Symbols<'g>>>,
+}
+
+/// Symbols of a module.
+#[derive(Debug)]
+struct Symbols<'g> {
+    /// Those that it defines for others.
+    defined: HashSet<&'g str>,
+    /// The declarations of these and of those that it imports.
+    declared: HashMap<String, Declaration>,
+}
+
+/// The image that a symbol is taken from.
+#[derive(Debug, Clone, Copy)]
+struct Offer {
+    place: usize,
+    /// Whether it defines the symbol, and so do all others that may be taken in its place.
+    is_sure: bool,
 }
 
 /// Imports that are followed for each image whatever all come to.
@@ -60,8 +82,8 @@ const LEAST: usize = 256;
 struct Known<'k> {
     /// The fits, by kind.
     fits: HashMap<usize, Arc<Fit>>,
-    /// For each symbol that images of a format import, the place of the image that it is taken from.
-    providers: HashMap<(&'k str, Format), Option<usize>>,
+    /// For each symbol that images of a format import, what it is taken from.
+    providers: HashMap<(&'k str, Format), Option<Offer>>,
     /// Chosen images whose imports lead too far to be followed.
     endless: HashSet<usize>,
     /// Number of imports that were followed for all kernels.
@@ -88,14 +110,23 @@ impl<'g> Gate<'g> {
             }
         }
         let kinds = judgement::kinds(images.iter().enumerate().map(|(at, image)| Kind::new(at, image, &engine)));
-        let mut groups: HashMap<Vec<usize>, usize> = HashMap::new();
+        let mut groups: HashMap<(Vec<usize>, bool), usize> = HashMap::new();
         let group = |kernel: usize| {
-            let key = kernels.images(kernel).iter().filter_map(|image| kinds.get(*image).copied()).collect();
+            let images = kernels.images(kernel);
+            let own = images.iter().filter_map(|image| kinds.get(*image).copied()).collect();
+            let key = (own, kernels.name(kernel).is_some_and(|name| is_hidden(&exporters, name, images)));
             let next = groups.len();
             *groups.entry(key).or_insert(next)
         };
         let grouping = Arc::new(Grouping::new((0..kernels.len()).map(group).collect()));
-        Gate { engine, kinds, kernels: Arc::new(kernels), grouping, exporters }
+        let mut sets: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, image) in images.iter().enumerate() {
+            for set in Gate::sets_of(image) {
+                sets.entry(set).or_default().push(at);
+            }
+        }
+        let symbols = images.iter().map(|_| OnceLock::new()).collect();
+        Gate { sets, symbols, engine, kinds, kernels: Arc::new(kernels), grouping, exporters }
     }
 
     /// Marks the images from a place on as those of other files.
@@ -119,7 +150,7 @@ impl<'g> Gate<'g> {
     /// Judges the kernels for a target.
     pub fn judge(&self, subject: &Subject<'_>, demand: &Demand) -> Judgement {
         let mut known = Known::default();
-        if self.images().iter().any(|image| !image.imports.is_empty()) {
+        if !self.sets.is_empty() || self.images().iter().any(|image| !image.imports.is_empty()) {
             let chosen = |group| self.choice(group, subject, demand)?.chosen;
             let chosen: BTreeSet<usize> = (0..self.grouping.len()).filter_map(chosen).collect();
             known.endless = self.endless(chosen, subject, &mut known);
@@ -151,6 +182,11 @@ impl<'g> Gate<'g> {
         let own = |rule, certain, message: String| {
             Item::new(Finding::new(rule, certain, message, build_remedy(target)), None)
         };
+        if is_hidden(&self.exporters, name, images) {
+            let message =
+                "An image before the kernel's exports a function of its name: the runtime does not register it.";
+            return (vec![own(RuleId::NoImage, true, message.to_owned())], None);
+        }
         let Some(choice) = self.choice(group, subject, demand) else {
             let message = format!("Kernel has no image of the demanded state for {}.", target.name);
             return (vec![own(RuleId::State, true, message)], None);
@@ -308,39 +344,92 @@ impl<'g> Gate<'g> {
             if followed > most {
                 break;
             }
+            // The runtime links all images of a set that the device meets the recorded requirements of.
+            for others in Gate::sets_of(image).filter_map(|set| self.sets.get(&set)) {
+                followed = followed.saturating_add(others.len());
+                if followed > most {
+                    break;
+                }
+                let is_linked = |at: &usize| {
+                    let other = self.images().get(*at).filter(|other| other.format == image.format);
+                    other.is_some_and(|other| runtime_checks(other, subject.target).reasons.is_empty())
+                };
+                all.extend(others.iter().copied().filter(|at| met.insert(*at) && is_linked(at)));
+            }
             for symbol in &image.imports {
                 match self.provider(symbol, image.format, subject, known) {
-                    Some(place) if !met.insert(place) => {}
-                    Some(place) => all.push(place),
-                    None if of_the_device(symbol) => {}
+                    None if of_bfloat16(symbol) => {}
+                    // Of a module that nothing lists the compiler defines these; what is listed an image has to export.
+                    None if image.image.is_unlisted() && of_the_device(symbol) => {}
                     None => _ = open.insert(at),
+                    Some(offer) => {
+                        if !offer.is_sure || !self.agree(at, offer.place, symbol) {
+                            open.insert(at);
+                        }
+                        if met.insert(offer.place) {
+                            all.push(offer.place);
+                        }
+                    }
                 }
             }
         }
         (all.split_off(1), open, followed)
     }
 
-    /// The image that images of a format import a symbol from. As the runtime does, of the images that export it one is taken that
-    /// the device can run; of several forms the one that needs least, which is what a device without their aspects is given.
-    fn provider(&self, symbol: &'g str, format: Format, subject: &Subject<'_>, known: &mut Known<'g>) -> Option<usize> {
-        if let Some(provider) = known.providers.get(&(symbol, format)) {
-            return *provider;
+    /// The sets of virtual functions that an image takes part in.
+    fn sets_of(image: &Examined<'_, '_>) -> impl Iterator<Item = String> + use<> {
+        let Sets { defined, used } = Sets::read(image.image);
+        defined.into_iter().chain(used)
+    }
+
+    /// The image that images of a format import a symbol from. As the runtime does, of the images that list it one is taken that the
+    /// device can run; of several forms the one that needs least, which is what a device without their aspects is given.
+    fn provider(&self, symbol: &'g str, format: Format, subject: &Subject<'_>, known: &mut Known<'g>) -> Option<Offer> {
+        if let Some(offer) = known.providers.get(&(symbol, format)) {
+            return *offer;
         }
         let exporters = self.exporters.get(symbol).map(Vec::as_slice).unwrap_or_default();
-        let mut best = None;
+        let mut offered = Vec::new();
         for place in exporters {
             // The runtime links images of one format.
             let Some(other) = self.images().get(*place).filter(|one| one.format == format) else { continue };
             let breaks = |fit: Arc<Fit>| fit.reasons.iter().any(|finding| finding.rule != RuleId::Imports);
             let refused = exporters.len() > 1 && self.fit(*place, subject, known).is_some_and(breaks);
-            let cost = (refused, other.requirements.aspects.len());
-            if best.is_none_or(|(least, _)| cost < least) {
-                best = Some((cost, *place));
-            }
+            offered.push((refused, other.requirements.aspects.len(), *place));
         }
-        let provider = best.map(|(_, place)| place);
-        known.providers.insert((symbol, format), provider);
-        provider
+        let offer = offered.iter().min().map(|first| {
+            // Which of several the runtime takes is not specified: each must do.
+            let (refused, _, place) = *first;
+            let mut taken = offered.iter().filter(|(own, ..)| *own == refused).map(|(.., place)| *place);
+            let is_sure = taken.all(|other| self.has(other, symbol) && self.agree(place, other, symbol));
+            Offer { place, is_sure }
+        });
+        known.providers.insert((symbol, format), offer);
+        offer
+    }
+
+    /// Whether an image has a symbol that it lists for others: its module defines it, where that can be read.
+    fn has(&self, at: usize, symbol: &str) -> bool {
+        self.symbols(at).is_none_or(|symbols| symbols.defined.contains(symbol))
+    }
+
+    /// Whether two images declare a symbol alike, as far as their modules tell.
+    fn agree(&self, first: usize, second: usize, symbol: &str) -> bool {
+        let [first, second] = [first, second].map(|at| self.symbols(at)?.declared.get(symbol));
+        first.zip(second).is_none_or(|(first, second)| first.agrees_with(second))
+    }
+
+    /// The symbols of an image's module.
+    fn symbols(&self, at: usize) -> Option<&Symbols<'g>> {
+        let image = self.images().get(at)?;
+        let module = image.module.as_ref()?;
+        Some(self.symbols.get(at)?.get_or_init(|| {
+            let contents = image.image.contents().ok();
+            Symbols {
+                defined: module.exports.iter().map(String::as_str).collect(),
+                declared: contents.and_then(|contents| declarations(&contents).ok()).unwrap_or_default(),
+            }
+        }))
     }
 
     /// The fit of an image, worked out once for all of its kind.
@@ -353,6 +442,13 @@ impl<'g> Gate<'g> {
         known.fits.insert(kind, fit.clone());
         Some(fit)
     }
+}
+
+/// Whether an image before all those of a kernel exports a function of its name. The runtime registers no kernel then (DPC++
+/// `ProgramManager::addImage`).
+fn is_hidden(exporters: &HashMap<&str, Vec<usize>>, kernel: &str, images: &[usize]) -> bool {
+    let first = exporters.get(kernel).and_then(|exporters| exporters.first());
+    first.zip(images.first()).is_some_and(|(exporter, own)| exporter < own)
 }
 
 /// Finds the forbidden aspects that an image needs: recorded ones, and those that its code uses.
@@ -414,7 +510,7 @@ mod tests {
     use crate::bundle::property::{Property, PropertySet, Value};
     use crate::bundle::property_sets::set;
     use crate::compat::examine::examine_image;
-    use crate::compat::fit::tests::{array, image, module, words};
+    use crate::compat::fit::tests::{array, exporting, image, module, words};
     use crate::device;
     use crate::native::{Native, Part};
 
@@ -491,7 +587,7 @@ mod tests {
     /// Native code for GPUs, each a kernel's image; with SPIR-V inside or without.
     fn native(devices: &[&str], spirv: bool) -> Native {
         let part = |device: &&str| Part { devices: vec![(*device).to_owned()], spirv, ..Part::new(Format::Zebin, 0) };
-        Native { container: None, parts: devices.iter().map(part).collect(), problems: Vec::new() }
+        Native { parts: devices.iter().map(part).collect(), ..Native::default() }
     }
 
     /// Rules that are broken on a GPU: of SPIR-V and one native image for each of these.
@@ -556,13 +652,14 @@ mod tests {
     #[test]
     fn imports_are_met_by_other_images_which_must_run_too() {
         let with = |mut image: Image<'static>, name: &'static str| {
-            let properties = vec![Property { name: "foo", value: Value::U32(1) }];
+            let properties = vec![Property { name: "food", value: Value::U32(1) }];
             image.properties.sets.push(PropertySet { name, properties });
             image
         };
         let importing = || with(spirv(&[]), set::IMPORTED);
-        let exporting =
-            |required: &[(&'static str, Value<'static>)]| named(with(spirv(required), set::EXPORTED), &["foo"]);
+        let exporting = |required: &[(&'static str, Value<'static>)]| {
+            named(with(image(&exporting("food"), "spir64", required), set::EXPORTED), &["food"])
+        };
         let any = Demand::default();
         assert_eq!(judged(vec![importing()], "intel_gpu_pvc", &any), [("imports", false, "k".to_owned(), Some(0))]);
         assert_eq!(judged(vec![importing(), exporting(&[])], "intel_gpu_acm_g10", &any), []);
@@ -571,6 +668,11 @@ mod tests {
             judged(vec![importing(), wide], "intel_gpu_acm_g10", &any),
             [("aspect", true, "k".to_owned(), Some(1))]
         );
+        // What is listed and not defined is no more than a promise, of which the runtime may take any.
+        let open = [("imports", false, "k".to_owned(), Some(0))];
+        let promising = || named(with(spirv(&[]), set::EXPORTED), &["food"]);
+        assert_eq!(judged(vec![importing(), promising()], "intel_gpu_acm_g10", &any), open);
+        assert_eq!(judged(vec![importing(), exporting(&[]), promising()], "intel_gpu_acm_g10", &any), open);
     }
 
     /// A long way of imports is given up for the images that it begins at, and not for those near its end.
@@ -579,7 +681,8 @@ mod tests {
         const IMAGES: usize = 7_000;
         let name = |nth: usize| -> &'static str { Box::leak(format!("f{nth}").into_boxed_str()) };
         let with = |nth: usize| {
-            let mut image = named(spirv(&[]), &[name(nth)]);
+            let code = exporting(name(nth + IMAGES));
+            let mut image = named(image(&code, "spir64", &[]), &[name(nth)]);
             let mut set = |name, symbol| {
                 let properties = vec![Property { name: symbol, value: Value::U32(1) }];
                 image.properties.sets.push(PropertySet { name, properties });

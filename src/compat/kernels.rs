@@ -24,7 +24,7 @@ use crate::spirv::kernel::{self, Kernel, SpecConstant};
 use crate::spirv::kernel::{Attributes, SubGroup};
 use rayon::prelude::*;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 /// Facts about a kernel in one image.
@@ -129,15 +129,21 @@ impl KernelFacts {
         self.arguments.iter().filter_map(|argument| Some((argument.index, argument.argument.as_ref()?)))
     }
 
-    /// Counts the arguments that are passed; none where native code does not tell.
+    /// Counts the arguments that are passed; none where native code does not tell, or lists are left out.
     pub(crate) fn known_args(&self) -> Option<usize> {
         match (&self.module, self.native.first()) {
+            (Some(_), _) if self.lists_left_out() => None,
             (Some(_), _) => Some(self.passed().count()),
             (None, Some((_, kernel))) if kernel.argument_bytes == Some(0) || !kernel.arguments.is_empty() => {
                 Some(kernel.arguments.len())
             }
             (None, _) => None,
         }
+    }
+
+    /// Whether its arguments, constants and symbols are left out, since the module's kernels together have too many.
+    pub(crate) fn lists_left_out(&self) -> bool {
+        self.module.as_ref().is_some_and(|module| module.lists_left_out)
     }
 
     /// Hash of the code without its name and module; none where kernels were not compared.
@@ -148,6 +154,23 @@ impl KernelFacts {
     /// The attributes as `sycl::info::kernel::attributes` and `CL_KERNEL_ATTRIBUTES` would give them.
     pub fn attributes(&self) -> String {
         self.module.as_ref().map(|module| module.attributes.text()).unwrap_or_default()
+    }
+}
+
+/// Kernels whose lists are left out, counted by image.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct LeftOut {
+    /// Numbers of kernels by the numbers of images.
+    pub(crate) by_image: BTreeMap<usize, usize>,
+}
+
+impl LeftOut {
+    /// Counts a kernel, where it is one.
+    pub(crate) fn add(&mut self, kernel: &KernelFacts) {
+        if kernel.lists_left_out() {
+            let count = self.by_image.entry(kernel.image).or_default();
+            *count = count.saturating_add(1);
+        }
     }
 }
 
@@ -342,11 +365,11 @@ fn offering<'b, 'a>(bundle: &'b Bundle<'a>, images: &[Examined<'_, '_>]) -> Vec<
 
 /// The hash of the code of each of the `wanted` kernels of an image, whatever else is in its module; of code that is not
 /// wholly known none.
-pub(crate) fn bodies(examined: &Examined<'_, '_>, wanted: &HashSet<&str>) -> Vec<(String, [u8; 32])> {
+pub(crate) fn bodies(examined: &Examined<'_, '_>, wanted: &HashSet<&str>) -> HashMap<String, [u8; 32]> {
     let has = examined.kernels.iter().any(|kernel| wanted.contains(kernel.as_str()));
     let mut all = if has { bodies_of(examined.image) } else { HashMap::new() };
-    let wanted = examined.kernels.iter().filter(|kernel| wanted.contains(kernel.as_str()));
-    wanted.filter_map(|kernel| all.remove_entry(kernel)).collect()
+    all.retain(|kernel, _| wanted.contains(kernel.as_str()));
+    all
 }
 
 /// Aspects that code uses, along calls and across modules, by kernel.
@@ -432,8 +455,14 @@ pub(crate) fn kernels_in_shares(
         providers.take(bundle, std::slice::from_ref(image)).into_iter().unzip();
     codes.extend(lent);
     let used = UsedAspects::new(&modules, &codes, depth);
-    for names in image.kernels.chunks(SHARE) {
-        let mut facts: Vec<KernelFacts> = names.iter().map(|name| reader.kernel(name)).collect();
+    let mut names = image.kernels.iter();
+    while !names.as_slice().is_empty() {
+        let full = reader.lists().saturating_add(limits::MAX_LISTS_HELD);
+        let mut facts: Vec<KernelFacts> = Vec::new();
+        while facts.len() < SHARE && reader.lists() < full {
+            let Some(name) = names.next() else { break };
+            facts.push(reader.kernel(name));
+        }
         used.tell(&mut facts);
         each(facts)?;
     }
@@ -476,7 +505,8 @@ struct ImageReader<'e, 'b, 'a> {
 
 impl<'e, 'b, 'a> ImageReader<'e, 'b, 'a> {
     fn new(examined: &'e Examined<'b, 'a>, index: Option<&'e Index<'e>>, depth: Depth) -> ImageReader<'e, 'b, 'a> {
-        let of_bitcode = examined.bitcode.as_ref().filter(|_| index.is_none()).map(bitcode::kernels);
+        let of_bitcode =
+            examined.bitcode.as_ref().filter(|_| index.is_none()).map(|module| bitcode::kernels(module, examined.size));
         let mut compiled: HashMap<&str, Vec<(String, Arc<NativeKernel>)>> = HashMap::new();
         // Of bitcode its module says all there is.
         let native = examined.native.iter().filter(|_| examined.bitcode.is_none());
@@ -504,6 +534,11 @@ impl<'e, 'b, 'a> ImageReader<'e, 'b, 'a> {
         };
         let facts = one(self.examined, &self.recorded, name, module, self.index.zip(self.numbers.as_mut()));
         KernelFacts { native: self.compiled.remove(name).unwrap_or_default(), ..facts }
+    }
+
+    /// Bytes of the lists of all kernels that were read.
+    fn lists(&self) -> usize {
+        self.modules.as_ref().map_or(0, |modules| modules.room.taken)
     }
 
     fn code(&self) -> Option<Code> {
@@ -558,8 +593,9 @@ fn one(
 ) -> KernelFacts {
     let image = examined.image;
     let passed = owned.as_mut().map(|module| std::mem::take(&mut module.arguments)).unwrap_or_default();
+    let constants = owned.as_mut().map(|module| std::mem::take(&mut module.spec_constants)).unwrap_or_default();
     let module = owned.as_ref();
-    let attributes = module.map(|module| &module.attributes);
+    let attributes = module.map(|module| &*module.attributes);
     let mask = source_mask(examined, recorded, name, passed.len());
     let from_source = mask.is_some();
     let esimd = module.is_some_and(|module| module.esimd) || recorded.esimd;
@@ -587,7 +623,7 @@ fn one(
             let sizes = examined.bitcode.is_none().then_some(&examined.requirements.reqd_sub_group_sizes);
             sizes?.first().copied().map(SubGroup::Size)
         }),
-        spec_constants: module.map(|module| named(recorded, &module.spec_constants)).unwrap_or_default(),
+        spec_constants: named(recorded, constants),
         declared: match &examined.bitcode {
             Some(module) => bitcode::recorded_aspects(module, name, &examined.requirements).into(),
             None => recorded.aspects.clone(),
@@ -641,16 +677,16 @@ fn source_order(examined: &Examined<'_, '_>, [x, y, z]: [u32; 3]) -> Vec<u64> {
     examined.in_source_order(&[z, y, x].map(u64::from))
 }
 
-fn named(recorded: &Recorded<'_>, constants: &[SpecConstant]) -> Vec<NamedConstant> {
-    let one = |constant: &SpecConstant| {
+fn named(recorded: &Recorded<'_>, constants: Vec<SpecConstant>) -> Vec<NamedConstant> {
+    let one = |constant: SpecConstant| {
         let known = recorded.constants.get(&constant.id);
         NamedConstant {
-            constant: constant.clone(),
             name: known.map(|(name, _)| (*name).to_owned()),
             offset: known.map(|(_, offset)| *offset),
+            constant,
         }
     };
-    constants.iter().map(one).collect()
+    constants.into_iter().map(one).collect()
 }
 
 #[cfg(test)]
@@ -661,7 +697,7 @@ mod tests {
     fn removed_arguments_keep_their_place() {
         let argument = |name: &str| Argument {
             name: Some(name.to_owned()),
-            type_name: "int".to_owned(),
+            type_name: "int".into(),
             address_space: "private",
             access: None,
             qualifiers: Vec::new(),

@@ -10,8 +10,10 @@
 //! on every device without native code. Where these differ, so do speed and results from device to device, and nobody
 //! says so.
 
+mod callers;
+
+use self::callers::Callers;
 use super::aspects::Code;
-use super::aspects::code::Kind;
 use super::built_in::of_the_device;
 use super::examine::Examined;
 use super::finding::{Finding, RuleId};
@@ -39,12 +41,14 @@ pub(crate) struct LinkUnit {
     pub(crate) exports: Vec<String>,
     /// Symbols that others must define, each with who needs it.
     pub(crate) imports: Vec<Import>,
+    /// Kernels of the image, as they are told of what it imports.
+    every: Names,
     /// Declarations of its module's imports and exports, by symbol, where it can be read.
     declared: HashMap<String, Declaration>,
     /// The hash of its contents.
     hash: [u8; 32],
     /// Hashes of the code of kernels alone, where they have been looked for.
-    pub(crate) bodies: Vec<(String, [u8; 32])>,
+    pub(crate) bodies: HashMap<String, [u8; 32]>,
     /// Whether it is a part of the device library, of which the runtime keeps one copy.
     devicelib: bool,
     /// Options that change its code, where they are known.
@@ -58,11 +62,34 @@ type LinkKey = (String, Option<String>, &'static str, bool);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Import {
     /// Mangled name.
-    pub(crate) symbol: String,
-    /// Mangled names of the image's kernels that may call it.
-    pub(crate) kernels: Vec<String>,
-    /// Mangled names of functions that the image exports and that may call it.
-    pub(crate) functions: Vec<String>,
+    pub(crate) symbol: Arc<str>,
+    /// The image's kernels that may call it.
+    pub(crate) kernels: Names,
+    /// Functions that the image exports and that may call it.
+    pub(crate) functions: Names,
+}
+
+/// Mangled names, of which there may be too many to tell all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Names {
+    /// The first ones.
+    pub(crate) told: Arc<[Arc<str>]>,
+    /// Number of the others.
+    pub(crate) more: usize,
+}
+
+impl Names {
+    /// Takes the first of `count` names that have no more than some bytes together.
+    pub(crate) fn within(names: impl Iterator<Item = Arc<str>>, count: usize, bytes: usize) -> Names {
+        let mut left = bytes;
+        let mut fits = |name: &Arc<str>| {
+            let rest = left.checked_sub(name.len().saturating_add(size_of::<Arc<str>>()));
+            left = rest.unwrap_or(0);
+            rest.is_some()
+        };
+        let told: Arc<[Arc<str>]> = names.take_while(|name| fits(name)).collect();
+        Names { more: count.saturating_sub(told.len()), told }
+    }
 }
 
 /// An image, by file and number.
@@ -109,18 +136,22 @@ pub(crate) struct Linked {
 
 /// Reduces the images of a file to what matters for linking. `codes` is the code of those that import something.
 pub(crate) fn units(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]) -> Vec<LinkUnit> {
-    let one = |(at, image): (usize, &Examined<'_, '_>)| LinkUnit {
-        file: file.clone(),
-        image: image.image.index,
-        kind: kind(image),
-        kernels: image.kernels.clone(),
-        exports: image.exports.clone(),
-        imports: image.imports.iter().map(|symbol| import(image, codes.get(at), symbol)).collect(),
-        declared: declared(image),
-        hash: image.blake3,
-        bodies: Vec::new(),
-        devicelib: !image.image.properties.set(set::DEVICELIB).is_empty(),
-        options: CodeOptions::find(image),
+    let one = |(at, image): (usize, &Examined<'_, '_>)| {
+        let mut callers = Callers::new(image, codes.get(at));
+        LinkUnit {
+            file: file.clone(),
+            image: image.image.index,
+            kind: kind(image),
+            kernels: image.kernels.clone(),
+            exports: image.defined().cloned().collect(),
+            imports: image.imports.iter().map(|symbol| callers.import(symbol)).collect(),
+            every: callers.every,
+            declared: declared(image),
+            hash: image.blake3,
+            bodies: HashMap::new(),
+            devicelib: !image.image.properties.set(set::DEVICELIB).is_empty(),
+            options: CodeOptions::find(image),
+        }
     };
     images.iter().enumerate().map(one).collect()
 }
@@ -143,44 +174,10 @@ fn kind(image: &Examined<'_, '_>) -> LinkKey {
     )
 }
 
-/// Finds the kernels and functions of an image that may call a symbol: along the calls of its code; where that is not
-/// known, every kernel.
-fn import(image: &Examined<'_, '_>, code: Option<&Code>, symbol: &str) -> Import {
-    let declares = |code: &&Code| {
-        image.format == Format::SpirV
-            && code.nodes.iter().any(|node| node.kind == Kind::Declared && node.symbol.as_deref() == Some(symbol))
-    };
-    let Some(code) = code.filter(declares) else {
-        return Import { symbol: symbol.to_owned(), kernels: image.kernels.clone(), functions: Vec::new() };
-    };
-    let mut into: Vec<Vec<usize>> = vec![Vec::new(); code.nodes.len()];
-    for (from, node) in code.nodes.iter().enumerate() {
-        for call in &node.calls {
-            if let Some(callers) = into.get_mut(call.to()) {
-                callers.push(from);
-            }
-        }
-    }
-    let wanted = |node: &&super::aspects::code::Node| node.symbol.as_deref() == Some(symbol);
-    let mut reached: BTreeSet<usize> =
-        code.nodes.iter().enumerate().filter(|(_, node)| wanted(node)).map(|(at, _)| at).collect();
-    let mut next: Vec<usize> = reached.iter().copied().collect();
-    while let Some(at) = next.pop() {
-        next.extend(into.get(at).into_iter().flatten().filter(|from| reached.insert(**from)));
-    }
-    let kernels = code.kernels.iter().filter(|kernel| kernel.node.is_some_and(|node| reached.contains(&node)));
-    let functions = reached.iter().filter_map(|at| code.nodes.get(*at)).filter(|node| node.kind == Kind::Defined);
-    Import {
-        symbol: symbol.to_owned(),
-        kernels: kernels.map(|kernel| kernel.name.to_string()).collect(),
-        functions: functions.filter_map(|node| Some(node.symbol.as_ref()?.to_string())).collect(),
-    }
-}
-
 impl LinkUnit {
     /// Identifies the code of a kernel: by its hash, else by that of the image.
     fn code(&self, kernel: &str) -> [u8; 32] {
-        self.bodies.iter().find(|(name, _)| name == kernel).map_or(self.hash, |(_, hash)| *hash)
+        self.bodies.get(kernel).copied().unwrap_or(self.hash)
     }
 }
 
@@ -292,6 +289,10 @@ fn mistyped(units: &[LinkUnit]) -> Vec<LinkFinding> {
         }
     }
     let mut findings: BTreeMap<(&str, &str, &str, bool), LinkFinding> = BTreeMap::new();
+    let mut imports: HashMap<(&str, usize, &str), &Import> = HashMap::new();
+    for unit in units.iter().filter(|unit| !unit.declared.is_empty()) {
+        imports.extend(unit.imports.iter().map(|import| ((&*unit.file, unit.image, &*import.symbol), import)));
+    }
     for (symbol, wanting) in &wanted {
         let all = defined.get(symbol).map(Vec::as_slice).unwrap_or_default();
         for (unit, own) in wanting {
@@ -301,22 +302,20 @@ fn mistyped(units: &[LinkUnit]) -> Vec<LinkFinding> {
                 continue;
             }
             let certain = own.text != first.text;
-            let finding = findings.entry((symbol, &own.text, &first.text, certain)).or_insert_with(|| LinkFinding {
-                finding: mismatch(symbol, own, first),
-                name: (*symbol).to_owned(),
-                wanted: Vec::new(),
-                defined: Vec::new(),
+            let finding = findings.entry((symbol, &own.text, &first.text, certain)).or_insert_with(|| {
+                let mut defined: Vec<Place> = alike().map(|(other, _)| place(other)).collect();
+                defined.sort_unstable();
+                defined.dedup();
+                let finding = mismatch(symbol, own, first);
+                LinkFinding { finding, name: (*symbol).to_owned(), wanted: Vec::new(), defined }
             });
-            let import = unit.imports.iter().find(|import| import.symbol == **symbol).cloned();
+            let import = imports.get(&(&*unit.file, unit.image, symbol)).copied().cloned();
             let import = import.unwrap_or_else(|| Import {
-                symbol: (*symbol).to_owned(),
-                kernels: unit.kernels.clone(),
-                functions: Vec::new(),
+                symbol: (*symbol).into(),
+                kernels: unit.every.clone(),
+                functions: Names::default(),
             });
             finding.wanted.push((place(unit), import));
-            finding.defined.extend(alike().map(|(other, _)| place(other)));
-            finding.defined.sort_unstable();
-            finding.defined.dedup();
         }
     }
     findings.into_values().collect()

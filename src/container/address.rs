@@ -34,7 +34,12 @@ pub struct AddressMap<'a> {
     segments: Vec<Segment<'a>>,
     /// Segment that was written to last: relocations come in runs.
     written: usize,
+    /// Addresses where a loader writes what is not known here, in order.
+    open: Vec<u64>,
 }
+
+/// Bytes that a relocation writes at most.
+const WRITTEN: u64 = 16;
 
 impl<'a> AddressMap<'a> {
     /// Creates a map over segments and sorts them. Where two overlap, the earlier one keeps the addresses.
@@ -48,7 +53,7 @@ impl<'a> AddressMap<'a> {
             }
             apart
         });
-        AddressMap { segments, written: 0 }
+        AddressMap { segments, written: 0, open: Vec::new() }
     }
 
     /// Returns the segments, by address.
@@ -78,6 +83,19 @@ impl<'a> AddressMap<'a> {
         let Some(segment) = self.segments.get_mut(self.written) else { return false };
         let Ok(at) = usize::try_from(address.wrapping_sub(segment.address)) else { return false };
         bytes::put_u64(segment.data.to_mut(), at, value)
+    }
+
+    /// Notes the addresses where a loader writes what is not known.
+    pub(super) fn leave_open(&mut self, mut places: Vec<u64>) {
+        places.sort_unstable();
+        self.open = places;
+    }
+
+    /// Returns the first place within some bytes where a loader writes what is not known.
+    pub(crate) fn first_open(&self, address: u64, len: u64) -> Option<u64> {
+        let first = self.open.partition_point(|place| place.saturating_add(WRITTEN) <= address);
+        let place = *self.open.get(first)?;
+        (place < address.saturating_add(len)).then_some(place)
     }
 
     /// Returns all bytes from an address to the end of its segment.
@@ -127,6 +145,11 @@ pub(crate) fn end_of_string(data: &[u8]) -> Option<usize> {
 /// Returns the position of the first occurrence of `wanted` in the data.
 pub(crate) fn find(data: &[u8], wanted: &[u8]) -> Option<usize> {
     memchr::memmem::find(data, wanted)
+}
+
+/// Returns the position of the last occurrence of `wanted` in the data.
+pub(crate) fn find_last(data: &[u8], wanted: &[u8]) -> Option<usize> {
+    memchr::memmem::rfind(data, wanted)
 }
 
 /// Returns the positions of all occurrences of `wanted` in the data that do not overlap an earlier one.

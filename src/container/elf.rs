@@ -8,8 +8,8 @@ use super::Section;
 use super::address::{AddressMap, Segment};
 use crate::error::{Error, Result};
 use crate::limits;
-use object::elf::{self, Dyn64, DynamicTag, FileHeader64, ProgramHeader64, Rel64, Rela64, Relr64, Sym64};
-use object::read::elf::{FileHeader, ProgramHeader, RelrIterator, SectionHeader};
+use object::elf::{self, Dyn64, DynamicTag, FileHeader64, ProgramHeader64, Rel64, Rela64, Sym64};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{LittleEndian as LE, pod};
 use std::borrow::Cow;
 
@@ -211,6 +211,7 @@ impl<'a> Elf<'a> {
     fn relocate(&self, machine: Machine, map: &mut AddressMap<'a>) {
         // Looked up once: a hostile dynamic section is as long as the file.
         let symbols = self.dynamic_value(elf::DT_SYMTAB);
+        let mut open = Vec::new();
         for (start, size) in [(elf::DT_RELA, elf::DT_RELASZ), (elf::DT_JMPREL, elf::DT_PLTRELSZ)] {
             let is_plt = start == elf::DT_JMPREL;
             if is_plt && self.dynamic_value(elf::DT_PLTREL) != Some(elf::DT_RELA.0.cast_unsigned()) {
@@ -226,11 +227,16 @@ impl<'a> Elf<'a> {
                 } else {
                     None
                 };
-                if let Some(value) = value {
-                    map.write_pointer(rela.r_offset.get(LE), value);
+                let place = rela.r_offset.get(LE);
+                match value {
+                    Some(value) => _ = map.write_pointer(place, value),
+                    // `R_X86_64_NONE` and `R_AARCH64_NONE` write nothing.
+                    None if kind == 0 => {}
+                    None => open.push(place),
                 }
             }
         }
+        map.leave_open(open);
         for rel in self.table::<Rel64<LE>>(map, elf::DT_REL, elf::DT_RELSZ) {
             let place = rel.r_offset.get(LE);
             // The addend is in place, so a RELATIVE relocation at base 0 changes nothing.
@@ -241,13 +247,7 @@ impl<'a> Elf<'a> {
             }
         }
         // RELR relocations are relative with the addend in place, so at base 0 nothing changes. Only a rewriter needs
-        // their addresses (`relr_covers`).
-    }
-
-    /// Whether `DT_RELR` relocates the pointer at an address.
-    pub(crate) fn relr_covers(&self, map: &AddressMap<'a>, place: u64) -> bool {
-        let table = self.table::<Relr64<LE>>(map, elf::DT_RELR, elf::DT_RELRSZ);
-        RelrIterator::<FileHeader64<LE>>::new(LE, table).any(|address| address == place)
+        // their addresses.
     }
 
     /// Returns a relocation table named by two dynamic entries, unrelocated, as loaders read it.

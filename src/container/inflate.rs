@@ -70,6 +70,12 @@ pub(crate) fn zstd(stored: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
+/// Whether bytes begin with a zstd frame that states its size, as DPC++'s runtime demands
+/// (`sycl/source/detail/compression.hpp`).
+pub(crate) fn is_sized_zstd(stored: &[u8]) -> bool {
+    stored.starts_with(&ZSTD_MAGIC) && matches!(zstd::zstd_safe::get_frame_content_size(stored), Ok(Some(_)))
+}
+
 /// Returns the number of bytes that [`zstd`] inflates a frame to, at most; counts no further than `most`.
 pub(crate) fn zstd_cost(stored: &[u8], most: u64) -> u64 {
     let ceiling = ceiling(stored.len());

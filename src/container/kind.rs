@@ -2,6 +2,7 @@
 //!
 //! Files are identified by content, never by name, and only here: every reader starts from this answer.
 
+use super::address::find_last;
 use super::device_elf;
 use super::inflate::ZSTD_MAGIC;
 use crate::bytes;
@@ -105,7 +106,23 @@ impl Kind {
     /// # Errors
     /// `Input` where it is none of these.
     pub fn identify(bytes: &[u8]) -> Result<Kind> {
-        Self::identify_head(bytes, bytes.len() as u64)
+        let kind = Self::identify_head(bytes, bytes.len() as u64);
+        if kind.is_err() && Self::ends_as_zip(bytes) { Ok(Kind::Zip) } else { kind }
+    }
+
+    /// Whether a file of no known kind may be a zip archive behind other bytes, which its end tells: a script, or what has such
+    /// a name. Of others nobody would expect it, and no more than their first bytes are read.
+    pub(crate) fn may_be_zip(name: &[u8], head: &[u8]) -> bool {
+        let extension = name.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
+        let known: [&[u8]; 7] = [b"whl", b"zip", b"conda", b"pyz", b"egg", b"jar", b"pex"];
+        head.starts_with(b"#!") || known.iter().any(|known| extension.eq_ignore_ascii_case(known))
+    }
+
+    /// Whether bytes, or the last [`ZIP_END`] of them, end with the record that ends a zip archive.
+    pub(crate) fn ends_as_zip(bytes: &[u8]) -> bool {
+        let last = bytes.get(bytes.len().saturating_sub(ZIP_END)..).unwrap_or_default();
+        let begin = find_last(last, b"PK\x05\x06");
+        begin.is_some_and(|begin| last.len().saturating_sub(begin) >= ZIP_RECORD)
     }
 
     /// Identifies a file of `len` bytes by its first kilobyte.
@@ -160,6 +177,11 @@ impl Kind {
         Ok(kind)
     }
 }
+
+/// Bytes of the record that ends a zip archive, before its comment.
+const ZIP_RECORD: usize = 22;
+/// Bytes of it at most.
+pub(crate) const ZIP_END: usize = ZIP_RECORD + u16::MAX as usize;
 
 /// `e_machine` of GPUs whose code is in ELF files.
 const GPUS: [u16; 3] = [device_elf::EM_INTELGT, device_elf::EM_CUDA, device_elf::EM_AMDGPU];
@@ -260,6 +282,9 @@ mod tests {
         assert_eq!((holding(62), holding(device_elf::EM_INTELGT)), (Kind::Archive, Kind::Native));
         assert!(Kind::identify(b"").unwrap_err().to_string().contains("empty"));
         assert!(Kind::identify(b"#!/bin/sh\n").is_err());
+        assert!(Kind::identify(b"#!/bin/sh\nPK\x05\x06").is_err());
+        let zip = [&b"#!/bin/sh\nPK\x05\x06"[..], &[0; 18], b"comment"].concat();
+        assert_eq!(Kind::identify(&zip).unwrap(), Kind::Zip);
         assert!(Kind::identify(b"d\x86").is_err());
     }
 }

@@ -20,7 +20,7 @@ use crate::build::wanted::{self, Wanted};
 use crate::build::{Job, Unit};
 use crate::bundle::Bundle;
 use crate::compat::examine::{Examined, examine};
-use crate::container::{Arena, Host, Kind};
+use crate::container::{Allowance, Arena, Host, Kind};
 use crate::error::{Context as _, Error, ErrorKind, Exit, Problem, Reporter, Result};
 use crate::report::batch::{Batch, Work};
 use crate::report::built::{Alone, Built};
@@ -31,6 +31,7 @@ use crate::rewrite::embed::{Addition, possible};
 use crate::select::Selector;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A build as it is asked for, but for its targets.
 pub(crate) struct BuildOptions<'o> {
@@ -182,8 +183,11 @@ impl Only {
 }
 
 impl<'s> Hosts<'s> {
-    fn read(input: &'s Input<'s>) -> Result<Hosts<'s>> {
-        let host = |source: &'s Source| Host::read(source.bytes()).context(|| source.name());
+    fn read(input: &'s Input<'s>, allowance: &Arc<Allowance>) -> Result<Hosts<'s>> {
+        let host = |source: &'s Source| {
+            allowance.grant(usize::try_from(source.size()).unwrap_or(usize::MAX));
+            Host::read_within(source.bytes(), allowance).context(|| source.name())
+        };
         let hosts = input.sources.iter().map(host).collect::<Result<_>>()?;
         let earlier = input.sources.first().and_then(Source::embedded).map(Host::read).transpose()?;
         Ok(Hosts { input, hosts, earlier })
@@ -236,7 +240,8 @@ impl BuildOptions<'_> {
             }
             None => vec![self.input(reporter)?],
         };
-        let hosts = inputs.iter().map(Hosts::read).collect::<Result<Vec<_>>>()?;
+        let allowance = Arc::default();
+        let hosts = inputs.iter().map(|input| Hosts::read(input, &allowance)).collect::<Result<Vec<_>>>()?;
         let images = hosts.iter().map(Images::read).collect::<Result<Vec<_>>>()?;
         let mut emit = Emit::Embed;
         for hosts in &hosts {

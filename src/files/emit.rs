@@ -7,7 +7,7 @@ use super::gather::Origin;
 use super::package::is_folder;
 use super::sources;
 use super::sources::spare_inputs;
-use super::write::{Folder, cannot_write, make_folder, write_atomically};
+use super::write::{Folder, cannot_write, write_atomically};
 use crate::bundle::format::Format;
 use crate::bundle::image::{EntryLayout, Image, State};
 use crate::bundle::offload_binary::Version;
@@ -23,6 +23,7 @@ use crate::rewrite::image_data::{EntryForm, ImageVersion, OutImage, out_image};
 use crate::rewrite::object_file::{ObjectFormat, ObjectOptions, object_file, object_file_of_binary};
 use crate::rewrite::prepare::{Payload, store};
 use crate::rewrite::shared::{Machine, SharedOptions, shared_library};
+use crate::temporary::make_folder;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 

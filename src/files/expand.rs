@@ -108,8 +108,8 @@ impl Expansion<'_, '_> {
     fn found(&mut self, path: &Path, name: &str, packages: bool, depth: usize) -> Result<()> {
         let mut kind = None;
         let seen = &mut self.seen;
-        let found = Input::open_found(path, name, |id, head, len| {
-            kind = Kind::identify_head(head, len).ok();
+        let found = Input::open_found(path, name, |id, head| {
+            kind = head.kind();
             let useful = kind.is_some_and(|kind| kind != Kind::Table && (packages || !package::is_package(kind)));
             useful && seen.insert(id)
         });

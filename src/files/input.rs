@@ -8,6 +8,7 @@
 
 use super::write::{LOOK, PARTNER, cannot_write};
 use crate::bytes::{self, Space};
+use crate::container::kind::{self, Kind};
 use crate::error::{Error, Result};
 use crate::limits;
 use memmap2::{Mmap, MmapMut, UncheckedAdvice};
@@ -46,6 +47,31 @@ pub(crate) enum Found {
     Input(Input),
     /// Something else.
     Unwanted,
+}
+
+/// Beginning of a file, and where its end is to be had: both tell its kind.
+pub(crate) struct Head<'h> {
+    name: &'h [u8],
+    /// First bytes.
+    bytes: &'h [u8],
+    len: u64,
+    file: &'h File,
+}
+
+impl Head<'_> {
+    /// Returns the kind of the file, if it is known. The last bytes are read only where they may tell.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        let by_end = || {
+            if !Kind::may_be_zip(self.name, self.bytes) || self.len <= self.bytes.len() as u64 {
+                return Some(Kind::Zip).filter(|_| Kind::ends_as_zip(self.bytes));
+            }
+            let mut end = vec![0; usize::try_from(self.len).unwrap_or(usize::MAX).min(kind::ZIP_END)];
+            let at = self.len.saturating_sub(end.len() as u64);
+            let read = self.file.read_exact_at(&mut end, at).is_ok();
+            (read && Kind::ends_as_zip(&end)).then_some(Kind::Zip)
+        };
+        Kind::identify_head(self.bytes, self.len).ok().or_else(by_end)
+    }
 }
 
 /// Bytes that are read of a file to tell what it is.
@@ -107,15 +133,11 @@ fn changed_meanwhile() -> Error {
 
 impl Input {
     /// Opens what was found at a path, which may be anything, as `name`. Only regular files are opened, without waiting
-    /// for anything, and only what is `wanted` by its identity, first bytes and length is read further.
+    /// for anything, and only what is `wanted` by its identity and what tells its kind is read further.
     ///
     /// # Errors
     /// `Io` where it cannot be read.
-    pub(crate) fn open_found(
-        path: &Path,
-        name: &str,
-        wanted: impl FnOnce(FileId, &[u8], u64) -> bool,
-    ) -> Result<Found> {
+    pub(crate) fn open_found(path: &Path, name: &str, wanted: impl FnOnce(FileId, &Head<'_>) -> bool) -> Result<Found> {
         let failed = |error: std::io::Error| Error::io("cannot read", &error);
         // Opening a device may do something; that it is none is checked again once it is open.
         if !std::fs::metadata(path).map_err(failed)?.is_file() {
@@ -133,7 +155,10 @@ impl Input {
             }
         }
         let id = (metadata.dev(), metadata.ino());
-        if !metadata.is_file() || !wanted(id, head.get(..have).unwrap_or_default(), metadata.len()) {
+        let name_bytes = path.as_os_str().as_encoded_bytes();
+        let bytes = head.get(..have).unwrap_or_default();
+        let head = Head { name: name_bytes, bytes, len: metadata.len(), file: &file };
+        if !metadata.is_file() || !wanted(id, &head) {
             return Ok(Found::Unwanted);
         }
         let data = contents(path, &mut file, &metadata)?;
@@ -164,7 +189,7 @@ impl Input {
             let error = Error::input(format!("this leads to `{}`, outside of {own}", real.display()));
             return Err(error.with_remedy("name a folder that holds all files with --table-root"));
         }
-        match Input::open_found(&real, &path.display().to_string(), |_, _, _| true)? {
+        match Input::open_found(&real, &path.display().to_string(), |_, _| true)? {
             Found::Input(input) => Ok(input),
             Found::Unwanted => Err(Error::input("this is no plain file")),
         }

@@ -6,14 +6,13 @@
 use super::expand::expand;
 use super::input::{Found, Input};
 use super::sources::{replaces_input, same_file};
-use super::write::{
-    Scratch, cannot_write, folder_of, is_temporary, make_folder, mode_of, write_atomically, write_streamed,
-};
+use super::write::{cannot_write, folder_of, mode_of, write_atomically, write_streamed};
 use crate::bundle::Bundle;
 use crate::container::{Allowance, Host, Kind, package};
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::report::edited::Edited;
 use crate::rewrite::wheel;
+use crate::temporary::{Scratch, is_temporary, make_folder};
 use std::collections::HashMap;
 use std::io::{BufWriter, Read};
 use std::path::{Component, Path, PathBuf};
@@ -228,10 +227,10 @@ impl Package {
         for input in found {
             let name = input.display().to_string();
             let mut is_packed = false;
-            let opened = Input::open_found(&input, &name, |_, head, len| {
-                let kind = Kind::identify_head(head, len);
-                is_packed = kind.as_ref().is_ok_and(|kind| package::is_package(*kind));
-                matches!(kind, Ok(Kind::Elf | Kind::Pe))
+            let opened = Input::open_found(&input, &name, |_, head| {
+                let kind = head.kind();
+                is_packed = kind.is_some_and(package::is_package);
+                matches!(kind, Some(Kind::Elf | Kind::Pe))
             });
             if is_packed {
                 reporter.note(&format!(
@@ -272,7 +271,8 @@ impl Package {
         let wheel_output = place.output_of(wheel);
         let folder = folder_of(&wheel_output);
         self.make(folder)?;
-        let scratch = if self.writes { Scratch::new(folder) } else { Scratch::temporary() }?;
+        let scratch = if self.writes { Scratch::new(folder) } else { Scratch::temporary() };
+        let scratch = scratch.map_err(|error| cannot_write(folder, &error))?;
         let mut copies = HashMap::new();
         let prefix = format!("{}!", wheel.display());
         let allowance = Arc::clone(&self.allowance);
@@ -455,8 +455,8 @@ fn kind_of(path: &Path) -> Option<Kind> {
         return None;
     }
     let mut kind = None;
-    let read = Input::open_found(path, "", |_, head, len| {
-        kind = Kind::identify_head(head, len).ok();
+    let read = Input::open_found(path, "", |_, head| {
+        kind = head.kind();
         false
     });
     read.ok().and(kind)
@@ -487,10 +487,14 @@ fn holds_images(bytes: &[u8], allowance: &Arc<Allowance>) -> Result<bool> {
     if !matches!(Kind::identify(bytes), Ok(Kind::Elf | Kind::Pe)) {
         return Ok(false);
     }
-    let read = Host::read_within(bytes, allowance);
-    let read = read.and_then(|host| Bundle::read(&host).map(|bundle| !bundle.descriptors.is_empty()));
-    match read {
+    let host = Host::read_within(bytes, allowance);
+    match host.as_ref().map_err(Error::clone).and_then(Bundle::read) {
         Err(error) if error.kind() == ErrorKind::NoDeviceCode => Ok(false),
-        other => other,
+        Err(error) => Err(error),
+        // Images that were left out of it would be inflated where the file is rewritten.
+        Ok(Bundle { problems, .. }) if allowance.left() == 0 && !problems.is_empty() => {
+            Err(problems.into_iter().next().map_or_else(|| Error::input("it cannot be read"), |problem| problem.error))
+        }
+        Ok(bundle) => Ok(!bundle.descriptors.is_empty()),
     }
 }

@@ -6,15 +6,15 @@ use crate::build::record::{Entry, Recorded};
 use crate::bundle::Bundle;
 use crate::compat::examine::examine;
 use crate::container::Host;
-use crate::error::{Reporter, Result};
+use crate::error::{Error, Reporter, Result};
 use crate::report::profile::{Device, Native, Place, Profile, Program, RecordedImage, digest_text};
 use crate::select::Selector;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Reads what the runtime left in its cache, in the order in which it was written; `keep` keeps the driver's code. An entry that cannot be read is told, and
-/// left out.
+/// Reads what the runtime left in its cache, in the order in which it was written; `keep` keeps the driver's code. An entry that
+/// cannot be read is told, and left out; links and pipes are none.
 pub(crate) fn programs(reporter: &dyn Reporter, cache: &Path, keep: bool) -> Vec<Program> {
     let mut sources: Vec<(SystemTime, PathBuf)> = Vec::new();
     let mut folders = vec![cache.to_owned()];
@@ -23,7 +23,7 @@ pub(crate) fn programs(reporter: &dyn Reporter, cache: &Path, keep: bool) -> Vec
             let (path, Ok(metadata)) = (entry.path(), entry.metadata()) else { continue };
             if metadata.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "src") {
+            } else if metadata.is_file() && path.extension().is_some_and(|extension| extension == "src") {
                 sources.push((metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), path));
             }
         }
@@ -42,7 +42,12 @@ pub(crate) fn programs(reporter: &dyn Reporter, cache: &Path, keep: bool) -> Vec
 
 /// Reads an entry of the runtime's cache.
 fn program(source: &Path, keep: bool) -> Result<Program> {
-    let binary = Input::open(&source.with_extension("bin"))?;
+    let binary = source.with_extension("bin");
+    // A program may leave a pipe there, which would be waited for.
+    if !std::fs::symlink_metadata(&binary).is_ok_and(|metadata| metadata.is_file()) {
+        return Err(Error::input(format!("`{}` is no plain file, or not there", binary.display())));
+    }
+    let binary = Input::open(&binary)?;
     let source = Input::open(source)?;
     let entry = Entry::read(source.bytes(), binary.bytes())?;
     let [platform, name, version, driver] = entry.device;

@@ -59,7 +59,7 @@ impl Beside {
         named.map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Opens what belongs to a module; none where nothing does.
+    /// Opens what belongs to a module; none where nothing does. What stands beside it was not named, and may lead nowhere else.
     ///
     /// # Errors
     /// Errors of reading it.

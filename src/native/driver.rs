@@ -16,7 +16,7 @@ const PATCH_TOKENS_UNTIL: (u32, u32) = (26, 18);
 const BINDLESS_UNTIL: (u32, u32) = (24, 22);
 
 /// Form of native code that some drivers refuse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum OldForm {
     /// Patch tokens, in place of zebin.
     PatchTokens,

@@ -6,6 +6,8 @@
 //! intel/llvm. A compiler may state another revision than that list does (20.1.0 for `bmg_g21`, which is 20.1.4
 //! there), so the revision does not count.
 
+use crate::device::table::table;
+
 /// The first architecture of GPUs that Intel's driver of today is for: Xe.
 pub(super) const XE: u32 = 12;
 
@@ -117,6 +119,49 @@ pub(crate) fn is_before_xe(device: &str) -> bool {
     let old = targets(|architecture, _, _| architecture < XE);
     let own = of_name(device);
     !own.is_empty() && own.iter().all(|target| old.contains(target))
+}
+
+/// The short names of product families, by which members of archives may be named (`abbreviation` of `hw_info_*.inl` in
+/// intel/compute-runtime).
+const ABBREVIATIONS: [(u32, &str); 21] = [
+    (16, "bdw"),
+    (18, "skl"),
+    (19, "kbl"),
+    (20, "cfl"),
+    (22, "bxt"),
+    (23, "glk"),
+    (26, "icllp"),
+    (28, "ehl"),
+    (29, "tgllp"),
+    (30, "rkl"),
+    (31, "adls"),
+    (32, "adlp"),
+    (33, "adln"),
+    (1210, "dg1"),
+    (1270, "dg2"),
+    (1271, "pvc"),
+    (1272, "mtl"),
+    (1273, "arl"),
+    (1274, "bmg"),
+    (1275, "lnl"),
+    (1300, "ptl"),
+];
+
+/// The beginnings of names by which a driver of a target looks for its member of an archive, in the driver's order: the first
+/// member of each counts (`searchForBinary` in `device_binary_format_ar.cpp` of intel/compute-runtime). Its programs have 64 bits.
+pub(super) fn member_names(target: &str) -> Option<Vec<String>> {
+    let short = target.strip_prefix("intel_gpu_")?;
+    let (_, architecture, release, family) = TARGETS.iter().find(|(name, ..)| *name == short)?;
+    // Of a GPU that is asked about by its name the revision is that of the device configuration.
+    let versions = table().target(target).map(|known| known.ip_versions.as_slice()).unwrap_or_default();
+    let revision = versions.first().map_or(0, |version| version.revision);
+    let release = format!("64.{architecture}.{release}");
+    let platform = ABBREVIATIONS.iter().find(|(number, _)| number == family).map(|(_, name)| format!("64.{name}"));
+    let mut names = vec![format!("{release}.{revision}")];
+    names.extend(platform.as_ref().map(|platform| format!("{platform}.{revision}")));
+    names.push(release);
+    names.extend(platform);
+    Some(names)
 }
 
 /// The targets of a device as `ocloc` names it in an archive: `12.55.8`, `bmg`, `acm-g10`, `dg2`, `xe-hpg`.

@@ -44,7 +44,7 @@ pub(crate) use room::Room;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// One argument of a kernel.
@@ -145,6 +145,25 @@ pub struct Part {
     #[serde(serialize_with = "each_kernel")]
     #[schemars(with = "Vec<Kernel>")]
     pub kernels: Vec<Arc<Kernel>>,
+    /// Sizes that its kernels ask of a device, and what it calls and does not have.
+    #[serde(skip)]
+    pub(crate) demands: Demands,
+    /// The number of the member of an archive that it is in: members may have equal names.
+    #[serde(skip)]
+    pub(crate) member: usize,
+    /// The number of its SPIR-V among the sources of the payload, once these are read.
+    #[serde(skip)]
+    pub(crate) source: Option<usize>,
+}
+
+impl Part {
+    /// Whether code of its format names its kernels, and they are read.
+    pub(crate) fn lists_kernels(&self) -> bool {
+        matches!(
+            self.format,
+            Format::Zebin | Format::PatchTokens | Format::Cubin | Format::Ptx | Format::Hsaco | Format::SpirV
+        )
+    }
 }
 
 /// Serializes arguments as the list that they are.
@@ -155,6 +174,29 @@ fn each_argument<S: serde::Serializer>(arguments: &[Argument], serializer: S) ->
 /// Serializes kernels as the list that they are.
 fn each_kernel<S: serde::Serializer>(kernels: &[Arc<Kernel>], serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.collect_seq(kernels.iter().map(|kernel| &**kernel))
+}
+
+/// Demands of compiled code on its device.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Demands {
+    /// The work-group sizes that kernels require, x first.
+    pub(crate) work_groups: BTreeSet<[u64; 3]>,
+    /// The sub-group sizes that kernels require.
+    pub(crate) sub_groups: BTreeSet<u64>,
+    /// The most bytes of local memory that a kernel has.
+    pub(crate) local: u64,
+    /// The first functions that it calls and does not have.
+    pub(crate) undefined: Vec<String>,
+}
+
+impl Demands {
+    fn add(&mut self, kernels: &[Arc<Kernel>]) {
+        for kernel in kernels {
+            self.work_groups.extend(kernel.reqd_work_group_size.filter(|size| !size.contains(&0)));
+            self.sub_groups.extend(kernel.reqd_sub_group_size.filter(|size| *size != 0));
+            self.local = self.local.max(kernel.local.unwrap_or(0));
+        }
+    }
 }
 
 /// Section of a part.
@@ -176,6 +218,8 @@ pub struct Native {
     pub parts: Vec<Part>,
     /// Parts that could not be read, with the offset of each.
     pub problems: Vec<Error>,
+    /// Members of an archive of which nothing could be read, by number and name.
+    pub(crate) unread: Vec<(usize, String)>,
 }
 
 impl Native {
@@ -202,21 +246,21 @@ impl Native {
         Some(reader.native)
     }
 
-    /// Reads a payload as `read` does, and gives the SPIR-V beside that its drivers compile where none of its code is for the
-    /// device.
+    /// Reads a payload as `read` does, and gives the SPIR-V of each part beside, which drivers compile where none of the code is
+    /// for the device.
     pub(crate) fn with_source<'a>(
         payload: &'a [u8],
         format: Format,
         place: Place,
         (arena, room): (&'a Arena, &Room),
-    ) -> Option<(Native, Option<&'a [u8]>)> {
+    ) -> Option<(Native, Vec<Option<&'a [u8]>>)> {
         if matches!(format, Format::SpirV | Format::NativeCpu | Format::Unknown) {
             return None;
         }
         let mut reader = Reader::new(arena, room, payload.len());
         reader.whole(payload, format, place);
         room.spend(arena);
-        Some((reader.native, reader.source))
+        Some((reader.native, reader.sources))
     }
 
     /// Reads a payload as `read` does, and gives the bytes of each part beside.
@@ -255,8 +299,10 @@ struct Reader<'a, 'r> {
     data: &'a [u8],
     /// Bytes of the parts that were read, in their order.
     code: Vec<&'a [u8]>,
-    /// The first SPIR-V inside.
-    source: Option<&'a [u8]>,
+    /// The SPIR-V of each part.
+    sources: Vec<Option<&'a [u8]>>,
+    /// The number of the member of an archive that is being read.
+    member: usize,
     /// Bytes that parts may yet come to.
     budget: u64,
     /// Counts what is kept.
@@ -272,8 +318,18 @@ impl<'a, 'r> Reader<'a, 'r> {
         let items = Items::new(room);
         let (data, code) = (&[][..], Vec::new());
         let (native, arguments) = (Native::default(), HashSet::new());
-        let mut reader =
-            Reader { arena, native, data, code, source: None, budget: 1 << 20, items, arguments, kernels: true };
+        let mut reader = Reader {
+            arena,
+            native,
+            data,
+            code,
+            sources: Vec::new(),
+            member: 0,
+            budget: 1 << 20,
+            items,
+            arguments,
+            kernels: true,
+        };
         reader.grant(size);
         reader
     }
@@ -321,7 +377,6 @@ impl<'a, 'r> Reader<'a, 'r> {
             Format::Ptx => ptx::read(data, &self.items).map(|read| self.push(name, read, place)),
             Format::LlvmBitcode => bitcode::read(data, &self.items).map(|read| self.push(name, read, place)),
             Format::SpirV => {
-                self.source.get_or_insert(data);
                 let part = Part::new(Format::SpirV, data.len());
                 self.push(name, Read::from(part), place);
                 Ok(())
@@ -339,9 +394,6 @@ impl<'a, 'r> Reader<'a, 'r> {
 
     /// Adds what a reader of one format found.
     fn push(&mut self, name: &str, mut read: Read, place: Place) {
-        if read.part.spirv && self.source.is_none() {
-            self.source = opencl_elf::spirv_of_object(self.data);
-        }
         if self.items.take(name).is_none() || self.items.refused() {
             return self
                 .problem(place.error("the native code has more kernels and arguments than a file of its size has"));
@@ -357,6 +409,13 @@ impl<'a, 'r> Reader<'a, 'r> {
             }
         }
         read.part.name = name.to_owned();
+        read.part.member = self.member;
+        read.part.demands.add(&read.part.kernels);
+        self.sources.push(match read.part.format {
+            Format::SpirV => Some(self.data),
+            _ if read.part.spirv => opencl_elf::spirv_of_object(self.data),
+            _ => None,
+        });
         self.native.parts.push(read.part);
         self.code.push(self.data);
         for problem in read.problems {
@@ -404,6 +463,9 @@ impl Part {
             sections: Vec::new(),
             notes: BTreeMap::new(),
             kernels: Vec::new(),
+            demands: Demands::default(),
+            member: 0,
+            source: None,
         }
     }
 }
@@ -460,36 +522,58 @@ pub(crate) fn also_takes(gpu: &str) -> Option<&'static str> {
     TAKES.iter().find(|(own, _)| *own == gpu).map(|(_, other)| *other)
 }
 
-/// Whether a driver looks at a member of an archive for a GPU: it goes by the member's name alone (26.27), so that neither code
-/// that it would take from another GPU nor the SPIR-V beside another's is found there.
-fn is_member_for(part: &Part, gpu: &str) -> bool {
-    let device = part.name.split_once('.').map_or(part.name.as_str(), |(_, device)| device);
-    let named = intel_device::of_name(device);
-    let devices = if named.is_empty() { &part.devices } else { &named };
-    devices.iter().any(|device| device == gpu)
-}
+/// Beginning of the name of an archive's member that holds the SPIR-V for all GPUs.
+const GENERIC: &str = "generic_ir";
 
 impl Native {
     /// Returns how an Intel GPU with such a driver runs the code, by the GPU's name in the device configuration. None for other
     /// devices, for code that is not Intel's GPUs', and where code of which the device is not known might be for this one.
     pub(crate) fn coverage(&self, gpu: &str, driver: Driver) -> Option<Coverage> {
-        let intel = |part: &&Part| matches!(part.format, Format::Zebin | Format::PatchTokens);
-        if !intel_device::is_known(gpu) || !self.parts.iter().any(|part| intel(&part)) {
+        self.taken(gpu, driver).map(|(coverage, _)| coverage)
+    }
+
+    /// Returns how an Intel GPU runs the code, as [`Native::coverage`] does, with the part that it takes the code or SPIR-V of.
+    pub(crate) fn taken(&self, gpu: &str, driver: Driver) -> Option<(Coverage, Option<&Part>)> {
+        let is_code = |part: &Part| matches!(part.format, Format::Zebin | Format::PatchTokens);
+        if !intel_device::is_known(gpu) || !self.parts.iter().any(is_code) {
             return None;
         }
-        let mut code = self.parts.iter().filter(intel);
-        let archive = self.container == Some("ar");
-        let found = |part: &&Part| !archive || is_member_for(part, gpu);
-        let taken = |part: &&Part| driver.takes(part);
-        if code.clone().filter(found).filter(taken).any(|part| part.devices.iter().any(|device| takes(gpu, device))) {
-            return Some(Coverage::Native);
+        let runs =
+            |part: &&Part| is_code(part) && driver.takes(part) && part.devices.iter().any(|device| takes(gpu, device));
+        let is_open = |part: &Part| is_code(part) && driver.takes(part) && part.devices.is_empty();
+        let compiled = |part: &&Part| part.format == Format::SpirV || part.spirv;
+        if self.container != Some("ar") {
+            if let Some(part) = self.parts.iter().find(runs) {
+                return Some((Coverage::Native, Some(part)));
+            }
+            if let Some(part) = self.parts.iter().find(compiled) {
+                return Some((Coverage::Jit, Some(part)));
+            }
+            // Code that could not be read may have been for this device.
+            let whole = self.problems.is_empty() && !self.parts.iter().any(is_open);
+            return whole.then_some((Coverage::None, None));
         }
-        if self.parts.iter().any(|part| part.format == Format::SpirV || part.spirv && found(&part)) {
-            return Some(Coverage::Jit);
+        // The driver goes by the names of members alone: neither code that it would take from another GPU nor the SPIR-V beside
+        // another's is found. Of the members that it finds it takes the first code for the GPU, else the first SPIR-V.
+        let mut source = None;
+        for name in intel_device::member_names(gpu)?.iter().map(String::as_str).chain([GENERIC]) {
+            let named = self.parts.iter().filter(|part| part.name.starts_with(name)).map(|part| part.member);
+            let unread = self.unread.iter().filter(|(_, own)| own.starts_with(name)).map(|(member, _)| *member).min();
+            let Some(member) = named.min().into_iter().chain(unread).min() else { continue };
+            if unread == Some(member) {
+                return None;
+            }
+            let members = || self.parts.iter().filter(|part| part.member == member);
+            if let Some(part) = members().find(runs) {
+                return Some((Coverage::Native, Some(part)));
+            }
+            // Code of which the device is not known may be for this one.
+            if members().any(is_open) {
+                return None;
+            }
+            source = source.or_else(|| members().find(compiled));
         }
-        // Code that could not be read may have been for this device.
-        let whole = self.problems.is_empty() && code.all(|part| !driver.takes(part) || !part.devices.is_empty());
-        whole.then_some(Coverage::None)
+        Some(source.map_or((Coverage::None, None), |part| (Coverage::Jit, Some(part))))
     }
 
     /// Returns how each known Intel GPU with such a driver runs the code, by its name; those that run nothing of it are left out.
@@ -528,7 +612,13 @@ fn archive_members<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place: Place
             continue;
         }
         let first = reader.native.parts.len();
+        let problems = reader.native.problems.len();
+        reader.member = reader.member.saturating_add(1);
         reader.part(name, member, Format::sniff(member), place.at(start as u64), depth);
+        let failed = reader.native.problems.len() > problems || problems >= limits::MAX_NATIVE_PROBLEMS;
+        if failed && reader.native.parts.len() == first && reader.native.unread.len() < limits::MAX_NATIVE_ITEMS {
+            reader.native.unread.push((reader.member, name.to_owned()));
+        }
         let device = name.split_once('.').map_or(name, |(_, device)| device);
         for part in reader.native.parts.iter_mut().skip(first).filter(|part| part.devices.is_empty()) {
             part.devices = intel_device::of_name(device);
@@ -555,9 +645,15 @@ mod tests {
 
     #[test]
     fn drivers_take_their_own_code_that_of_some_others_and_spirv() {
-        let archive = |parts: Vec<Part>| Native { container: Some("ar"), parts, problems: Vec::new() };
+        let archive = |parts: Vec<Part>| Native {
+            container: Some("ar"),
+            parts: (1..).zip(parts).map(|(member, part)| Part { member, ..part }).collect(),
+            ..Native::default()
+        };
+        let named = |name: &str, part: Part| Part { name: name.to_owned(), ..part };
         let alone = |part: Part| Native { parts: vec![part], ..Native::default() };
-        let bare = archive(vec![part(Format::Zebin, "pvc", false), part(Format::Zebin, "bmg_g21", false)]);
+        let pvc = || named("64.12.60.7", part(Format::Zebin, "pvc", false));
+        let bare = archive(vec![pvc(), named("64.bmg", part(Format::Zebin, "bmg_g21", false))]);
         let on = |native: &Native, gpu: &str| native.coverage(&format!("intel_gpu_{gpu}"), Driver::ANY);
         for (gpu, coverage) in [
             ("pvc", Coverage::Native),
@@ -581,7 +677,7 @@ mod tests {
                 assert_eq!(code.coverage("intel_gpu_pvc", opencl), Some(without));
             }
         }
-        let generic = archive(vec![part(Format::Zebin, "pvc", false), part(Format::SpirV, "", false)]);
+        let generic = archive(vec![pvc(), named(GENERIC, part(Format::SpirV, "", false))]);
         assert_eq!((on(&generic, "pvc"), on(&generic, "dg1")), (Some(Coverage::Native), Some(Coverage::Jit)));
         let inside = alone(part(Format::Zebin, "acm_g10", true));
         assert_eq!((on(&inside, "acm_g12"), on(&inside, "mtl_u")), (Some(Coverage::Native), Some(Coverage::Jit)));
@@ -591,11 +687,39 @@ mod tests {
             ("12.55.8", "acm_g12", Coverage::None),
             ("12.57.0", "acm_g12", Coverage::Native),
             ("12.57.0", "mtl_u", Coverage::None),
+            ("12.55.80", "acm_g10", Coverage::Native),
+            ("dg2", "acm_g10", Coverage::Native),
+            ("acm-g10", "acm_g10", Coverage::None),
+            ("xe-hpg", "acm_g10", Coverage::None),
         ] {
             assert_eq!(on(&archive(vec![member(name)]), gpu), Some(coverage), "{name} on {gpu}");
         }
-        assert_eq!(on(&archive(vec![part(Format::Zebin, "", false)]), "pvc"), None);
+        for name in ["32.12.55.8", "x.12.55.8", "12.55.8"] {
+            assert_eq!(on(&archive(vec![named(name, member(""))]), "acm_g10"), Some(Coverage::None), "{name}");
+        }
+        assert_eq!(on(&archive(vec![named("64.pvc", part(Format::Zebin, "", false))]), "pvc"), None);
         assert_eq!(on(&archive(vec![part(Format::Cubin, "", false)]), "pvc"), None);
+        // The first member of a name counts, the exact version before others; what it lacks the next may have.
+        let taken = |parts: Vec<Part>| {
+            let native = archive(parts);
+            native.taken("intel_gpu_acm_g10", Driver::ANY).map(|(how, part)| (how, part.map(|part| part.member)))
+        };
+        let other = |name: &str, spirv| named(name, part(Format::Zebin, "pvc", spirv));
+        let ours = |name: &str| named(name, part(Format::Zebin, "acm_g10", false));
+        let spirv = || named(GENERIC, part(Format::SpirV, "", false));
+        for (parts, expected) in [
+            (vec![other("64.12.55.8", false), ours("64.12.55.8")], (Coverage::None, None)),
+            (vec![other("64.12.55.8a", false), ours("64.12.55.8")], (Coverage::None, None)),
+            (vec![other("64.12.55.8", true), ours("64.dg2")], (Coverage::Native, Some(2))),
+            (vec![other("64.12.60.7", true), spirv()], (Coverage::Jit, Some(2))),
+            (vec![other("64.12.60.7", true), other("64.12.55.8", true)], (Coverage::Jit, Some(2))),
+            (vec![spirv(), other("64.dg2", true)], (Coverage::Jit, Some(2))),
+            (vec![ours("64.dg2"), ours("64.12.55.4"), ours("64.12.55.8")], (Coverage::Native, Some(3))),
+        ] {
+            assert_eq!(taken(parts.clone()), Some(expected), "{parts:?}");
+        }
+        let cut = Native { unread: vec![(1, "64.12.55.8".to_owned())], ..archive(vec![pvc(), ours("64.dg2")]) };
+        assert_eq!(on(&cut, "acm_g10"), None);
         assert_eq!(bare.coverage_by_gpu(Driver::ANY).len(), 2);
         let listed = alone(part(Format::Zebin, "bmg_g21", false)).coverage_by_gpu(Driver::ANY);
         assert_eq!(listed.len(), 3, "{listed:?}");

@@ -59,8 +59,8 @@ pub(super) fn read<'a>(
         let first = reader.native.parts.len();
         reader.part(name, section.data, format, place.at(section.offset), depth);
         if let Some(section) = elf.sections.iter().find(|section| section.kind == SHT_OPENCL_SPIRV) {
-            reader.source.get_or_insert(section.data);
             reader.native.parts.iter_mut().skip(first).for_each(|part| part.spirv = true);
+            reader.sources.iter_mut().skip(first).for_each(|source| _ = source.get_or_insert(section.data));
         }
         return Ok(());
     }
@@ -206,6 +206,11 @@ mod tests {
     use super::*;
     use crate::native::{Native, Room};
 
+    /// Reads a payload that has room for all it holds.
+    fn read(data: &[u8]) -> Result<Read> {
+        read_pocl(data, &Items::new(&Room::of_one(data.len())))
+    }
+
     #[test]
     fn generic_ir_is_spirv_for_every_other_gpu() {
         let spirv = [0x0723_0203u32, 0x0001_0000, 0, 1, 0].map(u32::to_le_bytes).concat();
@@ -241,7 +246,6 @@ mod tests {
 
     #[test]
     fn kernels_are_told_where_the_records_add_up() {
-        let read = |data: &[u8]| read_pocl(data, &Items::new(&Room::of_one(data.len())));
         let names = |data: &[u8]| -> Vec<String> {
             let part = read(data).unwrap().part;
             assert_eq!(part.version.as_deref(), Some("11"));

@@ -14,11 +14,25 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     let mut part = Part::new(Format::Ptx, data.len());
     let mut lexer = Lexer { rest: text };
     let mut line = "";
+    // What drivers and ptxas do not take, or nobody here knows, goes into the words for the device.
+    let mut strange: Vec<String> = Vec::new();
     while let Some(word) = lexer.word() {
         match word {
-            ".version" => part.version = lexer.word().map(str::to_owned),
+            ".version" => {
+                part.version = lexer.word().map(str::to_owned);
+                let major = part.version.as_deref().and_then(|version| version.split('.').next()?.parse().ok());
+                if major.is_none_or(|major: u32| major > NEWEST) {
+                    strange.push(format!("PTX {}", part.version.as_deref().unwrap_or_default()));
+                }
+            }
+            ".address_size" => {
+                strange.extend(lexer.word().filter(|bits| *bits != "64").map(|bits| format!("{bits} bits")))
+            }
             ".target" => {
                 if let Some(target) = lexer.word() {
+                    if !part.stated.is_empty() {
+                        strange.push(format!("before that {}", part.stated));
+                    }
                     part.devices = vec![format!("nvidia_gpu_{target}")];
                     part.stated = target.to_owned();
                 }
@@ -40,8 +54,18 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
             format!("PTX without .target (last word `{line:.40}`)"),
         ));
     }
+    if !strange.is_empty() {
+        strange.truncate(MOST_TOLD);
+        part.stated = format!("{} ({})", part.stated, strange.join(", "));
+        part.devices.clear();
+    }
     Ok(Read::from(part))
 }
+
+/// The newest major version of PTX that is known here.
+const NEWEST: u32 = 9;
+/// Most of what is strange that is told.
+const MOST_TOLD: usize = 4;
 
 /// `NAME ( .param TYPE [.ptr .SPACE .align N] NAME, ... ) .reqntid X, Y, Z {`
 fn entry(lexer: &mut Lexer<'_>, items: &Items<'_>) -> Option<Kernel> {

@@ -129,7 +129,8 @@ pub(crate) fn check(text: &str) -> Result<()> {
 }
 
 fn document<'a, K: Kept<'a>>(text: &'a str) -> Result<K> {
-    let mut parser = Parser { text, at: 0, line: None };
+    let left = (text.len() / limits::MIN_YAML_VALUE).saturating_add(limits::MANY_YAML_VALUES);
+    let mut parser = Parser { text, at: 0, line: None, left };
     parser.advance();
     let kept = parser.block(0, 0)?;
     match parser.line {
@@ -181,6 +182,8 @@ struct Parser<'a> {
     at: usize,
     /// The next line.
     line: Option<Line<'a>>,
+    /// Items of sequences and entries of mappings that there may yet be.
+    left: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -190,6 +193,13 @@ impl<'a> Parser<'a> {
         while self.line.is_none() && self.at < self.text.len() {
             (self.line, self.at) = Line::read(self.text, self.at);
         }
+    }
+
+    /// Counts an item or entry.
+    #[inline]
+    fn count(&mut self, line: Line<'a>) -> Result<()> {
+        self.left = self.left.checked_sub(1).ok_or_else(|| line.error("has more values than a text of its size"))?;
+        Ok(())
     }
 
     /// A sequence or mapping whose lines are indented by at least that much.
@@ -214,6 +224,7 @@ impl<'a> Parser<'a> {
         while let Some(line) = self.line {
             let Some(rest) = line.text.strip_prefix('-').filter(|_| line.indent == indent) else { break };
             let item = rest.trim_start_matches(' ');
+            self.count(line)?;
             self.advance();
             items.push(if item.is_empty() {
                 self.block(indent.saturating_add(1), depth.saturating_add(1))?
@@ -247,6 +258,7 @@ impl<'a> Parser<'a> {
                     None => return Ok(K::mapping(entries)),
                 },
             };
+            self.count(line)?;
             let value = if rest.is_empty() {
                 // A sequence may be indented as little as its key.
                 let nested = self.line.is_some_and(|next| next.indent == indent && next.text.starts_with('-'));
@@ -269,7 +281,10 @@ impl<'a> Parser<'a> {
                 None => (rest, false),
             };
             let words = inner.split(',').map(str::trim).filter(|word| !word.is_empty());
-            items.extend(words.map(K::scalar));
+            for word in words {
+                self.count(line)?;
+                items.push(K::scalar(word));
+            }
             if closed {
                 return Ok(K::sequence(items));
             }
@@ -340,5 +355,8 @@ mod tests {
         let deep: String = (0..100).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
         assert!(read(&deep).unwrap_err().to_string().contains("deep"));
         assert_eq!(read("").unwrap(), Node::Null);
+        let many = |count: usize| format!("a: [{}]\n", "1,".repeat(count));
+        assert!(read(&many(limits::MANY_YAML_VALUES)).is_ok());
+        assert!(read(&many(limits::MANY_YAML_VALUES * 3)).unwrap_err().to_string().contains("more values"));
     }
 }

@@ -7,8 +7,9 @@ use super::driver::OldForm;
 use super::{Items, Kernel, Part, Read, Section, intel_device, yaml, ze_info};
 use crate::bundle::format::Format;
 use crate::bytes;
-use crate::container::device_elf::{DeviceElf, EM_INTELGT};
+use crate::container::device_elf::{DeviceElf, EM_INTELGT, Symbol};
 use crate::error::{Error, Result};
+use crate::limits;
 use std::borrow::Cow;
 
 /// `sh_type` of `.spv`.
@@ -118,6 +119,10 @@ pub(super) fn read(data: &[u8], kernels: bool, items: &Items<'_>) -> Result<Read
         };
         read.part.kernels = names.map_while(named).collect();
     }
+    if kernels {
+        read.part.demands.undefined = elf.symbols().map(open_symbols).unwrap_or_default();
+        read.part.demands.undefined.truncate(limits::MAX_UNDEFINED);
+    }
     Ok(read)
 }
 
@@ -130,10 +135,13 @@ pub(crate) fn ip_version(data: &[u8]) -> Option<u32> {
 }
 
 /// Returns the functions that code calls and does not have. What the driver fills in has names of the compiler's own.
-pub(crate) fn undefined(data: &[u8]) -> Vec<&str> {
-    let symbols = DeviceElf::parse(data).and_then(|elf| elf.symbols()).unwrap_or_default();
+pub(crate) fn undefined(data: &[u8]) -> Vec<String> {
+    DeviceElf::parse(data).and_then(|elf| elf.symbols()).map(open_symbols).unwrap_or_default()
+}
+
+fn open_symbols(symbols: Vec<Symbol<'_>>) -> Vec<String> {
     let open = symbols.into_iter().filter(|symbol| symbol.section == 0 && !symbol.name.is_empty());
-    open.map(|symbol| symbol.name).filter(|name| !name.starts_with("__INTEL_")).collect()
+    open.map(|symbol| symbol.name).filter(|name| !name.starts_with("__INTEL_")).map(str::to_owned).collect()
 }
 
 #[cold]

@@ -189,7 +189,7 @@ mod tests {
             ],
             ..Part::new(one.format, 1)
         };
-        one.native = Some(crate::native::Native { container: None, parts: vec![part], problems: Vec::new() });
+        one.native = Some(crate::native::Native { parts: vec![part], ..Default::default() });
         let budget = Budget { spill: Some(1024), spilled_registers: Some(0), ..Budget::default() };
         let target = device::table().target("intel_gpu_pvc").unwrap();
         let found = target_findings(&budget, target, std::slice::from_ref(&one));

@@ -14,7 +14,7 @@ use crate::compat::diff::{below, stem};
 use crate::compat::kernels::Providers;
 use crate::error::Result;
 use crate::report::document::{Document, Form, Sink};
-use crate::report::{FileFacts, text};
+use crate::report::{FileFacts, left_out, text};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -83,6 +83,7 @@ impl Build {
         }
         let (mut snapshot, mut providers) = (Snapshot::default(), Providers::default());
         facts.each_share(true, |bundle, images| snapshot.add(bundle, images, &mut providers, interner))?;
+        facts.problems.extend(left_out(&snapshot.left_out));
         snapshot.partial |= !facts.problems.is_empty();
         let stem = stem(below(argument, facts.path));
         // Two files of one build with the same name but for what is left out keep their whole paths.

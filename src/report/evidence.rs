@@ -32,7 +32,7 @@ pub(crate) fn chain(evidence: &Evidence) -> Vec<Step<'_>> {
         Step {
             function: &step.function,
             demangled: demangle(&step.function),
-            file: call.map(|place| place.file.as_str()),
+            file: call.map(|place| &*place.file),
             line: call.map(|place| place.line),
             column: call.and_then(SourceLocation::known_column),
         }

@@ -589,7 +589,7 @@ mod tests {
     const NAMES: Names = Names { demangle: true };
 
     fn place(line: u32) -> Option<SourceLocation> {
-        Some(SourceLocation { file: "src/a.cpp".to_owned(), line, column: 9 })
+        Some(SourceLocation { file: "src/a.cpp".into(), line, column: 9 })
     }
 
     /// Two kernels of three: one that cannot run, with its chain, one of which it is not known.

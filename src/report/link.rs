@@ -11,7 +11,7 @@ use super::text::{Shown, lines};
 use super::text::{count, counted};
 use crate::compat::finding::RuleId;
 use crate::compat::finding::Verdict;
-use crate::compat::link::{Import, LinkFinding, LinkUnit, Linked, Place};
+use crate::compat::link::{Import, LinkFinding, LinkUnit, Linked, Names as Named, Place};
 use crate::demangle::demangle;
 use crate::error::{Error, ErrorKind, Result};
 use std::io::Write;
@@ -95,10 +95,12 @@ fn shown_place(place: &Place) -> String {
 
 /// Names the kernels or functions of an image that import a symbol.
 fn wanting(import: &Import, names: Names, width: usize) -> String {
-    let (what, all) =
-        if import.kernels.is_empty() { ("function", &import.functions) } else { ("kernel", &import.kernels) };
-    let Some(first) = all.first() else { return String::new() };
-    let more = all.len().saturating_sub(1);
+    let none = |names: &Named| names.told.is_empty() && names.more == 0;
+    let (what, all) = if none(&import.kernels) { ("function", &import.functions) } else { ("kernel", &import.kernels) };
+    let Some(first) = all.told.first() else {
+        return if none(all) { String::new() } else { format!(" by {}", counted(all.more, what)) };
+    };
+    let more = all.told.len().saturating_sub(1).saturating_add(all.more);
     let more = if more > 0 { format!(" and {} more", count(more)) } else { String::new() };
     format!(" by {what} {}{more}", shorten(&names.show(first), width.saturating_sub(20)))
 }
@@ -107,8 +109,10 @@ fn finding(finding: &LinkFinding) -> form::LinkFinding<'_> {
     let wanted = finding.wanted.iter().map(|((file, image), import)| form::Wanted {
         file,
         image: *image,
-        kernels: &import.kernels,
-        functions: &import.functions,
+        kernels: import.kernels.told.iter().map(|name| &**name).collect(),
+        more_kernels: Some(import.kernels.more).filter(|more| *more > 0),
+        functions: import.functions.told.iter().map(|name| &**name).collect(),
+        more_functions: Some(import.functions.more).filter(|more| *more > 0),
     });
     form::LinkFinding {
         rule: finding.finding.rule,
@@ -201,7 +205,8 @@ mod tests {
 
     fn linked() -> Linked {
         let place = |file: &str| (file.into(), 3);
-        let import = Import { symbol: "_Z3farf".into(), kernels: vec!["foo".into()], functions: Vec::new() };
+        let kernels = Named { told: ["foo".into()].into(), more: 0 };
+        let import = Import { symbol: "_Z3farf".into(), kernels, functions: Named::default() };
         let finding = |rule, certain, name: &str, message: &str| LinkFinding {
             finding: Finding::new(rule, certain, message, "do something"),
             name: name.into(),

@@ -44,10 +44,11 @@ pub(crate) mod text;
 
 use crate::bundle::Bundle;
 use crate::compat::examine::{Examined, Extent, examine_some};
-use crate::compat::kernels::{Alike, Depth, KernelFacts, KernelNames, Providers, SHARE};
+use crate::compat::kernels::{Alike, Depth, KernelFacts, KernelNames, LeftOut, Providers, SHARE};
 use crate::compat::kernels::{kernels, kernels_in_shares, kernels_of};
 use crate::container::Host;
-use crate::error::{Problem, Result};
+use crate::error::{Error, Problem, Result};
+use crate::limits;
 
 /// Facts about one file: as much as could be read.
 #[derive(Debug, Default)]
@@ -127,7 +128,7 @@ impl<'a> FileFacts<'a> {
     }
 
     /// Hands the kernels of the images on like [`FileFacts::each_share`]. Where they are compared with each other, the code
-    /// of many is read twice.
+    /// of many is read twice. What is left out of them is added to the problems.
     ///
     /// # Errors
     /// Errors of `each`.
@@ -136,6 +137,16 @@ impl<'a> FileFacts<'a> {
         depth: Depth,
         mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>,
     ) -> Result<()> {
+        let mut without = LeftOut::default();
+        self.kernels_in_turn(depth, |found| {
+            found.iter().for_each(|kernel| without.add(kernel));
+            each(found)
+        })?;
+        self.problems.extend(left_out(&without));
+        Ok(())
+    }
+
+    fn kernels_in_turn(&mut self, depth: Depth, mut each: impl FnMut(Vec<KernelFacts>) -> Result<()>) -> Result<()> {
         let Some(bundle) = self.bundle else { return Ok(()) };
         let all = if self.deferred { bundle.images.len() } else { self.images.len() };
         if self.share_of_all() == all {
@@ -160,6 +171,19 @@ impl<'a> FileFacts<'a> {
             few_kernels(bundle, images, depth, (&mut providers, &mut names), &mut each)
         })
     }
+}
+
+/// The problems that kernels are whose lists are left out.
+pub(crate) fn left_out(kernels: &LeftOut) -> impl Iterator<Item = Problem> {
+    kernels.by_image.iter().map(|(image, count)| {
+        let kernels = text::counted(*count, "kernel");
+        let message = format!(
+            "arguments, constants and symbols of {kernels} are left out: all kernels of the module together have more than \
+             {} times its size of them",
+            limits::MAX_LISTS_RATIO
+        );
+        Problem::of_image(*image, Error::input(message))
+    })
 }
 
 /// Hands kernels of images on, a share at a time, also of an image that has more.

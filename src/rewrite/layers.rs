@@ -13,7 +13,7 @@
 
 use super::embed::arrays;
 use super::embed::record::{Layer, Record};
-use super::embed::{self, Addition, original_indexes};
+use super::embed::{self, Addition, Known, original_indexes};
 use super::image_data::{OutImage, with_payload};
 use super::pe;
 use super::prune::{Layout, Pruned, Structures, prune};
@@ -26,6 +26,7 @@ use crate::bytes::Draft;
 use crate::compat::fit::spec;
 use crate::container::{Host, Kind};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -244,10 +245,10 @@ pub enum Before {
 /// Takes off what earlier runs added.
 ///
 /// # Errors
-/// `Input` where the file was changed since.
+/// `Input` where the file was changed since, or has more layers than any run makes.
 pub fn before(file: &[u8]) -> Result<Before> {
     let mut restored: Option<Draft> = None;
-    loop {
+    for _ in 0..=limits::MAX_LAYERS {
         let bytes = restored.as_deref().unwrap_or(file);
         let host = Host::read(bytes)?;
         let record = |layer| Record::locate(&host, layer).map(|(record, _)| record);
@@ -271,6 +272,8 @@ pub fn before(file: &[u8]) -> Result<Before> {
             added: others(&top, &own).into_iter().collect(),
         });
     }
+    let message = format!("images were added to the file more than {} times, one upon the other", limits::MAX_LAYERS);
+    Err(Error::input(message).with_remedy("take the original file"))
 }
 
 fn kernels<'i>(images: &[&Image<'i>]) -> BTreeSet<&'i str> {
@@ -353,8 +356,13 @@ impl<'p, 'a> Plan<'p, 'a> {
             natives_merged: false,
             settles: false,
         };
+        let (of_middle, of_base) = (Known::new(middle), Known::new(base));
         for image in listed.into_iter().filter(|image| !in_base.contains_key(&image.index)) {
-            if stays.contains(&image.index) { plan.stay(image, base) } else { plan.gone = plan.gone.saturating_add(1) }
+            if stays.contains(&image.index) {
+                plan.stay(image, &of_base);
+            } else {
+                plan.gone = plan.gone.saturating_add(1);
+            }
         }
         let own_sources = original_indexes(top, middle);
         for image in top.images.iter().filter(|image| !in_middle.contains_key(&image.index)) {
@@ -362,7 +370,7 @@ impl<'p, 'a> Plan<'p, 'a> {
                 plan.lifted = plan.lifted.saturating_add(1);
                 continue;
             }
-            let sharing = source(image, middle);
+            let sharing = of_middle.source(image.origin);
             let source = sharing.or_else(|| own_sources.get(&image.index).copied());
             match source.filter(|source| stays.contains(source)) {
                 Some(source) if sharing.is_some() => plan.natives.push((source, image)),
@@ -396,8 +404,8 @@ impl<'p, 'a> Plan<'p, 'a> {
     }
 
     /// Puts back an image of the middle layer that is not at the bottom.
-    fn stay(&mut self, image: &'p Image<'a>, base: &Bundle<'_>) {
-        if let Some(source) = source(image, base) {
+    fn stay(&mut self, image: &'p Image<'a>, base: &Known) {
+        if let Some(source) = base.source(image.origin) {
             self.settled.push((source, image));
         } else {
             self.standalone_at.insert(image.index, self.standalone.len());
@@ -560,8 +568,9 @@ fn others(bundle: &Bundle<'_>, own: &HashMap<usize, usize>) -> Vec<usize> {
 /// Returns the indexes of images with tables of their own, in order: those that are neither at the bottom nor native images
 /// of the settled layer.
 fn from_elsewhere(bundle: &Bundle<'_>, base: &Bundle<'_>, own: &HashMap<usize, usize>) -> Vec<usize> {
+    let known = Known::new(base);
     let others = bundle.images.iter().filter(|image| !own.contains_key(&image.index));
-    others.filter(|image| source(image, base).is_none()).map(|image| image.index).collect()
+    others.filter(|image| known.source(image.origin).is_none()).map(|image| image.index).collect()
 }
 
 /// Returns a native image as an addition that shares the tables of the image with an index.
@@ -610,15 +619,6 @@ fn below(top: &Bundle<'_>, lower: &Bundle<'_>) -> HashMap<usize, usize> {
         Some((image.index, index))
     });
     pairs.collect()
-}
-
-/// Returns the image that a native one was built from: the first with its tables in its list.
-fn source(native: &Image<'_>, middle: &Bundle<'_>) -> Option<usize> {
-    let origin = native.origin?;
-    let same = |image: &&Image<'_>| {
-        image.origin.is_some_and(|other| other.descriptor == origin.descriptor && other.tables == origin.tables)
-    };
-    middle.images.iter().find(same).map(|image| image.index)
 }
 
 /// Returns the images of a file that others replace: those whose symbols are all listed by others of the same target

@@ -48,6 +48,9 @@ const MAX_STATED: u64 = 80;
 /// `Input` where the wheel is malformed or has no `RECORD`, `Io` where it cannot be written, and those of `contents`.
 pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) -> Result<Repacked> {
     let mut archive = ZipArchive::new(Cursor::new(wheel)).map_err(|error| malformed(&error))?;
+    if !wheel.starts_with(b"PK") {
+        return Err(malformed(&"other bytes stand before its members, and would be lost"));
+    }
     let listed = Directory::read(wheel, &archive);
     if let Some(name) = listed.duplicates.first() {
         return Err(malformed(&format!("two members are called {}", shown_name(name))));

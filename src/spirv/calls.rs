@@ -46,8 +46,8 @@ pub(crate) struct Edge {
 #[derive(Debug, Default)]
 pub(crate) struct FunctionPointers {
     holders: HashSet<u32>,
-    /// Ids of function types by signature (result type, then parameter types).
-    signatures: HashMap<Vec<u32>, u32>,
+    /// Ids of function types by signature: the forms of the result's type, then of those of parameters.
+    signatures: HashMap<Vec<u64>, u32>,
     /// Edges between holders, from holders to functions, and from function types to functions.
     pub(crate) edges: Vec<Edge>,
 }
@@ -80,7 +80,8 @@ impl FunctionPointers {
             }
         }
         pointers.keep_holders(index, edges);
-        if FUNCTION_POINTERS.iter().any(|number| index.capabilities.contains(number)) {
+        // What is called without being declared is called all the same.
+        if index.calls_pointers || FUNCTION_POINTERS.iter().any(|number| index.capabilities.contains(number)) {
             pointers.find_signatures(index);
         }
         pointers
@@ -117,7 +118,7 @@ impl FunctionPointers {
             let of_type = function.function_type;
             let node = nodes.entry(of_type).or_insert_with(|| {
                 let kind = index.defining(of_type).filter(|kind| kind.opcode == op::TYPE_FUNCTION)?;
-                let signature = (1..kind.len()).map(|at| kind.word(at)).collect();
+                let signature = (1..kind.len()).map(|at| form(index, kind.word(at))).collect();
                 Some(*self.signatures.entry(signature).or_insert(of_type))
             });
             let Some(node) = *node else { continue };
@@ -145,7 +146,8 @@ impl FunctionPointers {
             }
             op::FUNCTION_POINTER_CALL => {
                 let arguments = (3..instruction.len()).map(|word| index.type_of(instruction.word(word)).unwrap_or(0));
-                let signature: Vec<u32> = std::iter::once(instruction.word(0)).chain(arguments).collect();
+                let types = std::iter::once(instruction.word(0)).chain(arguments);
+                let signature: Vec<u64> = types.map(|kind| form(index, kind)).collect();
                 if let Some(node) = self.signatures.get(&signature) {
                     found.push(Edge { from: function, to: *node, at, kind: EdgeKind::Indirect });
                 }
@@ -165,6 +167,24 @@ impl FunctionPointers {
             }
         });
     }
+}
+
+/// Identifies a type as far as a call through a pointer goes by it: what a pointer points to does not count, nor which of several
+/// equal types it is. Of structures the number of members counts alone.
+fn form(index: &Index<'_>, id: u32) -> u64 {
+    let Some(kind) = index.defining(id) else { return 0 };
+    let word = |at: usize| u64::from(kind.word(at));
+    let (first, second) = match kind.opcode {
+        op::TYPE_POINTER | op::TYPE_UNTYPED_POINTER => return word(1) << 16 | u64::from(op::TYPE_POINTER),
+        op::TYPE_INT | op::TYPE_FLOAT => (word(1), 0),
+        op::TYPE_VECTOR => {
+            let part = index.defining(kind.word(1));
+            (word(2), part.map_or(0, |part| u64::from(part.opcode) << 8 ^ u64::from(part.word(1))))
+        }
+        op::TYPE_STRUCT => (kind.len() as u64, 0),
+        _ => (0, 0),
+    };
+    (first & 0xffff_ffff) << 16 | (second & 0xffff) << 48 | u64::from(kind.opcode)
 }
 
 /// Whether an instruction has a function among its operands: those that enqueue or query blocks, and the one that

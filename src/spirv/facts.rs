@@ -2,12 +2,14 @@
 
 use super::grammar::{self, Set};
 use super::op::*;
+use super::sound::Soundness;
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::names::Names;
-use rspirv::spirv::{Decoration, ExecutionMode, LinkageType};
+use rspirv::spirv::{Capability, Decoration, ExecutionMode, LinkageType};
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher as _, RandomState};
 
 /// An entry point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +89,8 @@ pub struct Module {
     pub(crate) open_sizes: usize,
     /// Types and sets of instructions that no device is known to take: `float 128`.
     pub(crate) unusual: BTreeSet<String>,
+    /// What makes it no valid module, as sentences: what a compiler, or the runtime, makes of it is not known.
+    pub(crate) faults: Vec<String>,
     /// Whether all its kernels are explicit SIMD.
     pub(crate) esimd: bool,
     /// Whether the module has types or instructions that may be uses of further aspects, which only a look at its code
@@ -104,19 +108,35 @@ const UNREAD: &str = "an unread one";
 #[derive(Default)]
 struct Walk<'m> {
     module: Module,
+    /// What of the module is not as it must be.
+    soundness: Soundness,
     /// Decorations that import a function or a variable.
     imported: Vec<Instruction<'m>>,
+    /// Functions and variables that are decorated as exports, with their names.
+    exported: Vec<(u32, String)>,
     built_in: Vec<u32>,
     /// Functions of explicit SIMD.
     vector: Vec<u32>,
     /// Functions with the sub-group sizes that they require.
     sub_groups: Vec<(u32, u32)>,
     declared: Vec<u32>,
+    /// Functions with a body, each with the type of its result.
+    bodies: Vec<(u32, u32)>,
+    /// The type `void`.
+    void: Option<u32>,
+    /// Whether there is a memory model.
+    has_memory_model: bool,
+    /// The set `OpenCL.std`.
+    opencl: Option<u32>,
+    /// Whether encodings of floats are declared: bfloat16, and those of a byte.
+    encodings: [bool; 2],
     variables: Vec<u32>,
     /// Ids of 64-bit integer and float types, for atomics.
     wide: Vec<u32>,
     /// Ids of 16-bit integer and float types, for atomics too.
     narrow: Vec<u32>,
+    /// Opcodes of extensions.
+    of_extensions: BTreeSet<u16>,
     /// The ids of work-group sizes that are given by constants, x first.
     sizes: Vec<[u32; 3]>,
     /// The values of these ids, once they are known.
@@ -125,7 +145,8 @@ struct Walk<'m> {
     atomic: Vec<u32>,
     /// Whether there is an atomic store, which has no result.
     stores: bool,
-    function: Option<u32>,
+    /// The function that is open, and the type of its result.
+    function: Option<(u32, u32)>,
     has_body: bool,
 }
 
@@ -138,17 +159,26 @@ impl Module {
     pub fn parse(bytes: &[u8]) -> Result<Module> {
         let words = Words::new(bytes)?;
         let version = words.header(1).to_le_bytes();
-        let mut walk = Walk::default();
+        let mut walk = Walk { soundness: Soundness::new(words.header(3), words.len()), ..Walk::default() };
         walk.module.version = (version.get(2).copied().unwrap_or(0), version.get(1).copied().unwrap_or(0));
         walk.module.generator = words.header(2);
-        let results = grammar::results();
+        let [low, _, _, high] = version;
+        let is_version = low == 0 && high == 0 && walk.module.version >= (1, 0);
+        if words.is_swapped() || !is_version || words.header(4) != 0 {
+            let fault = "the module has a header that drivers do not take: of another byte order, version or schema";
+            walk.module.faults.push(fault.to_owned());
+        }
+        let shapes = grammar::shapes();
         for instruction in words.instructions() {
             match instruction {
-                Ok(instruction) => walk.visit(&instruction, results),
+                Ok(instruction) => {
+                    walk.soundness.visit(&instruction, shapes);
+                    walk.visit(&instruction, &shapes.results);
+                }
                 Err(error) => walk.module.stopped = Some(error),
             }
         }
-        if let Some(function) = walk.function.filter(|_| walk.module.stopped.is_none()) {
+        if let Some((function, _)) = walk.function.filter(|_| walk.module.stopped.is_none()) {
             walk.module.stopped = Some(ends_within(bytes, function));
         }
         Ok(walk.finish())
@@ -178,6 +208,14 @@ impl Module {
     }
 }
 
+/// Whether two entry points of one execution model have the same name. By hashes: there may be hundreds of thousands.
+fn has_one_name_twice(entries: &EntryPoints) -> bool {
+    let hasher = RandomState::new();
+    let mut hashes: Vec<u64> = entries.iter().map(|entry| hasher.hash_one((entry.model, entry.name))).collect();
+    hashes.sort_unstable();
+    hashes.windows(2).any(|pair| pair.first() == pair.last())
+}
+
 #[cold]
 fn ends_within(bytes: &[u8], function: u32) -> Error {
     Error::at(bytes.len() as u64, format!("the SPIR-V module ends within function %{function}"))
@@ -193,16 +231,29 @@ const VECTOR_COMPUTE: u32 = Decoration::VectorComputeFunctionINTEL as u32;
 const IMPORT: u32 = LinkageType::Import as u32;
 /// `ArbitraryPrecisionIntegersALTERA` and `Int4TypeINTEL`.
 const OTHER_WIDTHS: [u32; 2] = [5844, 5112];
+/// `BFloat16TypeKHR` and `Float8EXT`.
+const ENCODINGS: [u32; 2] = [5116, 4212];
 /// Memory model of OpenCL, with which compilers write addresses of 32 or 64 bits (addressing models 1 and 2).
 const OPENCL_MEMORY: u32 = 2;
+/// Below this opcode are the instructions of no extension.
+const OF_EXTENSIONS: u16 = 4096;
 /// Words before the width of an integer of an unusual one.
 const INTEGER: &str = "int ";
 
 impl<'m> Walk<'m> {
     #[inline]
     fn visit(&mut self, instruction: &Instruction<'m>, results: &[u8]) {
+        if instruction.opcode >= OF_EXTENSIONS {
+            self.of_extensions.insert(instruction.opcode);
+        }
         match instruction.opcode {
-            CAPABILITY => self.module.capabilities.push(instruction.word(0)),
+            CAPABILITY => {
+                let capability = instruction.word(0);
+                for (declared, of_encoding) in self.encodings.iter_mut().zip(ENCODINGS) {
+                    *declared |= capability == of_encoding;
+                }
+                self.module.capabilities.push(capability);
+            }
             EXTENSION => self.module.extensions.push(instruction.string(0).0),
             ENTRY_POINT => self.module.entry_points.push(EntryPoint {
                 model: instruction.word(0),
@@ -218,20 +269,26 @@ impl<'m> Walk<'m> {
             // Constants come after the modes that name them.
             CONSTANT | SPEC_CONSTANT if !self.constants.is_empty() => {
                 if let Some(value) = self.constants.get_mut(&instruction.word(1)) {
-                    *value = Some(instruction.word(2));
+                    value.get_or_insert(instruction.word(2));
                 }
             }
             SOURCE => self.module.source_language = Some(instruction.word(0)),
             DECORATE => self.decorate(instruction),
-            MEMORY_MODEL if instruction.word(1) != OPENCL_MEMORY || ![1, 2].contains(&instruction.word(0)) => {
+            MEMORY_MODEL => {
+                self.has_memory_model = true;
                 let [addressing, memory] = [0, 1].map(|at| instruction.word(at));
-                self.unusual(format!("memory model {memory} with addressing {addressing}"));
+                if memory != OPENCL_MEMORY || ![1, 2].contains(&addressing) {
+                    self.unusual(format!("memory model {memory} with addressing {addressing}"));
+                }
             }
             EXT_INST_IMPORT => {
                 let name = instruction.text(1).0;
-                let known = name.starts_with("OpenCL.") || name.starts_with("NonSemantic.");
+                let known = name == "OpenCL.std" || name.starts_with("NonSemantic.");
                 if !known && Set::from_name(&name) == Set::Other {
                     self.unusual(name.chars().take(limits::MAX_MNEMONIC).collect());
+                }
+                if name == "OpenCL.std" && self.opencl.replace(instruction.word(0)).is_some() {
+                    self.unusual("OpenCL.std, imported twice".to_owned());
                 }
             }
             TYPE_INT => match instruction.word(1) {
@@ -240,36 +297,23 @@ impl<'m> Walk<'m> {
                 8 | 32 => {}
                 width => self.unusual(format!("{INTEGER}{width}")),
             },
-            TYPE_FLOAT => match (instruction.word(1), instruction.len()) {
-                (width, 3..) if ![0, 4214, 4215].contains(&instruction.word(2)) => {
-                    self.unusual(format!("float {width} of encoding {}", instruction.word(2)));
-                }
-                // A third operand is another encoding of that width (bfloat16), not an IEEE half.
-                (16, length) => {
-                    if length == 2 {
-                        self.module.used_aspects.insert("fp16");
-                    }
-                    self.narrow.push(instruction.word(0));
-                }
-                (64, _) => {
-                    self.module.used_aspects.insert("fp64");
-                    self.wide.push(instruction.word(0));
-                }
-                (32, _) | (_, 3..) => {}
-                (width, _) => self.unusual(format!("float {width}")),
-            },
-            VARIABLE if self.function.is_none() => {
+            TYPE_FLOAT => self.float(instruction),
+            TYPE_VOID => _ = self.void.get_or_insert(instruction.word(0)),
+            EXT_INST if self.opencl == Some(instruction.word(2)) && !grammar::is_of_opencl(instruction.word(3)) => {
+                self.module.unknown = self.module.unknown.saturating_add(1);
+            }
+            VARIABLE | UNTYPED_VARIABLE if self.function.is_none() => {
                 self.variables.push(instruction.word(1));
             }
             ASM => self.assembly(&instruction.text(4).0),
             FUNCTION => {
-                self.function = Some(instruction.word(1));
+                self.function = Some((instruction.word(1), instruction.word(0)));
                 self.has_body = false;
             }
             LABEL => self.has_body = true,
             FUNCTION_END => {
-                if let Some(function) = self.function.take().filter(|_| !self.has_body) {
-                    self.declared.push(function);
+                if let Some(function) = self.function.take() {
+                    if self.has_body { self.bodies.push(function) } else { self.declared.push(function.0) }
                 }
             }
             // A store has no result type. A 64-bit one shows in the loads and exchanges beside it, and in the
@@ -312,6 +356,34 @@ impl<'m> Walk<'m> {
         }
     }
 
+    /// Notes a type of floats.
+    fn float(&mut self, instruction: &Instruction<'m>) {
+        let [id, width, encoding] = [0, 1, 2].map(|at| instruction.word(at));
+        let encoding = (instruction.len() > 2).then_some(encoding);
+        let [bfloat, byte] = self.encodings;
+        match (width, encoding) {
+            (16 | 32 | 64, None) => {}
+            (16, Some(0)) if bfloat => {}
+            (8, Some(4214 | 4215)) if byte => {}
+            (_, None) => self.unusual(format!("float {width}")),
+            (_, Some(encoding)) => self.unusual(format!("float {width} of encoding {encoding}")),
+        }
+        // Encoding 0 of that width is bfloat16; nothing but the width counts of those that nobody knows.
+        match (width, encoding) {
+            (16, _) => {
+                if encoding != Some(0) {
+                    self.module.used_aspects.insert("fp16");
+                }
+                self.narrow.push(id);
+            }
+            (64, _) => {
+                self.module.used_aspects.insert("fp64");
+                self.wide.push(id);
+            }
+            _ => {}
+        }
+    }
+
     /// Requirements of a kernel on its launch.
     fn mode(&mut self, instruction: &Instruction<'m>) {
         let module = &mut self.module;
@@ -332,7 +404,7 @@ impl<'m> Walk<'m> {
         match instruction.word(1) {
             LINKAGE => match instruction.word(instruction.after_string(2)) {
                 IMPORT => self.imported.push(*instruction),
-                _ => self.module.exports.push(instruction.string(2).0),
+                _ => self.exported.push((target, instruction.string(2).0)),
             },
             BUILT_IN => {
                 self.built_in.push(target);
@@ -352,14 +424,19 @@ impl<'m> Walk<'m> {
         let known = &mut self.module.assembly;
         for line in text.lines() {
             let line = line.trim_matches(|c: char| c.is_whitespace() || "{}".contains(c));
-            let line = if line.starts_with('(') { line.split_once(')').map_or("", |(_, rest)| rest) } else { line };
-            let mut words = line.split_whitespace().skip_while(|word| word.ends_with(':'));
-            let Some(word) = words.next().filter(|word| !word.starts_with('.') && !word.starts_with("//")) else {
-                continue;
-            };
+            let predicated = line.starts_with('(').then(|| line.split_once(')').map_or(UNREAD, |(_, rest)| rest));
+            let line = predicated.unwrap_or(line);
+            let mut words = line.split_whitespace().peekable();
+            words.next_if(|word| word.ends_with(':'));
+            let is_declared = line.starts_with(".decl ") && line.contains(" v_type=");
+            let Some(word) = words.next().filter(|word| !is_declared && !word.starts_with("//")) else { continue };
             // Operands of the call, `$3`, may be parts of a name.
             let name = word.split(['(', '$']).next().unwrap_or_default().trim_end_matches('.');
-            let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.len() <= limits::MAX_MNEMONIC;
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "._".contains(c);
+            let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+                && name.chars().all(is_plain)
+                && name.len() <= limits::MAX_MNEMONIC
+                && predicated != Some(UNREAD);
             let name = if is_name && known.len() < limits::MAX_MNEMONICS { name } else { UNREAD };
             let width = name.starts_with("dpas").then(|| line.split_once('(')?.1.split_once(')')?.0.split_once(','));
             let width = width.flatten().map_or("", |(_, width)| width.trim());
@@ -383,6 +460,41 @@ impl<'m> Walk<'m> {
                 self.module.imports.push(import.string(2).0);
             }
         }
+        // A function without a body that is called is nobody's, whatever else decorates it.
+        let mut named: Vec<u32> = self.imported.iter().map(|import| import.word(0)).collect();
+        named.sort_unstable();
+        let nameless = self.declared.iter().filter(|id| self.soundness.called.contains(**id) && !is_in(&named, **id));
+        self.module.imports.extend(nameless.map(|id| format!("%{id}")));
+        self.bodies.sort_unstable();
+        let result_of = |id: u32| {
+            let place = self.bodies.binary_search_by_key(&id, |(function, _)| *function).ok()?;
+            self.bodies.get(place).map(|(_, result)| *result)
+        };
+        let exported = std::mem::take(&mut self.exported).into_iter();
+        let exported = exported.filter(|(id, _)| is_in(&self.variables, *id) || result_of(*id).is_some());
+        self.module.exports = exported.map(|(_, name)| name).collect();
+        let mut begun: Vec<u32> = self.module.entry_points.functions.iter().map(|(function, _)| *function).collect();
+        // What is missing of a module that is cut short says nothing more.
+        if self.module.stopped.is_none() {
+            self.module.faults.extend(self.soundness.faults());
+            if !self.has_memory_model {
+                self.module.faults.push("the module has no memory model".to_owned());
+            }
+            if self.module.entry_points.iter().any(|entry| entry.name.contains(char::REPLACEMENT_CHARACTER)) {
+                self.module.faults.push("the module has a kernel whose name is not UTF-8".to_owned());
+            }
+            if begun.iter().any(|id| result_of(*id).is_none_or(|result| Some(result) != self.void)) {
+                let fault = "the module has an entry point that is no function with a body and without a result";
+                self.module.faults.push(fault.to_owned());
+            }
+        }
+        let entries = begun.len();
+        begun.sort_unstable();
+        begun.dedup();
+        if begun.len() < entries {
+            let fault = "the module has two entry points of one function, of which drivers know one alone";
+            self.module.faults.push(fault.to_owned());
+        }
         for size in &self.sizes {
             if let [Some(x), Some(y), Some(z)] = size.map(|id| self.constants.get(&id).copied().flatten()) {
                 self.module.work_group_sizes.push([x, y, z]);
@@ -397,6 +509,17 @@ impl<'m> Walk<'m> {
         // With these capabilities integers may have other widths.
         if self.module.capabilities.iter().any(|capability| OTHER_WIDTHS.contains(capability)) {
             self.module.unusual.retain(|what| !what.starts_with(INTEGER));
+        }
+        // Some compilers take an instruction by its capability, others refuse it then.
+        for opcode in std::mem::take(&mut self.of_extensions) {
+            let needed = grammar::capabilities(opcode);
+            let is_declared = |one: &Capability| self.module.capabilities.contains(&(*one as u32));
+            if let Some(first) = needed.first().filter(|_| !needed.iter().any(is_declared)) {
+                self.unusual(format!("{} without {first:?}", grammar::name(opcode)));
+            }
+        }
+        if has_one_name_twice(&self.module.entry_points) {
+            self.unusual("two entry points of one name".to_owned());
         }
         self.module.work_group_sizes.sort_unstable();
         self.module.work_group_sizes.dedup();
@@ -425,7 +548,7 @@ mod tests {
         let mut walk = Walk::default();
         walk.assembly("{\n.decl DST v_type=G type=f num_elts=8 alias=<$0,0>\nlsc_load_block2d.ugm.ca (M1, 1) %null:d8\n\
                        (P1) mov (M1_NM,16) a(0,0)<1> b(1,0)<16;8,1>\nL1:\nL2: dpas.hf8.hf8.8.$3 (M1, 16) d\nbarrier\n}\n");
-        walk.assembly("mov(1)\n\n()\n(P\n// a comment\n");
+        walk.assembly("mov(1)\n\n()\n// a comment\n");
         let names: Vec<&str> = walk.module.assembly.iter().map(String::as_str).collect();
         assert_eq!(names, ["barrier", "dpas.hf8.hf8.8/16", "lsc_load_block2d.ugm.ca", "mov"]);
         let many: String = (0..limits::MAX_MNEMONICS).map(|at| format!("a{at}\n")).collect();
@@ -433,6 +556,10 @@ mod tests {
             "x".repeat(limits::MAX_MNEMONIC + 1),
             "/* x */ dpas.hf8.hf8.8.8 (M1, 16) d".to_owned(),
             format!("{many}dpas"),
+            "(P".to_owned(),
+            "(P1 mov (M1, 16) a".to_owned(),
+            ".bogus".to_owned(),
+            "one: two: mov (M1, 16) a".to_owned(),
         ];
         for text in hidden {
             let mut walk = Walk::default();

@@ -12,7 +12,7 @@ use super::words::Instruction;
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use rspirv::spirv::{Capability, Op};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 /// Kind of an operand.
@@ -74,9 +74,23 @@ impl Layout {
 /// Layouts of all opcodes, by number. Opcodes end below 8192; higher ones are unknown.
 struct Table {
     layouts: Vec<Option<Layout>>,
-    /// See [`results`].
-    results: Vec<u8>,
+    shapes: Shapes,
 }
+
+/// For each opcode the place of its result, and how many ids it begins with. Opcodes past the end are unknown.
+#[derive(Debug)]
+pub(super) struct Shapes {
+    /// See [`results`].
+    pub(super) results: Vec<u8>,
+    /// The number of operand words before the first that is no id; [`ALL_IDS`] where each is one. Of names and unknown opcodes
+    /// none counts.
+    pub(super) ids: Vec<u8>,
+    /// Whether it declares a type.
+    pub(super) types: Vec<bool>,
+}
+
+/// Entry of [`Shapes::ids`] for an opcode whose operands are ids alone.
+pub(super) const ALL_IDS: u8 = 0xff;
 
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
@@ -102,7 +116,11 @@ fn table() -> &'static Table {
             Some(layout) => layout.result.unwrap_or(NO_RESULT),
             None => UNKNOWN,
         });
-        Table { results: results.collect(), layouts }
+        let results = results.collect();
+        let ids = layouts.iter().map(|layout| layout.as_ref().map_or(0, leading_ids)).collect();
+        let types = (0..).zip(&layouts).map(|(opcode, layout)| layout.as_ref().is_some_and(|own| is_type(opcode, own)));
+        let types = types.collect();
+        Table { shapes: Shapes { results, ids, types }, layouts }
     })
 }
 
@@ -118,7 +136,51 @@ pub(super) const UNKNOWN: u8 = 0xff;
 
 /// Returns, for each opcode, the position of the result among the operand words. Opcodes past the end are unknown.
 pub(super) fn results() -> &'static [u8] {
-    &table().results
+    &shapes().results
+}
+
+/// Returns the shapes of all opcodes.
+pub(super) fn shapes() -> &'static Shapes {
+    &table().shapes
+}
+
+/// Number of the operand words of an opcode that are ids, before the first that is none.
+fn leading_ids(layout: &Layout) -> u8 {
+    // Nothing hangs on the names of ids, which may be of what is gone.
+    if matches!(layout.name, "Name" | "MemberName") {
+        return 0;
+    }
+    let is_id =
+        |slot: &&Slot| matches!(slot, Slot::ResultType | Slot::Result | Slot::Id | Slot::OptionalId | Slot::Ids);
+    match layout.slots.iter().take_while(is_id).position(|slot| *slot == Slot::Ids) {
+        Some(_) => ALL_IDS,
+        None => u8::try_from(layout.slots.iter().take_while(is_id).count()).unwrap_or(0),
+    }
+}
+
+/// Whether `OpenCL.std` has an instruction of a number.
+pub(super) fn is_of_opencl(number: u32) -> bool {
+    static KNOWN: OnceLock<Vec<bool>> = OnceLock::new();
+    /// Bound above the largest number.
+    const END: u32 = 256;
+    let known = KNOWN.get_or_init(|| (0..END).map(|number| extended(Set::OpenClStd, number).is_some()).collect());
+    known.get(number as usize).copied().unwrap_or(false)
+}
+
+/// Whether a name is that of an instruction, without `Op`, or of one of `OpenCL.std`.
+pub(crate) fn is_instruction(name: &str) -> bool {
+    static NAMES: OnceLock<HashSet<&'static str>> = OnceLock::new();
+    let names = NAMES.get_or_init(|| {
+        let sets = ["OpenCL.std"].into_iter().filter_map(rspirv::grammar::ext_inst_table);
+        let extended = sets.flat_map(|table| table.iter().map(|known| known.opname));
+        table().layouts.iter().flatten().map(|layout| layout.name).chain(extended).collect()
+    });
+    names.contains(name)
+}
+
+/// Returns the capabilities of which an instruction needs one; none where it needs none, or no grammar says.
+pub(super) fn capabilities(opcode: u16) -> &'static [Capability] {
+    INSTRUCTION_TABLE.lookup_opcode(opcode.into()).map(|known| known.capabilities).unwrap_or_default()
 }
 
 /// Returns the name of an opcode as the specification writes it, or its number where no grammar has it.
@@ -427,12 +489,14 @@ fn decoration_takes_ids(decoration: u32) -> bool {
 
 /// Whether an instruction declares a type.
 pub(super) fn declares_type(opcode: u16) -> bool {
+    layout(opcode).is_some_and(|layout| is_type(opcode, layout))
+}
+
+fn is_type(opcode: u16, layout: &Layout) -> bool {
     const FIRST: u16 = Op::TypeVoid as u16;
     const LAST: u16 = Op::TypePipe as u16;
-    matches!(opcode, FIRST..=LAST)
-        || layout(opcode).is_some_and(|layout| {
-            layout.name.starts_with("Type") && layout.result.is_some() && layout.result_type.is_none()
-        })
+    let is_named = || layout.name.starts_with("Type") && layout.result.is_some() && layout.result_type.is_none();
+    matches!(opcode, FIRST..=LAST) || is_named()
 }
 
 /// Bound above the largest capability number of the registry.

@@ -61,6 +61,8 @@ pub struct Index<'a> {
     /// Number of things that are not where they may be: definitions of ids that are 0 or defined before, types that are used
     /// before they are declared or declared behind a function, instructions between functions. What code needs is not known then.
     pub(crate) misplaced: usize,
+    /// Whether code calls through pointers.
+    pub(crate) calls_pointers: bool,
     /// Parts of types that were not yet defined where they were used, as only pointers may be.
     awaited: Vec<u32>,
     /// Error that ended the walk early; everything before it is indexed.
@@ -97,6 +99,7 @@ impl<'a> Index<'a> {
             modes: Vec::new(),
             unknown: BTreeMap::new(),
             misplaced: 0,
+            calls_pointers: false,
             awaited: Vec::new(),
             stopped: None,
             told: InlinedText::default(),
@@ -153,6 +156,7 @@ impl<'a> Index<'a> {
                 let members = (1..instruction.len()).map(|at| instruction.word(at));
                 self.awaited.extend(members.filter(|id| self.defined.get(*id).is_none()));
             }
+            op::FUNCTION_POINTER_CALL => self.calls_pointers = true,
             op::NAME => self.annotations.names.push((target(), number)),
             op::DECORATE | op::DECORATE_ID | op::DECORATE_STRING => {
                 self.annotations.decorations.push((target(), number));

@@ -17,11 +17,14 @@ use super::index::{EntryPoint, Index, LinkageKind};
 use super::op;
 use super::types::{self, Layouts, Type};
 use crate::error::Result;
+use crate::limits;
 use crate::spirv::index::Mode;
-use argument::{Argument, ArgumentStrings};
+use argument::{Argument, ArgumentStrings, TypeNames};
 use rspirv::spirv::{Decoration, StorageClass};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Kernel of a module.
 #[derive(Debug, Clone)]
@@ -30,8 +33,8 @@ pub struct Kernel {
     pub name: String,
     /// Arguments in order. A SYCL compiler may have removed some that the source has.
     pub arguments: Vec<Argument>,
-    /// Attributes of the source (execution modes).
-    pub attributes: Attributes,
+    /// Attributes of the source (execution modes). Those of most kernels are those of the one before, and shared.
+    pub attributes: Arc<Attributes>,
     /// Bytes of local memory that its code declares, without local memory passed as arguments.
     pub local_memory: u64,
     /// Bytes of the variables of all functions that it reaches, before any optimisation.
@@ -39,19 +42,50 @@ pub struct Kernel {
     /// Specialization constants that its code depends on, in order of their ids.
     pub spec_constants: Vec<SpecConstant>,
     /// Device globals that it reaches (linked variables in global memory), by symbol.
-    pub device_globals: Vec<String>,
+    pub device_globals: Vec<Arc<str>>,
     /// Symbols that it reaches and that another module must define.
-    pub imports: Vec<String>,
+    pub imports: Vec<Arc<str>>,
     /// Functions and variables that it reaches and that other modules may use too.
-    pub(crate) exports: Vec<String>,
+    pub(crate) exports: Vec<Arc<str>>,
     /// Whether it is compiled as explicit SIMD.
     pub esimd: bool,
     /// Whether it can fail an assertion.
     pub asserts: bool,
     /// Whether it calls functions by address.
     pub indirect_calls: bool,
+    /// Whether its arguments, constants and symbols are left out, since the module's kernels together have too many.
+    pub lists_left_out: bool,
     /// Part of the module that it reaches.
     pub reach: Reach,
+}
+
+/// Room for the lists of all kernels of a module: many kernels may share a long one.
+#[derive(Debug)]
+pub(crate) struct Room {
+    left: usize,
+    /// Bytes that were taken.
+    pub(crate) taken: usize,
+}
+
+impl Room {
+    /// Room as a module of so many bytes warrants.
+    pub(crate) fn new(module: usize) -> Room {
+        let left = module.saturating_mul(limits::MAX_LISTS_RATIO).max(limits::MAX_LISTS_FLOOR);
+        Room { left, taken: 0 }
+    }
+
+    /// Takes room for bytes; where there is none left, later ones get none either, so that no more is read for nothing.
+    pub(crate) fn take(&mut self, bytes: usize) -> Option<()> {
+        let left = self.left.checked_sub(bytes);
+        self.left = left.unwrap_or(0);
+        self.taken = self.taken.saturating_add(bytes);
+        left.map(|_| ())
+    }
+
+    /// Takes room for a name in a list.
+    pub(crate) fn take_name(&mut self, name: &str) -> Option<()> {
+        self.take(name.len().saturating_add(size_of::<Arc<str>>()))
+    }
 }
 
 /// Returns the index of a module and its kernels in module order. An error that ended the walk early is in
@@ -72,6 +106,12 @@ pub(crate) struct Reader<'i, 'a> {
     layouts: Layouts,
     strings: ArgumentStrings,
     walks: Walks,
+    types: TypeNames,
+    attributes: AttributeReader<'i, 'a>,
+    /// Symbols by id: each once for all kernels that reach it.
+    symbols: HashMap<u32, Option<(Arc<str>, LinkageKind)>>,
+    /// Room for lists.
+    pub(crate) room: Room,
     /// The places of the kernels' entry points, by name, and whether they were read; of one name the last comes first.
     places: Option<Vec<(u32, bool)>>,
 }
@@ -79,13 +119,17 @@ pub(crate) struct Reader<'i, 'a> {
 impl<'i, 'a> Reader<'i, 'a> {
     /// Prepares what the kernels of a module have in common.
     pub(crate) fn new(index: &'i Index<'a>) -> Reader<'i, 'a> {
-        let (layouts, strings) = (Layouts::compute(index), ArgumentStrings::collect(index));
-        Reader { index, layouts, strings, walks: Walks::new(index), places: None }
-    }
-
-    /// Reads the kernel of an entry point.
-    fn kernel(&mut self, entry: &EntryPoint<'_>) -> Kernel {
-        Kernel::read(self.index, &self.layouts, &self.strings, entry, &mut self.walks)
+        Reader {
+            index,
+            layouts: Layouts::compute(index),
+            strings: ArgumentStrings::collect(index),
+            walks: Walks::new(index),
+            types: TypeNames::default(),
+            attributes: AttributeReader::new(index),
+            symbols: HashMap::new(),
+            room: Room::new(index.words().len().saturating_mul(4)),
+            places: None,
+        }
     }
 
     /// Reads the kernel of a name, the last of it; once.
@@ -122,26 +166,22 @@ fn is_kernel(entry: &EntryPoint<'_>) -> bool {
     entry.model == rspirv::spirv::ExecutionModel::Kernel as u32
 }
 
-impl Kernel {
-    fn read(
-        index: &Index<'_>,
-        layouts: &Layouts,
-        strings: &ArgumentStrings,
-        entry: &EntryPoint<'_>,
-        walks: &mut Walks,
-    ) -> Kernel {
+impl Reader<'_, '_> {
+    /// Reads the kernel of an entry point.
+    fn kernel(&mut self, entry: &EntryPoint<'_>) -> Kernel {
         const VECTOR_COMPUTE: u32 = Decoration::VectorComputeFunctionINTEL as u32;
-        const LOCAL: u32 = StorageClass::Workgroup as u32;
-        const GLOBAL: u32 = StorageClass::CrossWorkgroup as u32;
-        const BUILT_IN: u32 = Decoration::BuiltIn as u32;
-        let reach = Reach::walk(index, entry.function, walks);
+        let index = self.index;
+        let reach = Reach::walk(index, entry.function, &mut self.walks);
+        let common = (&self.layouts, &self.strings);
+        let arguments = argument::arguments(index, common, &mut self.types, entry, &mut self.room);
         let mut kernel = Kernel {
             name: entry.name.clone().into_owned(),
-            arguments: argument::arguments(index, layouts, strings, entry),
-            attributes: Attributes::read(index, entry.function),
+            lists_left_out: arguments.is_none(),
+            arguments: arguments.unwrap_or_default(),
+            attributes: self.attributes.read(entry.function),
             local_memory: 0,
             private_memory: 0,
-            spec_constants: reached(index, layouts, &reach),
+            spec_constants: Vec::new(),
             device_globals: Vec::new(),
             imports: Vec::new(),
             exports: Vec::new(),
@@ -150,35 +190,23 @@ impl Kernel {
             indirect_calls: false,
             reach: Reach::default(),
         };
+        if !kernel.lists_left_out {
+            let constants = self.constants(&reach);
+            kernel.lists_left_out = constants.is_none();
+            kernel.spec_constants = constants.unwrap_or_default();
+        }
         for &id in &reach.globals {
-            let Some(variable) = index.defining(id) else { continue };
-            if !matches!(variable.opcode, op::VARIABLE | op::UNTYPED_VARIABLE) {
-                continue;
-            }
-            let storage = variable.word(2);
-            let bytes = size(index, layouts, &variable);
-            match storage {
-                LOCAL => kernel.local_memory = kernel.local_memory.saturating_add(bytes),
-                GLOBAL => {
-                    let named = index.linkage(id).map(|linkage| linkage.name).or_else(|| index.name(id));
-                    let host = index.decorations(id).any(|decoration| HOST_ACCESS.contains(&decoration.decoration));
-                    kernel.device_globals.extend(named.filter(|_| host || index.linkage(id).is_some()));
-                }
-                _ => {}
-            }
-            if index.decoration(id, BUILT_IN).is_none() {
-                kernel.link(index, id, false);
-            }
+            self.global(id, &mut kernel);
         }
         for (at, &id) in reach.functions.iter().enumerate() {
             let Some(function) = index.function(id) else { continue };
             if at > 0 {
-                kernel.link(index, id, function.defined);
+                self.link(id, function.defined, &mut kernel);
             }
             for (_, instruction) in index.instructions(function.instructions.clone()) {
                 match instruction.opcode {
                     op::VARIABLE | op::UNTYPED_VARIABLE => {
-                        let bytes = size(index, layouts, &instruction);
+                        let bytes = size(index, &self.layouts, &instruction);
                         kernel.private_memory = kernel.private_memory.saturating_add(bytes);
                     }
                     op::FUNCTION_POINTER_CALL => kernel.indirect_calls = true,
@@ -186,20 +214,96 @@ impl Kernel {
                 }
             }
         }
+        if kernel.lists_left_out {
+            (kernel.arguments, kernel.spec_constants) = (Vec::new(), Vec::new());
+            for list in [&mut kernel.device_globals, &mut kernel.imports, &mut kernel.exports] {
+                *list = Vec::new();
+            }
+        }
         kernel.reach = reach;
         kernel
     }
 
-    fn link(&mut self, index: &Index<'_>, id: u32, defined: bool) {
+    /// Adds a variable that a kernel reaches.
+    fn global(&mut self, id: u32, kernel: &mut Kernel) {
+        const LOCAL: u32 = StorageClass::Workgroup as u32;
+        const GLOBAL: u32 = StorageClass::CrossWorkgroup as u32;
+        const BUILT_IN: u32 = Decoration::BuiltIn as u32;
+        let index = self.index;
+        let Some(variable) = index.defining(id) else { return };
+        if !matches!(variable.opcode, op::VARIABLE | op::UNTYPED_VARIABLE) {
+            return;
+        }
+        match variable.word(2) {
+            LOCAL => {
+                let bytes = size(index, &self.layouts, &variable);
+                kernel.local_memory = kernel.local_memory.saturating_add(bytes);
+            }
+            GLOBAL if !kernel.lists_left_out => {
+                let host = || index.decorations(id).any(|decoration| HOST_ACCESS.contains(&decoration.decoration));
+                let named = self.symbol(id).map(|(name, _)| name);
+                let named = named.or_else(|| index.name(id).filter(|_| host()).map(Arc::from));
+                if let Some(name) = named {
+                    kernel.lists_left_out |= self.room.take_name(&name).is_none();
+                    kernel.device_globals.push(name);
+                }
+            }
+            _ => {}
+        }
+        if index.decoration(id, BUILT_IN).is_none() {
+            self.link(id, false, kernel);
+        }
+    }
+
+    /// Adds the symbol of what a kernel reaches.
+    fn link(&mut self, id: u32, defined: bool, kernel: &mut Kernel) {
         /// Functions that a failed `assert` calls, in DPC++'s device library and in clang's.
         const FAILURES: [&str; 3] = ["__devicelib_assert_fail", "__assert_fail", "__devicelib_assert_read"];
-        let Some(linkage) = index.linkage(id) else { return };
-        self.asserts |= FAILURES.contains(&linkage.name.as_str());
-        let list = match linkage.kind {
-            LinkageKind::Import if !defined => &mut self.imports,
-            _ => &mut self.exports,
+        let Some((name, kind)) = self.symbol(id) else { return };
+        kernel.asserts |= FAILURES.contains(&&*name);
+        if kernel.lists_left_out {
+            return;
+        }
+        kernel.lists_left_out |= self.room.take_name(&name).is_none();
+        let list = match kind {
+            LinkageKind::Import if !defined => &mut kernel.imports,
+            _ => &mut kernel.exports,
         };
-        list.push(linkage.name);
+        list.push(name);
+    }
+
+    fn symbol(&mut self, id: u32) -> Option<(Arc<str>, LinkageKind)> {
+        let read = || self.index.linkage(id).map(|linkage| (linkage.name.into(), linkage.kind));
+        self.symbols.entry(id).or_insert_with(read).clone()
+    }
+
+    /// Returns the constants that a kernel's code reaches, in order of their ids; none where they do not fit.
+    fn constants(&mut self, reach: &Reach) -> Option<Vec<SpecConstant>> {
+        const SPEC_ID: u32 = Decoration::SpecId as u32;
+        let index = self.index;
+        let mut found = Vec::new();
+        for &id in &reach.globals {
+            let Some(spec_id) = index.decoration(id, SPEC_ID) else { continue };
+            let (Some(bits), Some(of)) = (types::constant_bits(index, id), index.type_of(id)) else { continue };
+            let default = match types::resolve(index, of) {
+                Some(Type::Bool) => Value::Bool(bits != 0),
+                Some(Type::Int { width, .. }) => {
+                    let unused = 64u32.saturating_sub(width.clamp(1, 64));
+                    Value::Int((bits << unused).cast_signed() >> unused)
+                }
+                Some(Type::Float { width: 32, encoding: None }) => {
+                    Value::Float(f32::from_bits((bits & u64::from(u32::MAX)) as u32).into())
+                }
+                Some(Type::Float { width: 64, encoding: None }) => Value::Float(f64::from_bits(bits)),
+                _ => Value::Bits(bits),
+            };
+            let type_name = self.types.get(index, of, false);
+            self.room.take(type_name.len().saturating_add(size_of::<SpecConstant>()))?;
+            let size = self.layouts.get(of).map(|layout| layout.size);
+            found.push(SpecConstant { id: spec_id, type_name, size, default });
+        }
+        found.sort_by_key(|constant| constant.id);
+        Some(found)
     }
 }
 
@@ -223,7 +327,7 @@ pub struct SpecConstant {
     /// `SpecId` of the constant.
     pub(crate) id: u32,
     /// Type as in OpenCL C.
-    pub(crate) type_name: String,
+    pub(crate) type_name: Arc<str>,
     /// Size in bytes.
     pub(crate) size: Option<u64>,
     /// Default value.
@@ -265,36 +369,6 @@ fn hexadecimal<S: Serializer>(bits: &u64, serializer: S) -> std::result::Result<
 
 // A NaN default is unequal to itself, which nothing that compares these facts relies on.
 impl Eq for Value {}
-
-/// Returns the constants that a kernel's code reaches, in order of their ids.
-fn reached(index: &Index<'_>, layouts: &Layouts, reach: &Reach) -> Vec<SpecConstant> {
-    const SPEC_ID: u32 = Decoration::SpecId as u32;
-    let mut found = Vec::new();
-    for &id in &reach.globals {
-        let Some(spec_id) = index.decoration(id, SPEC_ID) else { continue };
-        let (Some(bits), Some(of)) = (types::constant_bits(index, id), index.type_of(id)) else { continue };
-        let default = match types::resolve(index, of) {
-            Some(Type::Bool) => Value::Bool(bits != 0),
-            Some(Type::Int { width, .. }) => {
-                let unused = 64u32.saturating_sub(width.clamp(1, 64));
-                Value::Int((bits << unused).cast_signed() >> unused)
-            }
-            Some(Type::Float { width: 32, encoding: None }) => {
-                Value::Float(f32::from_bits((bits & u64::from(u32::MAX)) as u32).into())
-            }
-            Some(Type::Float { width: 64, encoding: None }) => Value::Float(f64::from_bits(bits)),
-            _ => Value::Bits(bits),
-        };
-        found.push(SpecConstant {
-            id: spec_id,
-            type_name: argument::opencl_type_name(index, of, false),
-            size: layouts.get(of).map(|layout| layout.size),
-            default,
-        });
-    }
-    found.sort_by_key(|constant| constant.id);
-    found
-}
 
 /// Execution modes of a kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -354,6 +428,35 @@ impl SubGroup {
 /// Serialises the word for the primary size.
 fn primary<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str("primary")
+}
+
+/// Reads the attributes of kernels one after the other, and shares those that are alike.
+#[derive(Debug)]
+pub(crate) struct AttributeReader<'i, 'a> {
+    index: &'i Index<'a>,
+    last: Arc<Attributes>,
+    /// Attributes of functions with many modes, which may have as many entry points.
+    many: HashMap<u32, Arc<Attributes>>,
+}
+
+impl<'i, 'a> AttributeReader<'i, 'a> {
+    /// Prepares to read.
+    pub(crate) fn new(index: &'i Index<'a>) -> AttributeReader<'i, 'a> {
+        AttributeReader { index, last: Arc::default(), many: HashMap::new() }
+    }
+
+    /// Reads the attributes of a function.
+    pub(crate) fn read(&mut self, function: u32) -> Arc<Attributes> {
+        if self.index.modes_of(function).nth(limits::MANY_MODES).is_some() {
+            let read = || Arc::new(Attributes::read(self.index, function));
+            return self.many.entry(function).or_insert_with(read).clone();
+        }
+        let own = Attributes::read(self.index, function);
+        if *self.last != own {
+            self.last = Arc::new(own);
+        }
+        self.last.clone()
+    }
 }
 
 impl Attributes {

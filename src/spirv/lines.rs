@@ -12,6 +12,8 @@ use super::types;
 use super::words::Instruction;
 use crate::limits;
 use crate::source::{Inlined, SourceLocation};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Depth to which inlined calls are followed; deeper ones are left out.
 const MAX_INLINED: usize = 64;
@@ -36,19 +38,21 @@ struct Line {
     column: u32,
 }
 
-/// Tracks the source location through the instructions of a function.
+/// Tracks the source location through the instructions of functions.
 #[derive(Debug)]
 pub(crate) struct LineTracker<'i, 'a> {
     index: &'i Index<'a>,
     line: Option<Line>,
     /// Ids of the scope and of its `DebugInlinedAt` (0 for none).
     scope: Option<(u32, u32)>,
+    /// Names of files, by the id of the `OpString` or `DebugSource`: each once for all places in it.
+    files: HashMap<u32, Option<Arc<str>>>,
 }
 
 impl<'i, 'a> LineTracker<'i, 'a> {
-    /// Creates a tracker for the begin of a function, where no location is known.
+    /// Creates a tracker for functions one after the other. At the begin of each no location is known.
     pub(crate) fn new(index: &'i Index<'a>) -> LineTracker<'i, 'a> {
-        LineTracker { index, line: None, scope: None }
+        LineTracker { index, line: None, scope: None, files: HashMap::new() }
     }
 
     /// Advances past an instruction.
@@ -85,13 +89,25 @@ impl<'i, 'a> LineTracker<'i, 'a> {
     }
 
     /// Returns the location of the next instruction.
-    pub(crate) fn location(&self) -> Option<SourceLocation> {
+    pub(crate) fn location(&mut self) -> Option<SourceLocation> {
         let line = self.line?;
-        Some(SourceLocation { file: file(self.index, line.source)?, line: line.line, column: line.column })
+        Some(SourceLocation { file: self.file(line.source)?, line: line.line, column: line.column })
+    }
+
+    /// Returns the file name of an `OpString` or a `DebugSource`; none where it is longer than any path.
+    fn file(&mut self, source: u32) -> Option<Arc<str>> {
+        let index = self.index;
+        let read = || {
+            string(index, source, limits::MAX_NAME).or_else(|| {
+                let (_, source) = debug(index, source).filter(|(_, found)| found.word(3) == DEBUG_SOURCE)?;
+                string(index, source.word(4), limits::MAX_NAME)
+            })
+        };
+        self.files.entry(source).or_insert_with(|| read().map(Arc::from)).clone()
     }
 
     /// Returns the functions that the next instruction was inlined from, outermost first.
-    pub(crate) fn inlined(&self) -> Vec<Inlined> {
+    pub(crate) fn inlined(&mut self) -> Vec<Inlined> {
         let mut frames: Vec<Inlined> = Vec::new();
         let Some((mut scope, mut at)) = self.scope else { return frames };
         let mut room = limits::MAX_INLINED_TEXT;
@@ -101,7 +117,7 @@ impl<'i, 'a> LineTracker<'i, 'a> {
                 break;
             };
             let caller = inlined.word(5);
-            let call = source_of(self.index, caller).and_then(|source| file(self.index, source));
+            let call = source_of(self.index, caller).and_then(|source| self.file(source));
             let function = function_of(self.index, scope).unwrap_or_default();
             if !self.index.told.fits(&mut room, &function, call.as_deref()) {
                 break;
@@ -134,14 +150,6 @@ fn debug<'a>(index: &Index<'a>, id: u32) -> Option<(Set, Instruction<'a>)> {
     let instruction = index.defining(id).filter(|instruction| instruction.opcode == op::EXT_INST)?;
     let set = index.set(instruction.word(2));
     matches!(set, Set::OpenClDebug | Set::ShaderDebug).then_some((set, instruction))
-}
-
-/// Returns the file name of an `OpString` or a `DebugSource`; none where it is longer than any path.
-fn file(index: &Index<'_>, source: u32) -> Option<String> {
-    string(index, source, limits::MAX_NAME).or_else(|| {
-        let (_, source) = debug(index, source).filter(|(_, found)| found.word(3) == DEBUG_SOURCE)?;
-        string(index, source.word(4), limits::MAX_NAME)
-    })
 }
 
 /// Returns an `OpString` of at most so many bytes; longer ones, which many instructions may share, are not even read.

@@ -31,6 +31,7 @@ pub(crate) mod lines;
 pub mod link;
 pub(crate) mod micro;
 pub(crate) mod op;
+mod sound;
 pub(crate) mod specialize;
 pub mod subset;
 pub mod types;

@@ -54,6 +54,11 @@ impl<'a> Words<'a> {
         self.words.get(at).map_or(0, |bytes| word(*bytes, self.swapped))
     }
 
+    /// Whether the module is in the other byte order than this machine's drivers write.
+    pub(crate) fn is_swapped(&self) -> bool {
+        self.swapped
+    }
+
     /// The number of words, header included.
     pub(crate) fn len(&self) -> usize {
         self.words.len()
@@ -123,6 +128,13 @@ impl<'a> Instruction<'a> {
     #[inline]
     pub fn word(&self, at: usize) -> u32 {
         self.operands.get(at).map_or(0, |bytes| word(*bytes, self.swapped))
+    }
+
+    /// The operand words, in order.
+    #[inline]
+    pub(crate) fn words(&self) -> impl Iterator<Item = u32> + use<'a> {
+        let swapped = self.swapped;
+        self.operands.iter().map(move |bytes| word(*bytes, swapped))
     }
 
     /// Returns the number of the operand after the string that begins at operand `at`.

@@ -136,7 +136,7 @@ impl Module {
         id
     }
 
-    fn kernel(&mut self, name: &str, calls: Option<u32>) {
+    pub fn kernel(&mut self, name: &str, calls: Option<u32>) {
         let id = self.function(calls, false);
         put(&mut self.entries, 15, &[6, id], Some(name), &[]);
     }
@@ -423,4 +423,94 @@ fn many_images_that_import_from_each_other() {
     bounded(&folder, &["check", "m.table", "-t", "pvc", "--format", "json"]);
     bounded(&folder, &["explain", "m.table", "-t", "pvc"]);
     bounded(&folder, &["has", "m.table", "-t", "pvc"]);
+}
+
+/// Each of the kernels may call each of the imports: lists of all would have four million names.
+#[test]
+fn many_kernels_that_reach_many_imports() {
+    const MANY: u32 = 2_000;
+    let folder = Folder::new();
+    let mut module = Module::default();
+    (0..MANY).for_each(|nth| module.import(&format!("function{nth}")));
+    let through = FUNCTIONS + 8 * module.functions;
+    module.functions += 1 + MANY;
+    put(&mut module.code, 54, &[VOID, through, 0, SIGNATURE], None, &[]);
+    put(&mut module.code, 248, &[through + 1], None, &[]);
+    for nth in 0..MANY {
+        put(&mut module.code, 57, &[VOID, through + 2 + nth, FUNCTIONS + 8 * nth], None, &[]);
+    }
+    put(&mut module.code, 253, &[], None, &[]);
+    put(&mut module.code, 56, &[], None, &[]);
+    (0..MANY).for_each(|nth| module.kernel(&format!("kernel{nth}"), Some(through)));
+    folder.put("m.spv", module.bytes());
+    for form in ["table", "json"] {
+        bounded(&folder, &["check", "--link", "m.spv", "--format", form, "--max-memory", "128MiB"]);
+    }
+}
+
+/// Each has all parameters, and so has a row for each of its constants.
+#[test]
+fn many_entry_points_of_a_function_with_many_parameters() {
+    const MANY: u32 = 1_200;
+    let folder = Folder::new();
+    let mut module = Module::default();
+    let id = FUNCTIONS + 8 * module.functions;
+    module.functions += 1 + MANY;
+    put(&mut module.globals, 21, &[10, 32, 0], None, &[]);
+    put(&mut module.globals, 33, &[11, VOID, 10], None, &[]);
+    put(&mut module.code, 54, &[VOID, id, 0, 11], None, &[]);
+    (0..MANY).for_each(|nth| put(&mut module.code, 55, &[10, id + 2 + nth], None, &[]));
+    put(&mut module.code, 248, &[id + 1], None, &[]);
+    put(&mut module.code, 253, &[], None, &[]);
+    put(&mut module.code, 56, &[], None, &[]);
+    (0..MANY).for_each(|nth| put(&mut module.entries, 15, &[6, id], Some(&format!("k{nth}")), &[]));
+    (0..MANY).for_each(|nth| put(&mut module.entries, 16, &[id, 10_000 + nth], None, &[]));
+    folder.put("m.spv", module.bytes());
+    // Lists that are left out are a problem.
+    run_bounded(&folder, &["kernels", "m.spv", "--max-memory", "96MiB"], TIME_LIMIT, &[3]);
+    run_bounded(&folder, &["kernels", "m.spv", "--format", "json", "--max-memory", "96MiB"], TIME_LIMIT, &[3]);
+    run_bounded(&folder, &["diff", "m.spv", "m.spv", "--max-memory", "96MiB"], TIME_LIMIT, &[3]);
+}
+
+/// Each would have a copy of the name of the file.
+#[test]
+fn many_calls_in_a_file_of_a_long_name() {
+    const MANY: u32 = 40_000;
+    let folder = Folder::new();
+    let mut module = Module::default();
+    put(&mut module.texts, 7, &[10], Some(&"f".repeat(4_000)), &[]);
+    let id = FUNCTIONS + 8 * module.functions;
+    module.functions += 1 + MANY;
+    put(&mut module.code, 54, &[VOID, id, 0, SIGNATURE], None, &[]);
+    put(&mut module.code, 248, &[id + 1], None, &[]);
+    put(&mut module.code, 8, &[10, 1, 1], None, &[]);
+    (0..MANY).for_each(|nth| put(&mut module.code, 57, &[VOID, id + 8 + nth, id + 8 + nth], None, &[]));
+    put(&mut module.code, 253, &[], None, &[]);
+    put(&mut module.code, 56, &[], None, &[]);
+    put(&mut module.entries, 15, &[6, id], Some("kernel"), &[]);
+    folder.put("m.spv", module.bytes());
+    bounded(&folder, &["kernels", "m.spv", "--max-memory", "96MiB"]);
+}
+
+/// Each finding would repeat the symbol.
+#[test]
+fn many_kernels_that_reach_an_import_of_a_long_name() {
+    let folder = Folder::new();
+    let mut module = Module::default();
+    module.import(&"s".repeat(200_000));
+    (0..1_000).for_each(|nth| module.kernel(&format!("kernel{nth}"), Some(FUNCTIONS)));
+    folder.put("m.spv", module.bytes());
+    bounded(&folder, &["check", "m.spv", "-t", "intel_gpu_pvc,spir64_x86_64", "--format", "json"]);
+    run_bounded(&folder, &["kernels", "m.spv", "--format", "json"], TIME_LIMIT, &[3]);
+}
+
+/// Each dot may be the end of a kernel's name.
+#[test]
+fn a_text_of_many_dots() {
+    let folder = Folder::new();
+    let mut module = Module::kernels(2);
+    put(&mut module.texts, 7, &[10], Some(&format!("kernel_arg_type.{}", ".".repeat(250_000))), &[]);
+    folder.put("m.spv", module.bytes());
+    let split = ["split", "--mode", "per_kernel", "--emit", "offload-binary", "-o", "o", "m.spv"];
+    run_bounded(&folder, &split, TIME_LIMIT, &[0]);
 }

@@ -31,21 +31,35 @@ int32_t clGetPlatformInfo(void *of, uint32_t what, size_t room, void *value, siz
 int32_t clGetDeviceInfo(void *of, uint32_t what, size_t room, void *value, size_t *size) { return text(room, value, size); }
 "#;
 
-fn devices(folder: &Folder, lie: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
-    command.env("OPENCL_DYLIB_PATH", folder.path().join("libOpenCL.so.1")).env("LIE", lie);
-    command.args(["devices", "--format", "json"]).output().unwrap()
-}
-
-#[test]
-fn what_it_claims_is_bounded() {
+/// Makes the loader.
+fn loader() -> Folder {
     let folder = Folder::new();
     folder.put("loader.c", LOADER);
     let library = folder.path().join("libOpenCL.so.1");
     let mut cc = Command::new("cc");
     cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(folder.path().join("loader.c"));
     assert!(cc.status().unwrap().success());
-    let honest = devices(&folder, "");
+    folder
+}
+
+fn devices(folder: &Folder, lie: &str, more: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    command.env("OPENCL_DYLIB_PATH", folder.path().join("libOpenCL.so.1")).env("LIE", lie);
+    command.args(["devices", "--format", "json"]).args(more).output().unwrap()
+}
+
+/// A driver that memory did not suffice for is as if it were not there.
+#[test]
+fn a_limit_of_memory_is_named_where_nothing_is_found() {
+    let output = devices(&loader(), "statuses", &["--max-memory", "256MiB"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(5) && said.contains("with 256 MiB of memory (--max-memory"), "{said}");
+}
+
+#[test]
+fn what_it_claims_is_bounded() {
+    let folder = loader();
+    let honest = devices(&folder, "", &[]);
     assert_eq!(honest.status.code(), Some(0), "{honest:?}");
     assert!(String::from_utf8_lossy(&honest.stdout).contains("\"name\": \"x\""), "{honest:?}");
     for (lie, told) in [
@@ -55,7 +69,7 @@ fn what_it_claims_is_bounded() {
         ("statuses", "-12345"),
     ] {
         let begin = Instant::now();
-        let output = devices(&folder, lie);
+        let output = devices(&folder, lie, &[]);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(5), "{lie}: {output:?}");
         assert!(said.contains(told), "{lie}: {said}");

@@ -7,6 +7,7 @@
 mod bitcode;
 #[path = "../../fuzz/bodies.rs"]
 mod bodies;
+mod cached;
 mod confined;
 mod costly;
 mod cut_off;
@@ -18,8 +19,10 @@ mod meter;
 mod native;
 mod products;
 mod program;
+mod recorded;
 mod regions;
 mod repeated;
+mod rewritten;
 mod shown;
 #[path = "../support/mod.rs"]
 mod support;

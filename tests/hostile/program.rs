@@ -3,13 +3,14 @@
 use super::costly::{Module, TIME_LIMIT, run_bounded};
 use super::support::folder::Folder;
 use std::fs::File;
-use std::io::{Seek as _, SeekFrom, Write as _};
+use std::io::{Cursor, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use zip::write::{SimpleFileOptions, ZipWriter};
 
 /// Runs the tool, which may fail.
-fn tool<'a>(folder: &Folder, arguments: impl IntoIterator<Item = &'a str>) -> Output {
+pub fn tool<'a>(folder: &Folder, arguments: impl IntoIterator<Item = &'a str>) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sycl-bundle")).args(arguments).current_dir(folder.path()).output().unwrap()
 }
 
@@ -113,6 +114,26 @@ fn a_table_names_one_file_as_often_as_it_likes_for_no_more() {
         assert_eq!(done.status.code(), Some(3), "{}", said(&done));
         assert!(said(&done).contains("1048576 properties together"), "{}", said(&done));
     }
+}
+
+/// What stands beside a module is read without being named: a link to another's file would put that into reports and libraries.
+#[test]
+fn what_stands_beside_a_module_leads_nowhere_else() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path().join("in")).unwrap();
+    folder.put("in/m.spv", module());
+    folder.put("secret.txt", "SECRET\n");
+    for name in ["m.sym", "m.prop"] {
+        std::os::unix::fs::symlink("../secret.txt", folder.path().join("in").join(name)).unwrap();
+        for verb in [&["kernels", "in/m.spv"][..], &["inspect", "in"], &["wrap", "in/m.spv", "-o", "out.so"]] {
+            let done = tool(&folder, verb.iter().copied());
+            assert!(!done.status.success() && !said(&done).contains("SECRET"), "{verb:?}: {}", said(&done));
+        }
+        std::fs::remove_file(folder.path().join("in").join(name)).unwrap();
+    }
+    folder.put("in/real.sym", "other\n");
+    std::os::unix::fs::symlink("real.sym", folder.path().join("in/m.sym")).unwrap();
+    assert!(said(&tool(&folder, ["kernels", "in/m.spv"])).contains("other"));
 }
 
 #[test]
@@ -358,6 +379,29 @@ fn globs_times_kernels_are_bounded() {
     }
 }
 
+/// What a shell puts on the command line as it is answered: names of files and kernels that a stranger chose.
+#[test]
+fn completions_are_words_and_no_commands() {
+    let folder = Folder::new();
+    let mut module = Module::default();
+    module.kernel("gemm;touch${IFS}x;:", None);
+    module.kernel("_ZTS4gemm", None);
+    folder.put("m.spv", module.bytes());
+    folder.put("m;touch x;.spv", b"");
+    let answers = |shell: &str, words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        command.current_dir(folder.path()).env("SYCL_BUNDLE_COMPLETE", shell).env("_CLAP_IFS", "\u{b}");
+        command.env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string()).arg("--").args(words);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    for shell in ["bash", "powershell"] {
+        let names = answers(shell, &["sycl-bundle", "kernels", "m.spv", "--kernel", ""]);
+        assert!(names.contains("_ZTS4gemm") && !names.contains("touch"), "{shell}: {names}");
+        let files = answers(shell, &["sycl-bundle", "inspect", "m"]);
+        assert!(files.contains("m.spv") && !files.contains("touch"), "{shell}: {files}");
+    }
+}
+
 #[test]
 fn braces_in_braces_are_refused() {
     let folder = Folder::new();
@@ -521,7 +565,26 @@ fn members_with_long_paths_cost_what_they_weigh() {
     let shared = [b"!<arch>\n".to_vec(), names.clone(), member("/0", &module()).repeat(60_000)].concat();
     let inner = [b"!<arch>\n".to_vec(), member("m/", &module()).repeat(60_000)].concat();
     let within = [b"!<arch>\n".to_vec(), names, member("/0", &inner)].concat();
-    for archive in [shared, within] {
+    // As above, and none of them can be read.
+    let damaged = (0..5000).fold(ZipWriter::new(Cursor::new(Vec::new())), |mut zip, number| {
+        zip.start_file(format!("{number:>4090}"), SimpleFileOptions::default()).unwrap();
+        zip.write_all(&module()).unwrap();
+        zip
+    });
+    let mut damaged = damaged.finish().unwrap().into_inner();
+    let listed = damaged.windows(4).position(|window| window == b"PK\x01\x02").unwrap();
+    let mut at = listed;
+    while damaged[at..].starts_with(b"PK\x01\x02") {
+        damaged[at + 16] ^= 1;
+        at += 46 + 4090;
+    }
+    let damaged = (0..4).fold(damaged, |inner, _| {
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        zip.start_file("x".repeat(4090), SimpleFileOptions::default()).unwrap();
+        zip.write_all(&inner).unwrap();
+        zip.finish().unwrap().into_inner()
+    });
+    for archive in [shared, within, damaged] {
         folder.put("m.a", archive);
         let done = limited(&folder, 640 << 10, ["inspect", "m.a"]);
         let said = said(&done);
@@ -545,6 +608,51 @@ fn kernel_packages_with_one_long_path_cost_what_they_weigh() {
     folder.put("k.kpack", kernel_package("lib/libfoo.so", 3, 0));
     let done = tool(&folder, ["inspect", "k.kpack"]);
     assert!(said(&done).contains("gfx90a"), "{}", said(&done));
+}
+
+/// Plain files that a program leaves in its runtime's cache are read, and a signal ends the tool once the program has ended.
+#[test]
+fn what_a_recorded_program_leaves_is_not_waited_for() {
+    let folder = Folder::new();
+    let leave =
+        "for n in 1 2 3 4; do : > $SYCL_CACHE_DIR/$n.src; mkfifo $SYCL_CACHE_DIR/$n.bin $SYCL_CACHE_DIR/x$n.src; done";
+    let begin = Instant::now();
+    let done = tool(&folder, ["record", "-o", "p.json", "--", "sh", "-c", leave]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(said(&done).matches("no plain file").count(), 4, "{}", said(&done));
+    assert!(begin.elapsed() < Duration::from_secs(30));
+    // A profile that nobody takes is waited with.
+    pipe(&folder.path().join("pipe"));
+    let mut record = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    record.args(["record", "-o", "pipe", "--", "true"]).current_dir(folder.path()).stderr(Stdio::null());
+    let mut record = record.env("TMPDIR", folder.path()).spawn().unwrap();
+    let status = loop {
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(Command::new("kill").args(["-INT", &record.id().to_string()]).status().unwrap().success());
+        if let Some(status) = record.try_wait().unwrap() {
+            break status;
+        }
+    };
+    assert_eq!(status.code(), None, "a signal ends it");
+    let left = std::fs::read_dir(folder.path())
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with('.'));
+    assert_eq!(left.count(), 0);
+}
+
+/// A process that pip leaves running may hold its output for as long as it likes, and the current folder has no say in which pip it is.
+#[test]
+fn pip_is_asked_elsewhere_and_not_waited_for() {
+    let folder = Folder::new();
+    let python = folder.put("python3", "#!/bin/sh\necho \"pip in $(pwd)\"\nsleep 60 &\n");
+    std::fs::set_permissions(python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let begin = Instant::now();
+    let mut doctor = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
+    let done = doctor.arg("doctor").env("PATH", path).current_dir(folder.path()).output().unwrap();
+    assert!(said(&done).contains("-I -m pip: pip in /\n"), "{}", said(&done));
+    assert!(begin.elapsed() < Duration::from_secs(50), "{:?}", begin.elapsed());
 }
 
 /// Scripts of some shells put candidates on the command line as they are.

@@ -13,14 +13,14 @@ const READ: &[i32] = &[0, 3, 6];
 /// Bytes that all mentions share.
 const LONG: usize = 2 << 20;
 /// Address of the first byte of a linked file.
-const BASE: u64 = 0x1_0000;
+pub const BASE: u64 = 0x1_0000;
 
 pub fn words(all: &[u64]) -> Vec<u8> {
     all.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// A zstd frame of so many zeros: 128 KiB of them take four bytes.
-fn frame(zeros: usize) -> Vec<u8> {
+pub fn frame(zeros: usize) -> Vec<u8> {
     blocks([&[0xe0][..], &(zeros as u64).to_le_bytes()].concat(), zeros)
 }
 
@@ -37,22 +37,22 @@ pub fn blocks(header: Vec<u8>, zeros: usize) -> Vec<u8> {
 }
 
 /// A linked ELF file under construction, of one segment that is all of it.
-struct Linked(Vec<u8>);
+pub struct Linked(Vec<u8>);
 
 impl Linked {
-    fn new() -> Linked {
+    pub fn new() -> Linked {
         Linked(vec![0; 64 + 2 * 56])
     }
 
     /// Adds bytes, and gives their address.
-    fn add(&mut self, bytes: &[u8]) -> u64 {
+    pub fn add(&mut self, bytes: &[u8]) -> u64 {
         self.0.resize(self.0.len().next_multiple_of(8), 0);
         self.0.extend_from_slice(bytes);
         BASE + (self.0.len() - bytes.len()) as u64
     }
 
     /// The file, with a dynamic section or a table of sections at an address, of so many entries.
-    fn finish(mut self, dynamic: Option<(u64, u64)>, sections: Option<u64>) -> Vec<u8> {
+    pub fn finish(mut self, dynamic: Option<(u64, u64)>, sections: Option<u64>) -> Vec<u8> {
         let size = self.0.len() as u64;
         let mut head = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0\x01\0\0\0".to_vec();
         head.extend(words(&[0, 64, sections.map_or(0, |at| at - BASE)]));
@@ -67,7 +67,7 @@ impl Linked {
     }
 
     /// Makes a file with so many image structures for one payload of a declared format, with entries and property sets.
-    fn images(count: u64, payload: &[u8], format: u64, tables: impl FnOnce(&mut Linked) -> [u64; 4]) -> Vec<u8> {
+    pub fn images(count: u64, payload: &[u8], format: u64, tables: impl FnOnce(&mut Linked) -> [u64; 4]) -> Vec<u8> {
         let mut file = Linked::new();
         let (start, target) = (file.add(payload), file.add(b"spir64\0"));
         let [entries, entries_end, sets, sets_end] = tables(&mut file);
@@ -250,6 +250,27 @@ fn compressed_bundles_by_the_hundreds() {
     for name in ["a.zip", "in"] {
         run_bounded(&folder, &["inspect", name], TIME_LIMIT, &[3]);
     }
+}
+
+/// Each has fourteen bytes, and the tables of its reader have megabytes.
+#[test]
+fn empty_streams_of_a_compressed_archive() {
+    let stream = |bytes: &[u8]| {
+        let mut out = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+        out.write_all(bytes).unwrap();
+        out.finish().unwrap()
+    };
+    let mut tar = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_ustar();
+    header.set_size(40);
+    tar.append_data(&mut header, "m.spv", &[0; 40][..]).unwrap();
+    let tar = tar.into_inner().unwrap();
+    let folder = Folder::new();
+    let few = [stream(&tar[..512]), stream(&[]).repeat(100), stream(&tar[512..])].concat();
+    folder.put("a.tar.bz2", few);
+    run_bounded(&folder, &["inspect", "a.tar.bz2"], 5, &[6]);
+    folder.put("a.tar.bz2", [stream(&tar[..512]), stream(&[]).repeat(300_000), stream(&tar[512..])].concat());
+    run_bounded(&folder, &["inspect", "a.tar.bz2"], 5, &[3]);
 }
 
 /// Sizes are known when the frames are inflated, and are just too much.

@@ -54,7 +54,7 @@ fn facts(module: &[u8]) -> HashMap<String, Facts> {
             ),
             code: body::words(&index, &kernel.reach, &mut numbers),
             opcodes: opcodes(&index, &kernel),
-            imports: kernel.imports,
+            imports: kernel.imports.iter().map(|name| (**name).to_owned()).collect(),
         };
         (kernel.name, facts)
     };

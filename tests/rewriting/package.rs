@@ -181,7 +181,8 @@ fn a_wheel_that_would_lose_something_stays() {
     let mut encrypted = wheel(&[("foo/a.so", &rewritten), ("foo/b.txt", b"text")]);
     let listed = position(&encrypted, b"foo/b.txt") - 46;
     encrypted[listed + 8] |= 1;
-    for bytes in [same, counted, encrypted] {
+    let script = [b"#!/bin/sh\n".as_slice(), &wheel(&[("foo/a.so", &rewritten)])].concat();
+    for bytes in [same, counted, encrypted, script] {
         let folder = Folder::new();
         folder.file("foo.whl", &bytes);
         let output = tool(folder.path(), &["prune", "foo.whl", "--restore", "--in-place"]);

@@ -1,8 +1,8 @@
 //! What is in the cache, what of it is damaged, and what has to go?
 
-use super::{Cache, FORM, Key, TEMPORARY, is_folder, read_entry};
+use super::{Cache, FORM, Key, TEMPORARY, is_folder, open_entry, read_entry};
 use crate::error::{Error, ErrorKind, Result};
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -117,8 +117,12 @@ impl Cache {
                 continue;
             }
             let Some(key) = file.key else { continue };
-            match fs::read(&file.path) {
-                Ok(bytes) if read_entry(&bytes, &key).is_some() => verified.sound = verified.sound.saturating_add(1),
+            let read = open_entry(&file.path);
+            let is_whole = |(mut file, metadata): (File, fs::Metadata)| {
+                metadata.is_file() && read_entry(&mut file, metadata.len(), &key).is_some()
+            };
+            match read.map(is_whole) {
+                Ok(true) => verified.sound = verified.sound.saturating_add(1),
                 // Another process was faster.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 _ => {

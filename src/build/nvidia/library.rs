@@ -1,19 +1,17 @@
 //! Which functions do kernels call, and where is their code?
 //!
 //! Built-ins of this program (`builtins.cl`, `builtins.ll`), libclc and libdevice become one bitcode library for a version of
-//! LLVM and CUDA. It is made once and kept by a digest of what it is made of.
+//! LLVM and CUDA. A worker that gets no module makes it, and the parent hands it to those that do.
 //!
 //! llvm-spirv's calls have SPIR-V's calling convention and libraries have C's, and a call by another convention than the
 //! function's is undefined: LLVM deletes what follows. So everything that kernels may call is inlined before any other pass
 //! looks at it, and is marked here to be.
 
-use super::super::cache::fingerprint;
 use super::super::ocloc::Surroundings;
 use super::shim::quoted;
 use super::tools::{self, Refusal, Tools};
-use crate::error::{Error, ErrorKind, Result};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const SOURCE: &str = include_str!("builtins.cl");
 const ASSEMBLY: &str = include_str!("builtins.ll");
@@ -43,43 +41,20 @@ pub(crate) fn digest() -> String {
     hasher.finalize().to_hex().chars().take(16).collect()
 }
 
-/// Returns the library, made where it is not kept yet. `scratch` is a folder that is there as long as the library is used.
+/// Makes the library in a folder, and returns it.
 ///
 /// # Errors
-/// `Environment` where it cannot be made.
-pub(crate) fn prepare(
+/// The refusal of the program that did not do its part.
+pub(crate) fn make(
     tools: &Tools,
     surroundings: &Surroundings,
     scratch: &Path,
-    keep: Option<&Path>,
-) -> Result<PathBuf> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(digest().as_bytes());
-    for text in [fingerprint(&tools.libclc)?, fingerprint(&tools.libdevice)?, tools.versions.join(" ")] {
-        hasher.update(text.as_bytes());
-    }
-    let name: String = hasher.finalize().to_hex().chars().take(32).collect();
-    let kept = keep.map(|folder| folder.join(format!("nvidia-library-{name}.bc")));
-    if let Some(kept) = kept.as_ref().filter(|kept| kept.is_file()) {
-        return Ok(kept.clone());
-    }
-    let made = make(tools, surroundings, scratch).map_err(|refusal| {
-        let Refusal { step, said, .. } = refusal;
-        let message = format!("the built-ins for NVIDIA GPUs were not compiled: {step} said: {said}");
-        Error::new(ErrorKind::Environment, message)
-    })?;
-    let Some(kept) = kept else { return Ok(made) };
-    // Several workers may do so at once; each name is whole whenever it is there.
-    let beside = kept.with_extension(format!("{}.tmp", std::process::id()));
-    let copied = kept.parent().map_or(Ok(()), std::fs::create_dir_all);
-    let copied = copied.and_then(|()| std::fs::copy(&made, &beside)).and_then(|_| std::fs::rename(&beside, &kept));
-    Ok(if copied.is_ok() { kept } else { made })
-}
-
-fn make(tools: &Tools, surroundings: &Surroundings, scratch: &Path) -> std::result::Result<PathBuf, Refusal> {
+) -> std::result::Result<Vec<u8>, Refusal> {
+    let failed =
+        |step: &str, error: std::io::Error| Refusal { step: step.to_owned(), status: None, said: error.to_string() };
     let written = std::fs::write(scratch.join("builtins.cl"), SOURCE)
         .and_then(|()| std::fs::write(scratch.join("builtins.ll"), ASSEMBLY));
-    written.map_err(|error| Refusal { step: "writing".to_owned(), status: None, said: error.to_string() })?;
+    written.map_err(|error| failed("writing", error))?;
     let run = |program: &Path, arguments: &[&str]| {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         tools::run(surroundings, scratch, program, &arguments)
@@ -115,12 +90,11 @@ fn make(tools: &Tools, surroundings: &Surroundings, scratch: &Path) -> std::resu
     link(&["compiled.bc", "builtins.ll", "-o", "own.bc"])?;
     // Up to LLVM 20 libclc's functions are `linkonce_odr`, which llvm-link leaves out where nothing refers to them.
     let (symbols, _) = run(&tools.llvm_nm, &["--defined-only", "--extern-only", &libclc])?;
-    let kept = std::fs::write(scratch.join("kept.ll"), references(&symbols));
-    kept.map_err(|error| Refusal { step: "writing".to_owned(), status: None, said: error.to_string() })?;
+    std::fs::write(scratch.join("kept.ll"), references(&symbols)).map_err(|error| failed("writing", error))?;
     link(&["kept.ll", &libclc, "--override=own.bc", "-o", "all.bc"])?;
     run(&tools.opt, &["-passes=forceattrs", "-force-attribute=alwaysinline", "all.bc", "-o", "inlined.bc"])?;
     link(&["--only-needed", "inlined.bc", &libdevice, "-o", "library.bc"])?;
-    Ok(scratch.join("library.bc"))
+    std::fs::read(scratch.join("library.bc")).map_err(|error| failed("reading", error))
 }
 
 /// Returns a module that refers to all functions among symbols as llvm-nm lists them.

@@ -32,15 +32,17 @@ use super::Places;
 use super::inventory::Offline;
 use super::ocloc::Surroundings;
 use super::options::LARGE_REGISTERS;
-use super::process::Scratch;
+use super::process::scratch;
 use super::protocol::Compiled;
 use super::target::PTX;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::native::fatbin;
+use crate::temporary::Scratch;
 use lower::Lowered;
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use tools::{Refusal, Tools, number};
 
 /// Functions that the driver defines.
@@ -53,21 +55,40 @@ const OTHER_CONVENTION: &str = "calling convention differ";
 pub(crate) struct Toolchain {
     tools: Tools,
     surroundings: Surroundings,
-    library: PathBuf,
-    /// Folder of the library, if it is not kept.
-    _scratch: Scratch,
+    /// Folder of the library, where that was handed over.
+    library: Option<Scratch>,
 }
 
+/// Name of the library in its folder.
+const LIBRARY: &str = "library.bc";
+
 impl Toolchain {
-    /// Finds the programs and prepares the library.
+    /// Finds the programs.
     ///
     /// # Errors
-    /// `Environment` where something is missing, or the library cannot be made.
+    /// `Environment` where something is missing, or the library that is handed over cannot be written.
     pub(crate) fn find(places: &Places, surroundings: &Surroundings) -> Result<Toolchain> {
         let tools = Tools::find(places, surroundings)?;
-        let scratch = Scratch::new(&surroundings.scratch, "nvidia")?;
-        let library = library::prepare(&tools, surroundings, scratch.path(), places.keep.as_deref())?;
-        Ok(Toolchain { tools, surroundings: surroundings.clone(), library, _scratch: scratch })
+        let written = |bytes: &Arc<[u8]>| {
+            let scratch = scratch(&surroundings.scratch)?;
+            let failed = |error| Error::new(ErrorKind::Environment, format!("writing the built-ins: {error}"));
+            std::fs::write(scratch.path().join(LIBRARY), bytes).map_err(failed)?;
+            Ok(scratch)
+        };
+        let library = places.library.as_ref().map(written).transpose()?;
+        Ok(Toolchain { tools, surroundings: surroundings.clone(), library })
+    }
+
+    /// Makes the library of functions that kernels call.
+    ///
+    /// # Errors
+    /// `Environment` where it cannot be made.
+    pub(crate) fn library(&self) -> Result<Vec<u8>> {
+        let scratch = scratch(&self.surroundings.scratch)?;
+        library::make(&self.tools, &self.surroundings, scratch.path()).map_err(|Refusal { step, said, .. }| {
+            let message = format!("the built-ins for NVIDIA GPUs were not compiled: {step} said: {said}");
+            Error::new(ErrorKind::Environment, message)
+        })
     }
 
     /// Returns what it is like, and which of these architectures ptxas does not know.
@@ -91,7 +112,7 @@ impl Toolchain {
         if let Some(kernel) = lowered.kernels.iter().find(|kernel| !shim::is_symbol(&kernel.name)) {
             return refused("a kernel's name is none in PTX", kernel.name.clone());
         }
-        match Scratch::new(&self.surroundings.scratch, "nvidia") {
+        match scratch(&self.surroundings.scratch) {
             Ok(scratch) => self
                 .compile_in(scratch.path(), &lowered, architectures, Modes::read(options))
                 .unwrap_or_else(|stopped| stopped.0),
@@ -120,7 +141,10 @@ impl Toolchain {
         write("module.spv", &lowered.module)?;
         write("kernels.ll", shim::module(&lowered.kernels, self.tools.major, modes).as_bytes())?;
         run(&self.tools.llvm_spirv, &["-r", "--spirv-target-env=CL2.0", "module.spv", "-o", "module.bc"])?;
-        let library = self.library.to_string_lossy();
+        let Some(library) = self.library.as_ref().map(|folder| folder.path().join(LIBRARY)) else {
+            return Err(Stopped::hollow("a module came before the built-ins".to_owned()));
+        };
+        let library = library.to_string_lossy();
         // The first file's target and data layout are those of the result; of the others comes what is needed.
         let linked = ["--suppress-warnings", "--only-needed", "kernels.ll", "module.bc", &library, "-o", "linked.bc"];
         run(&self.tools.llvm_link, &linked)?;

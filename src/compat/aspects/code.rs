@@ -8,7 +8,7 @@ use crate::bundle::image::Image;
 use crate::source::{Inlined, SourceLocation};
 use crate::spirv::calls::{EdgeKind, FunctionPointers};
 use crate::spirv::index::{EntryPoint, Function, Index, LinkageKind};
-use crate::spirv::kernel::Attributes;
+use crate::spirv::kernel::{AttributeReader, Attributes};
 use crate::spirv::lines::LineTracker;
 use crate::spirv::{Instruction, grammar, op, types};
 use std::borrow::Cow;
@@ -29,6 +29,8 @@ pub struct Code {
     pub unknown: usize,
     /// The first call through a pointer of each function that makes one.
     pub indirect: Vec<Indirect>,
+    /// The places in [`Code::nodes`] of functions that call through a pointer where no function of the module is known to be called.
+    pub lost: Vec<usize>,
     /// The sets of virtual functions that the module's image takes part in; a module itself does not say.
     pub sets: Sets,
     /// The number of the module's image, where it is of one.
@@ -186,8 +188,8 @@ impl Code {
         let mut texts: HashMap<(u16, Option<u32>), Arc<str>> = HashMap::new();
         let rules = Rules::new(index);
         let mut edges = Vec::new();
+        let mut lines = LineTracker::new(index);
         for (place, function) in index.functions.iter().enumerate() {
-            let mut lines = LineTracker::new(index);
             let (mut seen, mut placed) = (0u32, 0u32);
             let mut uses = Vec::new();
             let mut calls: Vec<Call> = Vec::new();
@@ -227,6 +229,10 @@ impl Code {
                     code.indirect.push(Indirect { from: place, origin });
                 }
                 pointers.edges_of(index, function.id, number, &instruction, &mut edges);
+                let is_lost = || edges.iter().all(|edge| edge.kind != EdgeKind::Indirect);
+                if instruction.opcode == op::FUNCTION_POINTER_CALL && code.lost.last() != Some(&place) && is_lost() {
+                    code.lost.push(place);
+                }
                 for edge in edges.drain(..) {
                     // The first call tells the way; a module that calls one function a million times has one edge.
                     if called.insert(edge.to) {
@@ -243,16 +249,12 @@ impl Code {
         }
         const KERNEL: u32 = 6;
         let kernels = index.entry_points.iter().filter(|entry| entry.model == KERNEL);
-        let mut attributes: Arc<Attributes> = Arc::default();
+        let mut attributes = AttributeReader::new(index);
         let kernels = kernels.map(|entry| {
-            let own = Attributes::read(index, entry.function);
-            if *attributes != own {
-                attributes = Arc::new(own);
-            }
             let node = index.function_place(entry.function);
             let named = node.and_then(|node| code.nodes.get(node)?.named.clone());
             let name = named.filter(|name| **name == *entry.name).unwrap_or_else(|| (&*entry.name).into());
-            Kernel { name, node, attributes: attributes.clone() }
+            Kernel { name, node, attributes: attributes.read(entry.function) }
         });
         // Growing would take the place of what is there twice.
         code.kernels.reserve_exact(index.entry_points.len());

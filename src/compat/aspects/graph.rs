@@ -151,10 +151,14 @@ impl<'m> Graph<'m> {
             let down = graph.down(aspect, &near);
             graph.ways.insert(aspect, Ways { near, last, down });
         }
+        // Which function of a set is called is looked for among these.
+        let lost = codes.iter().zip(&graph.first).filter(|(code, _)| code.sets.used.is_empty());
+        let lost: HashSet<usize> =
+            lost.flat_map(|(code, first)| code.lost.iter().map(|place| first.saturating_add(*place))).collect();
         let unresolved = |number, node: &Node| {
             let own = node.symbol.as_deref().unwrap_or_default();
             let import = node.kind == Kind::Declared && !graph.provided.contains_key(&number);
-            import && !of_the_device(own) || graph.sets.open.contains(&number)
+            import && !of_the_device(own) || graph.sets.open.contains(&number) || lost.contains(&number)
         };
         let (open, _) = graph.ways_to(nodes, &into, unresolved);
         graph.open = open.into_iter().map(|way| way != Way::None).collect();

@@ -354,10 +354,11 @@ impl Contents {
         for (number, instruction) in index.instructions(0..end) {
             let inner = |id: u32| contents.of_type(index, id);
             let mask = match instruction.opcode {
-                op::TYPE_FLOAT => match (instruction.word(1), instruction.len()) {
-                    // With a third operand the width is that of another encoding (bfloat16).
-                    (16, 2) => HALF,
-                    (64, 2) => DOUBLE,
+                op::TYPE_FLOAT => match (instruction.word(1), (instruction.len() > 2).then(|| instruction.word(2))) {
+                    // bfloat16.
+                    (16, Some(0)) => 0,
+                    (16, _) => HALF,
+                    (64, _) => DOUBLE,
                     _ => 0,
                 },
                 op::TYPE_VECTOR | op::TYPE_MATRIX | op::TYPE_ARRAY | op::TYPE_RUNTIME_ARRAY => {

@@ -9,7 +9,7 @@ use crate::bundle::property_sets::{Compare, KnownSet, describe};
 use crate::compat::examine::Examined;
 use crate::compat::explain::trace::{devices, times};
 use crate::compat::fit::spec;
-use crate::compat::kernels::{Depth, KernelFacts, Providers, kernels_in_shares, kernels_of};
+use crate::compat::kernels::{Depth, KernelFacts, LeftOut, Providers, kernels_in_shares, kernels_of};
 use crate::error::Result;
 use crate::native::Coverage;
 use crate::native::Driver;
@@ -34,6 +34,8 @@ pub struct Snapshot {
     pub(crate) libraries: BTreeMap<String, BTreeSet<[u8; 32]>>,
     /// Whether something of the file could not be read.
     pub(crate) partial: bool,
+    /// Kernels that are compared without arguments, constants and symbols.
+    pub(crate) left_out: LeftOut,
 }
 
 /// Facts about a kernel.
@@ -190,6 +192,7 @@ impl Snapshot {
         let mut add = |found: Vec<KernelFacts>| {
             for facts in found {
                 let Some((image, target, properties)) = by_number.get(&facts.image) else { continue };
+                self.left_out.add(&facts);
                 let shot = shot(&facts, image, properties, interner);
                 let Some(KernelShots { shots: targets, .. }) = self.kernels.get_mut(facts.name.as_str()) else {
                     continue;

@@ -11,6 +11,7 @@ use crate::compat::finding::{Finding, RuleId};
 use crate::device::matrix::{unsupported_mad, unsupported_matrix};
 use crate::device::target::current;
 use crate::device::target::{Has, Target};
+use crate::native::Demands;
 use crate::spirv::Module;
 
 /// Checks what the set `SYCL/device requirements` holds: what is required, and the matrix operations of the image.
@@ -24,8 +25,42 @@ pub(crate) fn check(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit)
     for size in &required.reqd_work_group_sizes {
         work_group(examined, size, target, fit);
     }
-    for size in required.reqd_sub_group_sizes.iter().filter(|_| !examined.is_esimd_alone()) {
+    if let Some((items, most)) =
+        required.stored_work_items.zip(target.max_work_group_size).filter(|(items, most)| items > most)
+    {
+        let message = format!(
+            "Kernel has a required work-group size of {items} work-items, by all numbers that are recorded, but device runs up to {most}."
+        );
+        if !fit.reasons.iter().any(|finding| finding.rule == RuleId::WorkGroupSize) {
+            fit.reason(RuleId::WorkGroupSize, message);
+        }
+    }
+    for size in required.reqd_sub_group_sizes.iter().filter(|_| !examined.is_marked_esimd()) {
         sub_group(*size, target, fit);
+    }
+    for key in &required.unread {
+        let message = format!("property `{key}` is not stored as the runtime reads it: what it requires is not known");
+        fit.gap(RuleId::Unread, message);
+    }
+}
+
+/// Checks what compiled code that a device takes asks of it.
+pub(crate) fn native(examined: &Examined<'_, '_>, demands: &Demands, target: &Target, fit: &mut Fit) {
+    for [x, y, z] in &demands.work_groups {
+        work_group(examined, &[*z, *y, *x], target, fit);
+    }
+    // Explicit SIMD has sub-groups of one.
+    for size in demands.sub_groups.iter().filter(|size| **size > 1) {
+        sub_group(u32::try_from(*size).unwrap_or(u32::MAX), target, fit);
+    }
+    if let Some(most) = target.local_memory.filter(|most| demands.local > *most) {
+        let message =
+            format!("Kernel has {} bytes of local memory; {} has {most} for a work-group.", demands.local, target.name);
+        fit.reason(RuleId::Capability, message);
+    }
+    let open = demands.undefined.iter().filter(|symbol| !examined.imports.contains(symbol));
+    if let Some(names) = super::format::named(&open.cloned().collect::<Vec<_>>()) {
+        fit.gap(RuleId::UnlistedImports, format!("The code calls {names}, which it does not have."));
     }
 }
 

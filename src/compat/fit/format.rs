@@ -4,15 +4,18 @@
 //! reason; what is in no list is a gap.
 
 use super::{Fit, Subject};
-use crate::bundle::format::Format;
+use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::Image;
-use crate::compat::built_in::{of_block_loads, of_intel_gpus, of_newer_loads, of_ray_tracing};
+use crate::bundle::property_sets::{key, set};
+use crate::compat::built_in::{is_known, of_block_loads, of_intel_gpus, of_newer_loads, of_ray_tracing};
 use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
 use crate::compat::native;
+use crate::container::inflate::is_sized_zstd;
 use crate::device::cpu::{CpuArch, DEFAULT};
 use crate::device::target::{Backend, DeviceType, Has, IpVersion, Target};
-use crate::native::{Coverage, gpu_of};
+use crate::limits;
+use crate::native::{Coverage, Driver, Part, gpu_of};
 use crate::spirv::Module;
 use crate::spirv::grammar::capability_name;
 use std::collections::HashSet;
@@ -31,13 +34,19 @@ pub(crate) enum Match {
 /// Targets whose images for `spir64_x86_64` the runtime takes.
 const CPUS: [&str; 5] = ["spir64_x86_64", "x86_64", "intel_cpu_spr", "intel_cpu_gnr", "intel_cpu_dmr"];
 
+/// Kind of the images of DPC++, in their structures.
+const DPCPP: u8 = 4;
+
 /// The spec of an image's target without vendor and system; a bare module is `spir64`.
 pub(crate) fn spec<'a>(image: &Image<'a>) -> &'a str {
-    match image.target.split('-').next().unwrap_or_default() {
+    // DPC++'s runtime compares the whole of what an image that it registers says.
+    let is_whole = image.origin.is_some_and(|origin| origin.kind == DPCPP);
+    let plain = if is_whole { image.target } else { image.target.split('-').next().unwrap_or_default() };
+    match plain {
         // AMD's flavour of SPIR-V, which no SYCL runtime hands to a device.
         "spirv64" if image.target.starts_with("spirv64-amd-") => "spirv64-amd-amdhsa",
         "" if image.origin.is_none() => "spir64",
-        "spirv64" => "spir64",
+        "spirv64" if !is_whole => "spir64",
         "llvm_nvptx64" => "nvptx64",
         "llvm_amdgcn" => "amdgcn",
         own => own,
@@ -47,8 +56,10 @@ pub(crate) fn spec<'a>(image: &Image<'a>) -> &'a str {
 /// `doesImageTargetMatchDevice`: by the target that the image was compiled for where it says so, else by its spec.
 pub(crate) fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
     let target = subject.target;
-    if let Some(label) = image.compile_target().filter(|label| *label != "spir64") {
-        let cpu = label == "spir64_x86_64" && CPUS.contains(&target.name.as_str());
+    // The runtime compares what is recorded whole; a container's `spir64` is that of any device.
+    let recorded = image.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_some();
+    if let Some(label) = image.compile_target().filter(|label| recorded || *label != "spir64") {
+        let cpu = matches!(label, "spir64_x86_64" | "x86_64") && CPUS.contains(&target.name.as_str());
         // clang-sycl-linker names a GPU as ocloc does.
         let short = target.name.strip_prefix("intel_gpu_").is_some_and(|own| own == label.replace('-', "_"));
         let family = label.starts_with("intel_gpu_") && target.families.iter().any(|own| own == label);
@@ -141,9 +152,14 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
             Some(_) | None => {}
         }
     }
+    if taken && image.format == Format::LlvmBitcode && image.image.origin.is_some() && spec.starts_with("spir64") {
+        let message = format!("Image is LLVM bitcode, which no driver of {} takes.", subject.target.name);
+        fit.reason(RuleId::Target, message);
+    }
     if taken && (native || image.format == Format::Unknown) {
         made_for(image, subject, fit);
     }
+    declared(image, fit);
     if image.format == Format::Pocl && spec == "spir64_x86_64" {
         let message = "Image is code of PoCL, which runs where PoCL is the OpenCL driver; Intel's refuses it (-42).";
         fit.gap(RuleId::Target, message);
@@ -169,12 +185,41 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
         );
         fit.reason(RuleId::UnlistedImports, message);
     }
+    // Of the SPIR-V in compiled code the image lists nothing.
+    let inside =
+        image.compiled(subject).filter(|_| image.module.is_none()).into_iter().flat_map(|module| &module.imports);
+    let inside = inside.filter(|symbol| !is_known(symbol));
+    let strange: Vec<String> = image.strange_imports.iter().chain(inside).cloned().collect();
+    if let Some(names) = named(&strange) {
+        let message = format!(
+            "The module calls {names}, which it does not define; whether compilers of {} do is not known.",
+            subject.target.name
+        );
+        fit.gap(RuleId::UnlistedImports, message);
+    }
     let Some(names) = named(&image.imports) else { return };
     if spec == "spir64" || spec == "spir64_gen" {
         fit.gap(RuleId::Imports, format!("the image imports {names}, which other images must define"));
     } else {
         let message = format!("Cannot resolve external symbols, linking is unsupported for the backend: {names}.");
         fit.reason(RuleId::Imports, message);
+    }
+}
+
+/// Checks the format that an image structure declares, by which the runtime goes where it is not told to detect it.
+fn declared(image: &Examined<'_, '_>, fit: &mut Fit) {
+    if image.image.origin.is_none() {
+        return;
+    }
+    let (said, holds) = match image.image.declared {
+        Declared::None | Declared::Other(_) => return,
+        Declared::Native => ("native", !image.format.is_intermediate() || image.format == Format::Ptx),
+        Declared::SpirV => ("spir-v", image.format == Format::SpirV),
+        Declared::LlvmBitcode => ("llvm-bitcode", image.format == Format::LlvmBitcode),
+        Declared::CompressedNone => ("a zstd frame that states its size", is_sized_zstd(image.image.stored)),
+    };
+    if !holds {
+        fit.reason(RuleId::Target, format!("Image is declared to be {said}, which the runtime believes, and is not."));
     }
 }
 
@@ -210,7 +255,21 @@ fn made_for(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
     let target = subject.target;
     let name = &target.name;
     let (code, own) = (maker(image.format), maker_of(target));
+    let cpu = spec(image.image) == "spir64_x86_64";
     match (code, own) {
+        (Some(_), _) if cpu => {
+            let message = format!("Image is code in format {}, which no driver of CPUs takes.", image.format.name());
+            return fit.reason(RuleId::Target, message);
+        }
+        (None, None) if image.format == Format::Unknown && !cpu => {
+            return fit.gap(RuleId::Target, format!("Image is of no known format; {name} may not take it."));
+        }
+        (None, _) if cpu => {
+            if image.march.is_none() && image.format != Format::Pocl {
+                fit.gap(RuleId::Target, "Image is for CPUs, and nothing that a driver of these is known to have made.");
+            }
+            return;
+        }
         (Some(code), Some(own)) if code != own => {
             let message =
                 format!("Image is code in format {}, which is for no device of {name}'s maker.", image.format.name());
@@ -249,6 +308,21 @@ fn made_for(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
     }
 }
 
+/// Returns the parts of compiled code that a device takes as they are.
+pub(crate) fn taken<'i>(image: &'i Examined<'_, '_>, subject: &Subject<'_>) -> Vec<&'i Part> {
+    let Some(native) = &image.native else { return Vec::new() };
+    let name = &subject.target.name;
+    let runs = |part: &&Part| match maker(image.format) {
+        Some(Maker::Nvidia) => runs_on_nvidia(&part.stated, part.format == Format::Ptx, name) == Has::Yes,
+        Some(Maker::Amd) => runs_on_amd(&part.stated, name) == Has::Yes,
+        Some(Maker::Intel) | None => false,
+    };
+    let of_intel = native.taken(&gpu_of(subject.target), Driver::of_target(subject.target, subject.backend).0);
+    let of_intel = of_intel.and_then(|(how, part)| part.filter(|_| how == Coverage::Native));
+    // Of code for one GPU in several forms any may be taken.
+    native.parts.iter().filter(runs).chain(of_intel).collect()
+}
+
 /// Whether code for an NVIDIA GPU, as it states that (`sm_90a`), runs on a target: machine code on later GPUs of its
 /// generation, PTX on all later ones, code with features of one architecture on that alone (CUDA C++ Programming Guide, "Binary
 /// Compatibility").
@@ -282,7 +356,9 @@ fn runs_on_nvidia(stated: &str, is_ptx: bool, target: &str) -> Has {
 fn runs_on_amd(stated: &str, target: &str) -> Has {
     let (processor, features) = stated.split_once(':').unwrap_or((stated, ""));
     match target.strip_prefix("amd_gpu_") {
-        Some(own) if own == processor && !features.contains("xnack+") => Has::Yes,
+        Some(own) if own == processor && !["xnack+", "sramecc-"].iter().any(|other| features.contains(other)) => {
+            Has::Yes
+        }
         Some(own) if own != processor && !processor.ends_with("generic") && processor.starts_with("gfx") => Has::No,
         _ => Has::Unknown,
     }
@@ -336,6 +412,18 @@ fn loads_blocks(ip: &IpVersion) -> bool {
     ip.architecture >= 20 || (ip.architecture, ip.release) == (12, 60)
 }
 
+/// Instructions of vISA by which all GPUs since DG2 load and store.
+const LOADS: [&str; 8] = [
+    "lsc_fence",
+    "lsc_load",
+    "lsc_load_quad",
+    "lsc_load_strided",
+    "lsc_prefetch",
+    "lsc_store",
+    "lsc_store_quad",
+    "lsc_store_strided",
+];
+
 /// Instructions of vISA that all GPUs since DG2 have, in order.
 const INSTRUCTIONS: [&str; 44] = [
     "add", "addc", "and", "asr", "barrier", "bfe", "bfi", "bfn", "bfrev", "call", "cbit", "cmp", "cos", "dp4a", "exp",
@@ -361,7 +449,8 @@ fn has_instruction(ip: &IpVersion, name: &str) -> bool {
         "dpasw" => narrow && width == "8" && !of_bytes,
         // Conversions to and from floats of a byte.
         "fcvt" => ip.architecture >= 30,
-        loads if loads.starts_with("lsc_") => !loads.contains("block2d") || loads_blocks(ip),
+        "lsc_load_block2d" | "lsc_store_block2d" => loads_blocks(ip),
+        loads if loads.starts_with("lsc_") => LOADS.contains(&loads),
         other => INSTRUCTIONS.binary_search(&other).is_ok(),
     }
 }
@@ -394,9 +483,13 @@ fn assembly(module: &Module, target: &Target, fit: &mut Fit) {
     }
 }
 
-/// The first of some symbols, and how many more there are; none of none.
-fn named(symbols: &[String]) -> Option<String> {
+/// The first of some symbols, cut where it is longer than any that a person reads, and how many more there are; none of none.
+pub(super) fn named(symbols: &[String]) -> Option<String> {
     let (first, more) = symbols.split_first()?;
+    let first = match first.char_indices().nth(limits::MAX_NAME) {
+        Some((end, _)) => format!("{}...", first.get(..end).unwrap_or_default()),
+        None => first.clone(),
+    };
     Some(if more.is_empty() { format!("`{first}`") } else { format!("`{first}` and {} more", more.len()) })
 }
 

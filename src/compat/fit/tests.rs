@@ -13,10 +13,29 @@ use crate::native::zebin::tests::{note, zebin};
 
 /// A module with one kernel `k` and further capabilities.
 pub(crate) fn module(version: u32, capabilities: &[u32]) -> Vec<u8> {
-    let head = [0x0723_0203, version, 0, 10, 0, 0x0002_0011, 4, 0x0002_0011, 6];
+    with_code(version, capabilities, &[], &[])
+}
+
+/// A module with one kernel `k`, further capabilities, what stands before its function and what the kernel does.
+fn with_code(version: u32, capabilities: &[u32], before: &[u8], code: &[u8]) -> Vec<u8> {
+    let head = [0x0723_0203, version, 0, 10, 0, 0x0003_000e, 2, 2, 0x0002_0011, 4, 0x0002_0011, 6];
     let more = capabilities.iter().flat_map(|number| [0x0002_0011, *number]);
     let entry = [0x0004_000f, 6, 1, u32::from_le_bytes(*b"k\0\0\0")];
-    head.into_iter().chain(more).chain(entry).flat_map(u32::to_le_bytes).collect()
+    let head: Vec<u8> = head.into_iter().chain(more).chain(entry).flat_map(u32::to_le_bytes).collect();
+    let types = [0x0002_0013u32, 2, 0x0003_0021, 3, 2].map(u32::to_le_bytes).concat();
+    let function = [0x0005_0036u32, 2, 1, 0, 3, 0x0002_00f8, 4].map(u32::to_le_bytes).concat();
+    let end = [0x0001_00fdu32, 0x0001_0038].map(u32::to_le_bytes).concat();
+    [&head[..], &types, before, &function, code, &end].concat()
+}
+
+/// A module whose kernel other modules may import, by a symbol of four to seven letters.
+pub(crate) fn exporting(symbol: &str) -> Vec<u8> {
+    assert!((4..8).contains(&symbol.len()), "the name takes two words");
+    let mut name = symbol.as_bytes().to_vec();
+    name.resize(8, 0);
+    // OpDecorate %1 LinkageAttributes SYMBOL Export
+    let decoration = [[0x0006_0047u32, 1, 41].map(u32::to_le_bytes).concat(), name, vec![0; 4]].concat();
+    with_code(0x0001_0400, &[], &decoration, &[])
 }
 
 /// A test's images live as long as the test.
@@ -99,9 +118,8 @@ fn aspects_of_2023_go_by_their_names_of_today() {
 
 #[test]
 fn what_the_code_uses_counts_though_nothing_is_recorded() {
-    // OpTypeFloat %2 64
-    let mut bytes = module(0x0001_0400, &[10]);
-    bytes.extend([0x0003_0016u32, 2, 64].iter().flat_map(|word| word.to_le_bytes()));
+    // OpTypeFloat %5 64
+    let bytes = with_code(0x0001_0400, &[10], &[0x0003_0016u32, 5, 64].map(u32::to_le_bytes).concat(), &[]);
     let bare = Image::bare(leak(&bytes), 0);
     assert_eq!(judge(&bare, "intel_gpu_tgllp").reasons[0].aspect.as_deref(), Some("fp64"));
     assert_eq!(judge(&bare, "intel_gpu_pvc").verdict(), Verdict::Compatible);
@@ -115,8 +133,8 @@ fn sizes_and_extensions_by_the_thousand_are_told_in_part() {
         words.extend([0x0006_0010, 1, 17, number + 2000, 1, 1]);
         words.extend([0x0003_000a, u32::from_le_bytes(*b"SPV_"), number % 1000 + 0x0030_3030]);
     }
-    let mut bytes = module(0x0001_0400, &[]);
-    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    let words: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+    let bytes = with_code(0x0001_0400, &[], &words, &[]);
     let fit = judge(&image(&bytes, "spir64", &[]), "intel_gpu_pvc");
     let told = |list: &[Finding], rule| list.iter().filter(|one| one.rule == rule).count();
     assert_eq!(told(&fit.reasons, RuleId::WorkGroupSize), limits::MAX_FINDINGS_OF_A_RULE);
@@ -223,10 +241,8 @@ fn spirv_inside_compiled_code_is_judged_where_it_is_compiled() {
         let first = (words.len() as u32 + 1) << 16 | opcode;
         std::iter::once(first).chain(words).flat_map(u32::to_le_bytes).collect::<Vec<u8>>()
     };
-    // OpTypeFloat %2 64: a compiler for GPUs without such numbers refuses the module.
-    let wide =
-        [module(0x0001_0400, &[10]), [0x0003_0016u32, 2, 64].iter().flat_map(|word| word.to_le_bytes()).collect()]
-            .concat();
+    // OpTypeFloat %5 64: a compiler for GPUs without such numbers refuses the module.
+    let wide = with_code(0x0001_0400, &[10], &[0x0003_0016u32, 5, 64].map(u32::to_le_bytes).concat(), &[]);
     let wide = archive(&wide);
     for (target, verdict) in [
         ("intel_gpu_pvc", Verdict::Compatible),
@@ -236,6 +252,10 @@ fn spirv_inside_compiled_code_is_judged_where_it_is_compiled() {
         assert_eq!(judge(&wide, target).verdict(), verdict, "{target}");
     }
     assert_eq!(judge(&wide, "intel_gpu_acm_g10").reasons[0].aspect.as_deref(), Some("fp64"));
+    let assembly = |text: &str| {
+        let target = instruction(5609, &[6], "x");
+        with_code(0x0001_0400, &[5606], &target, &instruction(5610, &[2, 5, 3, 6], text))
+    };
     // OpAsmINTEL: matrices of floats of a byte, and conversions of these.
     for (text, runs, unknown) in [
         ("dpas.hf8.hf8.8.8 (M1, 16) a b c d", "intel_gpu_cri", "intel_gpu_ptl_h"),
@@ -246,7 +266,7 @@ fn spirv_inside_compiled_code_is_judged_where_it_is_compiled() {
         ("lsc_load_block2d.ugm (M1, 1) a", "intel_gpu_lnl_m", "intel_gpu_acm_g10"),
         ("mov (M1, 16) a b", "intel_gpu_mtl_h", "intel_gpu_dg1"),
     ] {
-        let payload = [module(0x0001_0400, &[5606]), instruction(5610, &[3, 4, 5, 6], text)].concat();
+        let payload = assembly(text);
         let bare = image(&payload, "spir64", &[]);
         let inside = archive(&payload);
         for image in [&inside, &bare] {
@@ -257,9 +277,15 @@ fn spirv_inside_compiled_code_is_judged_where_it_is_compiled() {
         assert_eq!(judge(&inside, "intel_gpu_pvc").verdict(), Verdict::Compatible, "{text}");
     }
     // Nobody knows these.
-    let payload =
-        [module(0x0001_0400, &[5606]), instruction(5610, &[3, 4, 5, 6], "bdpas.bf8.bf8.8.8 (M1, 16) a")].concat();
-    assert_eq!(judge(&archive(&payload), "intel_gpu_bmg_g21").verdict(), Verdict::Unknown);
+    for text in [
+        "bdpas.bf8.bf8.8.8 (M1, 16) a",
+        "lsc_bogus_op.ugm (M1, 16) a",
+        ".bogus",
+        "one: two: mov (M1, 16) a b",
+        "(P1 mov (M1, 16) a b",
+    ] {
+        assert_eq!(judge(&archive(&assembly(text)), "intel_gpu_bmg_g21").verdict(), Verdict::Unknown, "{text}");
+    }
     let whole = module(0x0001_0400, &[]);
     for cut in [&whole[..whole.len() - 4], &[3, 2, 0x23, 7, 0]] {
         assert_eq!(judge(&archive(cut), "intel_gpu_bmg_g21").verdict(), Verdict::Unknown);

@@ -6,18 +6,19 @@
 //! What a kernel does is the same for every target: it is looked for once, by all threads, in the code of its image alone
 //! where nothing is linked.
 
-use crate::bundle::format::Format;
+use crate::bundle::format::{Declared, Format};
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Code, Evidence, Graph, code};
-use crate::compat::built_in::{of_intel_gpus, of_newer_loads};
+use crate::compat::built_in::{is_known, of_intel_gpus, of_newer_loads};
 use crate::compat::engine::Engine;
 use crate::compat::examine::Examined;
 use crate::compat::finding::{Finding, Judge, RuleId};
 use crate::compat::offers::Provider;
 use crate::device::cpu::CpuArch;
 use crate::names::Names;
-use crate::native::{Coverage, Part};
+use crate::native::driver::OldForm;
+use crate::native::{Coverage, Demands, Part};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -412,16 +413,30 @@ fn evidence(graph: &Graph<'_>, module: usize, aspect: Aspect) -> Option<Evidence
     (0..graph.codes().get(module)?.nodes.len()).find_map(|node| graph.evidence(module, node, aspect))
 }
 
-/// Version, capabilities and extensions of a module.
-type Spirv<'i> = ((u8, u8), &'i [u32], &'i [String]);
+/// Version, generator, capabilities and extensions of a module.
+type Spirv<'i> = ((u8, u8), u32, &'i [u32], &'i [String]);
+
+/// A part of native code as the rules look at it.
+#[derive(PartialEq, Eq, Hash)]
+struct CodeFor<'i> {
+    name: &'i str,
+    format: &'static str,
+    stated: &'i str,
+    devices: &'i [String],
+    spirv: bool,
+    old_form: Option<OldForm>,
+    demands: &'i Demands,
+}
 
 /// All that the rules look at.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct Kind<'i> {
     target: (&'i str, Option<&'i str>, bool),
-    format: (&'static str, u8),
+    format: (&'static str, u8, Declared),
     requirements: &'i Requirements,
     properties: [Option<String>; 3],
+    /// Whether all kernels are explicit SIMD.
+    esimd: Option<bool>,
     march: Option<CpuArch>,
     module: Option<Spirv<'i>>,
     used: Vec<(&'static str, bool)>,
@@ -431,8 +446,8 @@ pub(super) struct Kind<'i> {
     assembly: Option<&'i BTreeSet<String>>,
     /// Aspects that the SPIR-V inside compiled code uses.
     inside: Option<&'i BTreeSet<&'static str>>,
-    /// The devices of each part of native code, and whether SPIR-V is in it.
-    code: Vec<(&'i [String], bool)>,
+    /// The container and the parts of native code.
+    code: (Option<&'static str>, Vec<CodeFor<'i>>),
     /// The place of an image that is of no kind but its own: what it imports, what is wrong with it and, for HIP, its
     /// bytes count.
     own: Option<usize>,
@@ -444,38 +459,55 @@ impl<'i> Kind<'i> {
         let property = |set, name| image.image.properties.get(set, name);
         let text = |name| property(set::REQUIREMENTS, name).and_then(|value| value.text().map(str::to_owned));
         let esimd = property(set::MISC, key::ESIMD).and_then(|value| value.number());
-        let module = image.module.as_ref().or(image.source.as_ref());
+        let module = image.module.as_ref().or(image.sources.first());
         let alone = !image.imports.is_empty()
             || !image.unlisted_imports.is_empty()
-            || module.is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_newer_loads(symbol)))
+            || module.is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_newer_loads(symbol) || !is_known(symbol)))
             || image.problem.is_some()
-            || module.is_some_and(|module| module.unknown > 0 || module.open_sizes > 0 || !module.unusual.is_empty())
+            || image.absent.is_some()
+            || module.is_some_and(|module| module.unknown > 0 || module.open_sizes > 0 || !module.unusual.is_empty() || !module.faults.is_empty())
             || engine.graph().codes().get(at).is_some_and(|code| code.unknown > 0)
+            || image.sources.len() > 1
             || image.native.as_ref().is_some_and(|native| !native.problems.is_empty())
             // Whether anything is recorded counts of code that is not read.
             || image.format == Format::LlvmBitcode
             || crate::compat::fit::spec(image.image) == "amdgcn";
         Kind {
             target: (image.image.target, image.image.compile_target(), image.image.origin.is_some()),
-            format: (image.format.name(), image.state as u8),
+            format: (image.format.name(), image.state as u8, image.image.declared),
             requirements: &image.requirements,
             properties: [text("joint_matrix"), text("joint_matrix_mad"), esimd.map(|number| number.to_string())],
+            esimd: image.module.as_ref().map(|module| module.esimd),
             march: image.march,
-            module: module.map(|module| (module.version, module.capabilities.as_slice(), module.extensions.as_slice())),
+            module: module.map(|module| {
+                (module.version, module.generator, module.capabilities.as_slice(), module.extensions.as_slice())
+            }),
             sizes: module
                 .map_or((&[], &[]), |module| (module.work_group_sizes.as_slice(), module.sub_group_sizes.as_slice())),
             used: engine.used(at),
             assembly: module.map(|module| &module.assembly),
-            inside: image.source.as_ref().map(|source| &source.used_aspects),
-            code: image.native.iter().flat_map(|native| &native.parts).map(code_for).collect(),
+            inside: image.sources.first().map(|source| &source.used_aspects),
+            code: (
+                image.native.as_ref().and_then(|native| native.container),
+                image.native.iter().flat_map(|native| &native.parts).map(CodeFor::new).collect(),
+            ),
             own: alone.then_some(at),
         }
     }
 }
 
-/// The devices of a part of native code, and whether SPIR-V is in it.
-fn code_for(part: &Part) -> (&[String], bool) {
-    (&part.devices, part.spirv || part.format == Format::SpirV)
+impl<'i> CodeFor<'i> {
+    fn new(part: &'i Part) -> CodeFor<'i> {
+        CodeFor {
+            name: &part.name,
+            format: part.format.name(),
+            stated: &part.stated,
+            devices: &part.devices,
+            spirv: part.spirv || part.format == Format::SpirV,
+            old_form: part.old_form,
+            demands: &part.demands,
+        }
+    }
 }
 
 /// Numbers kinds by their first occurrence.

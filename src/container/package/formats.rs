@@ -47,7 +47,7 @@ pub(super) fn walk_archive(walk: &mut Walk<'_>, place: PackageLocation<'_>, byte
         }
         match member.data(bytes) {
             Ok(data) => walk.member(place, member.name(), data, Some(member.file_range().0))?,
-            Err(error) => walk.damaged(&place.join(member.name()), Error::input(error.to_string()))?,
+            Err(error) => walk.damaged_member(place, member.name(), Error::input(error.to_string()))?,
         }
     }
     Ok(())
@@ -72,7 +72,7 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
     for name in listed.duplicates {
         let error =
             Error::input("two members have this name, and the last is read: programs differ in which they take");
-        walk.damaged(&place.join(name), error)?;
+        walk.damaged_member(place, name, error)?;
     }
     let (mut plan, mut starts) = (Vec::new(), HashSet::new());
     for index in 0..archive.len() {
@@ -100,11 +100,11 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
     };
     stream::in_order(plan.len(), inflate, |number, inflated| {
         let Some((name, planned)) = plan.get(number) else { return Ok(()) };
-        let path = || name.as_ref().map_or_else(|| place.path.to_owned(), |name| place.join(name));
         let named = name.as_deref().unwrap_or_default();
         match (planned, inflated) {
-            (Planned::Damaged(error), _) => walk.damaged(&path(), error.clone()),
-            (_, Some(Err(error))) => walk.damaged(&path(), error),
+            (Planned::Damaged(error), _) if name.is_none() => walk.damaged(place.path, error.clone()),
+            (Planned::Damaged(error), _) => walk.damaged_member(place, named, error.clone()),
+            (_, Some(Err(error))) => walk.damaged_member(place, named, error),
             (Planned::Stored(at, data), _) => walk.member(place, named, data, Some(*at)),
             (_, Some(Ok(bytes))) => walk.member(place, named, &bytes, None),
             (Planned::Inflate { .. }, None) => Ok(()),
@@ -160,7 +160,7 @@ fn planned<'z, R: Read>(
         if let Err(error) = file.by_ref().take(HEAD as u64).read_to_end(&mut head) {
             return one(Planned::Damaged(unreadable(&error)));
         }
-        if is_useless(&head, size) {
+        if is_useless(file.name_raw(), &head, size) {
             return Vec::new();
         }
         if let Err(error) = may_inflate(size, ceiling.min(limits::MAX_MEMBER), budget.left()) {
@@ -175,7 +175,7 @@ fn planned<'z, R: Read>(
     let (Some((at, _)), Some(data)) = (range, data) else {
         return one(Planned::Damaged(Error::input("the member passes the end of the zip archive")));
     };
-    if is_useless(data, data.len() as u64) {
+    if is_useless(file.name_raw(), data, data.len() as u64) {
         return Vec::new();
     }
     let mut crc = Crc::new();
@@ -229,7 +229,7 @@ impl<'z> Directory<'z> {
 }
 
 pub(super) fn walk_tar(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &[u8]) -> Result<()> {
-    let decoder = match stream::decoder(bytes) {
+    let decoder = match stream::decoder(bytes, walk.budget) {
         Ok(Some(decoder)) => decoder,
         Ok(None) => {
             let mut archive = Archive::new(Cursor::new(bytes));
@@ -243,7 +243,7 @@ pub(super) fn walk_tar(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
     if let Err(error) = reader.by_ref().take(HEAD as u64).read_to_end(&mut head) {
         return walk.damaged(place.path, unreadable(&error));
     }
-    if is_useless(&head, u64::MAX) {
+    if is_useless(stream::inner_name(place.path).as_bytes(), &head, u64::MAX) {
         return Ok(());
     }
     let is_tar = kind::is_tar_header(&head);
@@ -302,10 +302,10 @@ fn each<R: Read>(
         // Where its bytes end, so that the next member begins, other programs decide in another way.
         if stated.is_some_and(|stated| stated != size) || has_none && size > 0 {
             let error = Error::input("programs differ in how many bytes this member has; the rest is not read");
-            return walk.damaged(&place.join(&name), error);
+            return walk.damaged_member(place, &name, error);
         }
         if sparse || kind.is_gnu_sparse() {
-            walk.damaged(&place.join(&name), Error::input("sparse members of tar archives are not read"))?;
+            walk.damaged_member(place, &name, Error::input("sparse members of tar archives are not read"))?;
             continue;
         }
         // Members of other types are files to other programs.
@@ -321,7 +321,7 @@ fn each<R: Read>(
             Some(data) => walk.member(place, &name, data, Some(at))?,
             None => {
                 let error = format!("the member declares {size} bytes and passes the end of the tar archive");
-                walk.damaged(&place.join(&name), Error::input(error))?;
+                walk.damaged_member(place, &name, Error::input(error))?;
             }
         }
     }

@@ -142,27 +142,12 @@ impl PackageLocation<'_> {
     }
 }
 
-/// Use of a member, by its first bytes.
-enum MemberUse {
-    /// Read: it may hold images.
-    Images,
-    /// Walk: it holds other files.
-    Package(Kind),
-    /// Skip: it holds no device code.
-    None,
-}
-
-fn member_use(head: &[u8], len: u64) -> MemberUse {
+/// Whether a file's name and first bytes show that it holds no device code.
+fn is_useless(name: &[u8], head: &[u8], len: u64) -> bool {
     match Kind::identify_head(head, len) {
-        Ok(kind) if is_package(kind) => MemberUse::Package(kind),
-        Ok(Kind::Table) | Err(_) => MemberUse::None,
-        Ok(_) => MemberUse::Images,
+        Ok(kind) => kind == Kind::Table,
+        Err(_) => !Kind::may_be_zip(name, head),
     }
-}
-
-/// Whether a file's first bytes show that it holds no device code.
-fn is_useless(head: &[u8], len: u64) -> bool {
-    matches!(member_use(head, len), MemberUse::None)
 }
 
 impl Walk<'_> {
@@ -181,18 +166,16 @@ impl Walk<'_> {
     /// Visits a member that is in memory; `at` is the offset of its bytes in the package, if they are there.
     fn member(&mut self, place: PackageLocation<'_>, name: &[u8], bytes: &[u8], at: Option<u64>) -> Result<()> {
         let head = bytes.get(..HEAD).unwrap_or(bytes);
-        let offset = at.and_then(|at| place.offset_of(at));
-        match member_use(head, bytes.len() as u64) {
-            MemberUse::None => Ok(()),
-            MemberUse::Images => {
-                let Some(path) = self.path(place, name)? else { return Ok(()) };
-                let depth = place.depth.saturating_add(1);
-                (self.visit)(Member { path: &path, depth, content: Content::Bytes { bytes, offset } })
-            }
-            MemberUse::Package(kind) => {
-                let Some(path) = self.path(place, name)? else { return Ok(()) };
-                self.package(PackageLocation { path: &path, offset, depth: place.depth.saturating_add(1) }, bytes, kind)
-            }
+        if is_useless(name, head, bytes.len() as u64) {
+            return Ok(());
+        }
+        let Ok(kind) = Kind::identify(bytes) else { return Ok(()) };
+        let Some(path) = self.path(place, name)? else { return Ok(()) };
+        let (offset, depth) = (at.and_then(|at| place.offset_of(at)), place.depth.saturating_add(1));
+        if is_package(kind) {
+            self.package(PackageLocation { path: &path, offset, depth }, bytes, kind)
+        } else {
+            (self.visit)(Member { path: &path, depth, content: Content::Bytes { bytes, offset } })
         }
     }
 
@@ -210,9 +193,9 @@ impl Walk<'_> {
     ) -> Result<()> {
         let mut head = Vec::new();
         if let Err(error) = reader.by_ref().take(HEAD as u64).read_to_end(&mut head) {
-            return self.damaged(&place.join(name), unreadable(&error));
+            return self.damaged_member(place, name, unreadable(&error));
         }
-        if is_useless(&head, declared.unwrap_or(u64::MAX)) {
+        if is_useless(name, &head, declared.unwrap_or(u64::MAX)) {
             return Ok(());
         }
         let ceiling = ceiling.min(limits::MAX_MEMBER);
@@ -220,7 +203,7 @@ impl Walk<'_> {
         let bytes = declared.map_or(Ok(()), |size| may_inflate(size, ceiling, left));
         match bytes.and_then(|()| whole(Cursor::new(head).chain(reader), declared, ceiling)) {
             Ok(bytes) => self.member(place, name, &bytes, None),
-            Err(error) => self.damaged(&place.join(name), error),
+            Err(error) => self.damaged_member(place, name, error),
         }
     }
 
@@ -238,7 +221,7 @@ impl Walk<'_> {
         (self.visit)(Member { path: &path, depth: 1, content })
     }
 
-    /// The path of a member to visit; none for the members of a package that small files give long paths.
+    /// Returns the path of a member that is told of; none for the members of a package that small files give long paths.
     fn path(&mut self, place: PackageLocation<'_>, name: &[u8]) -> Result<Option<String>> {
         let Some(left) = self.paths else { return Ok(None) };
         let path = place.join(name);
@@ -251,7 +234,16 @@ impl Walk<'_> {
         Ok(self.paths.map(|_| path))
     }
 
-    /// Reports a damaged member, up to the limit on problems.
+    /// Reports a damaged member like [`Walk::damaged`].
+    fn damaged_member(&mut self, place: PackageLocation<'_>, name: &[u8], error: Error) -> Result<()> {
+        // Beyond the limit on problems nothing is told, so that no path is made.
+        if self.damaged >= limits::MAX_PROBLEMS {
+            return Ok(());
+        }
+        self.path(place, name)?.map_or(Ok(()), |path| self.damaged(&path, error))
+    }
+
+    /// Reports damage, up to the limit on problems.
     fn damaged(&mut self, path: &str, error: Error) -> Result<()> {
         let depth = 1;
         self.damaged = self.damaged.saturating_add(1);

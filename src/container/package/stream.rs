@@ -4,6 +4,7 @@ use super::Budget;
 use crate::container::kind::is_zstd_stream;
 use crate::error::Result;
 use crate::limits;
+use bzip2::bufread::BzDecoder;
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -29,7 +30,7 @@ impl<R: Read> Read for Bounded<'_, R> {
             // A stream that ends exactly at the budget is allowed.
             return match self.inner.read(&mut [0])? {
                 0 => Ok(0),
-                _ => Err(io::Error::other("the package inflates beyond the limit for its size")),
+                _ => Err(beyond()),
             };
         }
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(out.len());
@@ -39,14 +40,52 @@ impl<R: Read> Read for Bounded<'_, R> {
     }
 }
 
+#[cold]
+fn beyond() -> io::Error {
+    io::Error::other("the package inflates beyond the limit for its size")
+}
+
+/// Reader of bzip2 streams, one behind the other.
+struct BzStreams<'b> {
+    stream: BzDecoder<&'b [u8]>,
+    budget: &'b Budget<'b>,
+}
+
+impl<'b> BzStreams<'b> {
+    /// Begins with the stream at the beginning of bytes. The tables that are made for each, by its level, count as what is inflated
+    /// in the same time: an empty one has 14 bytes.
+    fn new(bytes: &'b [u8], budget: &'b Budget<'b>) -> io::Result<Self> {
+        const UNIT: u64 = 10_000;
+        let level = bytes.get(3).map_or(0, |digit| digit.saturating_sub(b'0'));
+        if budget.left() == 0 {
+            return Err(beyond());
+        }
+        budget.spend(u64::from(level).saturating_mul(UNIT));
+        Ok(BzStreams { stream: BzDecoder::new(bytes), budget })
+    }
+}
+
+impl Read for BzStreams<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.stream.read(out)?;
+            let rest = *self.stream.get_ref();
+            if read > 0 || out.is_empty() || rest.is_empty() {
+                return Ok(read);
+            }
+            *self = BzStreams::new(rest, self.budget)?;
+        }
+    }
+}
+
 /// Returns the decoder for a compressed file, or none where it is not compressed. Concatenated streams are read as one.
-pub(super) fn decoder<'a>(bytes: &'a [u8]) -> io::Result<Option<Box<dyn Read + 'a>>> {
+pub(super) fn decoder<'a>(bytes: &'a [u8], budget: &'a Budget<'a>) -> io::Result<Option<Box<dyn Read + 'a>>> {
     Ok(Some(if bytes.starts_with(b"\x1f\x8b\x08") {
         Box::new(flate2::bufread::MultiGzDecoder::new(bytes))
     } else if is_zstd_stream(bytes) {
         Box::new(zstd::stream::read::Decoder::with_buffer(bytes)?)
     } else if bytes.starts_with(b"BZh") {
-        Box::new(bzip2::bufread::MultiBzDecoder::new(bytes))
+        Box::new(BzStreams::new(bytes, budget)?)
     } else if bytes.starts_with(b"\xfd7zXZ\0") {
         Box::new(lzma_rust2::XzReader::new_mem_limit(bytes, true, limits::MAX_XZ_MEMORY))
     } else {

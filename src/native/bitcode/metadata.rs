@@ -7,7 +7,9 @@ use super::text;
 use crate::error::Result;
 use crate::limits;
 use crate::source::{Inlined, InlinedText, SourceLocation};
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 #[derive(Debug)]
 enum Node<'a> {
@@ -33,6 +35,8 @@ pub(super) struct Metadata<'a> {
     kept: usize,
     /// Text of inlined functions that was told.
     told: InlinedText,
+    /// Paths by the numbers of their names and folders: each once for all places in the file.
+    files: RefCell<HashMap<[u32; 2], Arc<str>>>,
 }
 
 /// Codes of records.
@@ -156,6 +160,8 @@ impl<'a> Metadata<'a> {
 
     pub(super) fn truncate(&mut self, len: usize) {
         self.nodes.truncate(len);
+        // Numbers of the function's own texts come to mean others.
+        self.files.get_mut().clear();
     }
 
     /// Returns the nodes of a named list.
@@ -237,7 +243,7 @@ impl<'a> Metadata<'a> {
             let scope = scope.saturating_add(1);
             let call = self.in_scope(*line, *column, scope);
             let name = self.function(function).unwrap_or_default();
-            if !self.told.fits(&mut room, &name, call.as_ref().map(|call| call.file.as_str())) {
+            if !self.told.fits(&mut room, &name, call.as_ref().map(|call| &*call.file)) {
                 break;
             }
             calls.push(Inlined { function: name, call });
@@ -256,10 +262,18 @@ impl<'a> Metadata<'a> {
         if line == 0 || self.length(*name).saturating_add(self.length(*folder)) >= limits::MAX_NAME {
             return None;
         }
-        let name = self.text(*name)?;
-        let file = match self.text(*folder) {
-            Some(folder) if !name.starts_with('/') && !folder.is_empty() => format!("{folder}/{name}"),
-            _ => name,
+        let known = self.files.borrow().get(&[*name, *folder]).cloned();
+        let file = match known {
+            Some(known) => known,
+            None => {
+                let text = self.text(*name)?;
+                let file: Arc<str> = match self.text(*folder) {
+                    Some(folder) if !text.starts_with('/') && !folder.is_empty() => format!("{folder}/{text}").into(),
+                    _ => text.into(),
+                };
+                self.files.borrow_mut().insert([*name, *folder], file.clone());
+                file
+            }
         };
         Some(SourceLocation { file, line, column })
     }

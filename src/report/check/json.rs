@@ -212,7 +212,13 @@ pub(in crate::report) struct Wanted<'a> {
     /// The number of the image in the file.
     pub(crate) image: usize,
     /// Mangled names of kernels that reach the symbol.
-    pub(crate) kernels: &'a [String],
+    pub(crate) kernels: Vec<&'a str>,
+    /// Number of kernels that reach it beyond these, where there are too many to tell all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) more_kernels: Option<usize>,
     /// Mangled names of exported functions that reach the symbol.
-    pub(crate) functions: &'a [String],
+    pub(crate) functions: Vec<&'a str>,
+    /// Number of functions that reach it beyond these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) more_functions: Option<usize>,
 }

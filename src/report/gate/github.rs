@@ -26,7 +26,7 @@ pub(crate) fn github(targets: &[TargetFindings], names: Names) -> Shown {
             let mut known: HashMap<Place<'_>, usize> = HashMap::new();
             for finding in group.findings(usize::MAX) {
                 let place = finding.evidence().and_then(|evidence| evidence.place.as_ref());
-                let file = place.map_or(&*finding.of.file, |place| place.file.as_str());
+                let file = place.map_or(&*finding.of.file, |place| &*place.file);
                 let line = place.map(|place| (place.line, place.column));
                 let at = *known.entry((file, line)).or_insert(places.len());
                 match places.get_mut(at) {

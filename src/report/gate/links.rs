@@ -129,8 +129,8 @@ pub(crate) fn junit(linked: &Linked, units: &[LinkUnit], names: Names, strict: b
     let mut cases: BTreeMap<&str, BTreeMap<&str, Vec<&LinkFinding>>> = BTreeMap::new();
     for unit in units {
         let own = cases.entry(&unit.file).or_default();
-        let imports = unit.imports.iter().map(|import| &import.symbol);
-        imports.chain(&unit.exports).chain(&unit.kernels).for_each(|name| {
+        let imports = unit.imports.iter().map(|import| &*import.symbol);
+        imports.chain(unit.exports.iter().chain(&unit.kernels).map(String::as_str)).for_each(|name| {
             own.entry(name).or_default();
         });
     }

@@ -13,12 +13,13 @@ use crate::report::evidence::AspectUse;
 use crate::report::json::stream::stream;
 use crate::report::json::writer::{Gap, push};
 use crate::report::json::{self, FileProblem, Members, Rows, SchemaVersion, put};
-use crate::spirv::kernel::SubGroup;
 use crate::spirv::kernel::Value;
+use crate::spirv::kernel::{self, SubGroup};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::Write;
+use std::sync::Arc;
 
 /// The JSON Schema of `kernels --format json`.
 pub(crate) fn schema() -> String {
@@ -50,7 +51,8 @@ struct Kernel<'a> {
     image: usize,
     /// The numbers of all images of the file that hold a kernel of this name.
     images: &'a [usize],
-    /// Arguments that are passed; eliminated ones are not among them.
+    /// Arguments that are passed; eliminated ones are not among them. Null where they are not known: native code does not
+    /// always tell, and of a module whose kernels have too many arguments, constants and symbols for its size they are left out.
     num_args: Option<usize>,
     /// The arguments.
     args: Vec<Argument<'a>>,
@@ -73,11 +75,11 @@ struct Kernel<'a> {
     /// Whether it calls functions by address.
     indirect_calls: Option<bool>,
     /// Device globals that it reaches.
-    device_globals: &'a [String],
+    device_globals: Vec<&'a str>,
     /// Symbols that it reaches and another image must define.
-    imports: &'a [String],
+    imports: Vec<&'a str>,
     /// Functions and variables that it reaches and that other images may use.
-    exports: &'a [String],
+    exports: Vec<&'a str>,
     /// Mangled names of other kernels of the file that are the same code, at most a thousand.
     clones: Vec<&'a String>,
     /// The native code for it, by device.
@@ -243,6 +245,9 @@ impl<'a> Kernel<'a> {
     fn new(file: &'a FileKernels<'_>, keys: &'a [String], kernel: &'a KernelFacts) -> Kernel<'a> {
         let module = kernel.module.as_ref();
         let answers = keys.iter().zip(&file.devices);
+        let symbols = |of: fn(&'a kernel::Kernel) -> &'a Vec<Arc<str>>| {
+            module.into_iter().flat_map(|module| of(module).iter().map(|name| &**name)).collect()
+        };
         Kernel {
             name: &kernel.name,
             demangled: demangle(&kernel.name),
@@ -260,9 +265,9 @@ impl<'a> Kernel<'a> {
             esimd: kernel.esimd,
             asserts: kernel.asserts,
             indirect_calls: module.map(|module| module.indirect_calls),
-            device_globals: module.map(|module| module.device_globals.as_slice()).unwrap_or_default(),
-            imports: module.map(|module| module.imports.as_slice()).unwrap_or_default(),
-            exports: module.map(|module| module.exports.as_slice()).unwrap_or_default(),
+            device_globals: symbols(|module| &module.device_globals),
+            imports: symbols(|module| &module.imports),
+            exports: symbols(|module| &module.exports),
             clones: kernel.clones().collect(),
             native: kernel.native.iter().map(|(device, kernel)| Native { device, kernel }).collect(),
             devices: Members(
@@ -279,7 +284,7 @@ impl<'a> From<&'a SourceArgument> for Argument<'a> {
             index: one.index,
             eliminated: argument.is_none(),
             name: argument.and_then(|argument| argument.name.as_deref()),
-            r#type: argument.map(|argument| argument.type_name.as_str()),
+            r#type: argument.map(|argument| &*argument.type_name),
             address_space: argument.map(|argument| argument.address_space),
             access: argument.and_then(|argument| argument.access),
             qualifiers: argument.map(|argument| argument.qualifiers.as_slice()).unwrap_or_default(),

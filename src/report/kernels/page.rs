@@ -59,6 +59,7 @@ pub(crate) fn page(file: &FileKernels<'_>, kernel: &KernelFacts, view: &View) ->
             (kernel.asserts, "can fail an assertion"),
             (module.indirect_calls, "calls functions by address"),
             (!module.reach.complete, "not all that it reaches is known"),
+            (kernel.lists_left_out(), "arguments, constants and symbols are left out"),
         ];
         let traits: Vec<&str> = traits.into_iter().filter(|(there, _)| *there).map(|(_, text)| text).collect();
         page.optional("Traits", Some(traits.join(", ")).filter(|traits| !traits.is_empty()));
@@ -187,7 +188,7 @@ impl Page<'_> {
             };
             let number = |value: Option<u64>| value.map_or_else(dash, |number| number.to_string());
             let mut words = argument.qualifiers.clone();
-            words.push(argument.type_name.clone());
+            words.push(argument.type_name.to_string());
             words.extend(argument.by_value.then(|| "by value".to_owned()));
             vec![
                 one.index.to_string(),
@@ -220,7 +221,7 @@ impl Page<'_> {
         let row = |one: &NamedConstant| {
             vec![
                 one.constant.id.to_string(),
-                one.constant.type_name.clone(),
+                one.constant.type_name.to_string(),
                 value(one.constant.default),
                 one.offset.map_or_else(|| "-".to_owned(), |offset| offset.to_string()),
                 // As the source calls it, which `build --spec` takes.

@@ -220,5 +220,5 @@ impl Files {
 /// Hashes of the code of an image's kernels, without names.
 fn codes(image: &Examined<'_, '_>) -> HashMap<String, [u8; 32]> {
     let all: HashSet<&str> = image.kernels.iter().map(String::as_str).collect();
-    bodies(image, &all).into_iter().collect()
+    bodies(image, &all)
 }

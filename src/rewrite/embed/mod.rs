@@ -224,15 +224,16 @@ fn verify_additions(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>])
     Ok(())
 }
 
-/// Images of the restored file, by what identifies them in the embedded one.
-struct Restored {
+/// Images of a file, by what identifies them once others were added.
+pub(super) struct Known {
     by_payload: HashMap<(usize, u64), usize>,
     by_tables: HashMap<(usize, [u64; 4]), usize>,
 }
 
-impl Restored {
-    fn new(restored: &Bundle<'_>) -> Restored {
-        let mut index = Restored { by_payload: HashMap::new(), by_tables: HashMap::new() };
+impl Known {
+    /// Indexes the images of a file.
+    pub(super) fn new(restored: &Bundle<'_>) -> Known {
+        let mut index = Known { by_payload: HashMap::new(), by_tables: HashMap::new() };
         for (image, origin) in restored.images.iter().filter_map(|image| Some((image, image.origin?))) {
             index.by_payload.entry((origin.descriptor, origin.payload)).or_insert(image.index);
             index.by_tables.entry((origin.descriptor, origin.tables)).or_insert(image.index);
@@ -245,8 +246,9 @@ impl Restored {
         self.by_payload.get(&(origin.descriptor, origin.payload)).copied()
     }
 
-    /// Returns the source of an added image: the one whose tables it shares.
-    fn source(&self, origin: Origin) -> Option<usize> {
+    /// Returns the source of an added image: the first in its list whose tables it shares.
+    pub(super) fn source(&self, origin: Option<Origin>) -> Option<usize> {
+        let origin = origin?;
         self.by_tables.get(&(origin.descriptor, origin.tables)).copied()
     }
 }
@@ -254,22 +256,22 @@ impl Restored {
 /// Maps each image of `embedded` (by index) to its index in `restored`, the same file before images were added. An
 /// added image maps to the one it was compiled from.
 pub fn original_indexes(embedded: &Bundle<'_>, restored: &Bundle<'_>) -> HashMap<usize, usize> {
-    let index = Restored::new(restored);
+    let index = Known::new(restored);
     let mut shared_facts = BySharedFacts::new(restored);
     let mut number =
-        |image, origin| index.own(origin).or_else(|| index.source(origin)).or_else(|| shared_facts.source(image));
+        |image, origin| index.own(origin).or_else(|| index.source(Some(origin))).or_else(|| shared_facts.source(image));
     embedded.images.iter().filter_map(|image| Some((image.index, number(image, image.origin?)?))).collect()
 }
 
 /// Returns the images that are in `embedded` but not in `restored`, as additions to it.
 pub fn earlier_additions<'a>(embedded: &'a Bundle<'_>, restored: &Bundle<'_>) -> Vec<Addition<'a>> {
-    let index = Restored::new(restored);
+    let index = Known::new(restored);
     let mut shared_facts = BySharedFacts::new(restored);
     let added = embedded.images.iter().filter_map(|image| Some((image, image.origin?)));
     added
         .filter(|(_, origin)| index.own(*origin).is_none())
         .filter_map(|(image, origin)| {
-            let shared = index.source(origin);
+            let shared = index.source(Some(origin));
             let source = shared.or_else(|| shared_facts.source(image))?;
             let own = shared.is_none();
             let imports = |image: &Image<'_>| !image.properties.set(set::IMPORTED).is_empty();

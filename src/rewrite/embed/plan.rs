@@ -19,7 +19,7 @@ use crate::rewrite::image_data::Bases;
 use object::LittleEndian as LE;
 use object::elf::{self, PT_LOAD, ProgramHeader64, SHT_NOBITS};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Alignment of payloads; DPC++'s wrapper uses the same.
 pub(crate) const PAYLOAD_ALIGN: u64 = 16;
@@ -131,7 +131,8 @@ impl<'p> Plan<'p> {
         let record_address = cursor.take(record.len() as u64, 8)?;
 
         // The sizes of the arrays do not depend on the addresses in them.
-        let sizes = array_sizes(bundle, new, &kept)?;
+        let placed = places_of(bundle, additions);
+        let sizes = array_sizes(bundle, new, &kept, &placed)?;
         let mut addresses = Vec::new();
         for size in sizes {
             addresses.push(cursor.take(size, 8)?);
@@ -150,6 +151,7 @@ impl<'p> Plan<'p> {
             let at = payload_cursor.take(addition.payload.len() as u64, PAYLOAD_ALIGN)?;
             shared.push((at, targets_address.saturating_add(target), addition));
         }
+        let shared = Shared { all: shared, placed };
         let own = payload_cursor.take(new.standalone.map_or(0, StandaloneImages::payload_size), PAYLOAD_ALIGN)?;
         let draft = Draft {
             file: (host, elf, bundle),
@@ -174,7 +176,7 @@ impl<'p> Plan<'p> {
             target: addition.target,
             bytes: addition.payload,
         };
-        let mut payloads: Vec<Payload<'p>> = draft.shared.iter().map(payload).collect();
+        let mut payloads: Vec<Payload<'p>> = draft.shared.all.iter().map(payload).collect();
         let mut tables = Vec::new();
         if let Some(standalone) = new.standalone {
             payloads.extend(standalone.payloads(&bases));
@@ -204,13 +206,26 @@ impl<'p> Plan<'p> {
     }
 }
 
+/// Positions of additions, by the list of their source.
+type Placed = HashMap<usize, Vec<usize>>;
+
+fn places_of(bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Placed {
+    let mut placed = Placed::new();
+    for (nth, addition) in additions.iter().enumerate() {
+        if let Some(place) = source_place(bundle, addition) {
+            placed.entry(place).or_default().push(nth);
+        }
+    }
+    placed
+}
+
 /// Returns the bytes of each descriptor's new array.
 ///
 /// # Errors
 /// `Input` where one would hold more structures than its count can tell.
-fn array_sizes(bundle: &Bundle<'_>, new: &New<'_>, kept: &[Vec<u64>]) -> Result<Vec<u64>> {
+fn array_sizes(bundle: &Bundle<'_>, new: &New<'_>, kept: &[Vec<u64>], placed: &Placed) -> Result<Vec<u64>> {
     let size = |(place, descriptor): (usize, &Descriptor)| {
-        let added = new.additions.iter().filter(|addition| source_place(bundle, addition) == Some(place)).count();
+        let added = placed.get(&place).map_or(0, Vec::len);
         let own = new.standalone.filter(|standalone| standalone.descriptor == place).map_or(0, StandaloneImages::len);
         let count = kept.get(place).map_or(0, Vec::len).saturating_add(added).saturating_add(own);
         if count > usize::from(u16::MAX) {
@@ -220,6 +235,13 @@ fn array_sizes(bundle: &Bundle<'_>, new: &New<'_>, kept: &[Vec<u64>]) -> Result<
         Ok(count as u64 * descriptor.layout.stride())
     };
     bundle.descriptors.iter().enumerate().map(size).collect()
+}
+
+/// Images that share tables.
+struct Shared<'p> {
+    /// Each with its payload's distance from the first and the address of its target.
+    all: Vec<(u64, u64, &'p Addition<'p>)>,
+    placed: Placed,
 }
 
 /// Plan whose payloads have no addresses yet.
@@ -233,8 +255,7 @@ struct Draft<'d, 'p> {
     addresses: Vec<u64>,
     structures_address: u64,
     constants_address: u64,
-    /// Images that share tables, each with its payload's distance from the first and the address of its target.
-    shared: Vec<(u64, u64, &'p Addition<'p>)>,
+    shared: Shared<'p>,
     /// Distance of the payloads of the others.
     own: u64,
 }
@@ -257,9 +278,9 @@ impl Draft<'_, '_> {
             for &address in self.kept.get(place).map_or(&[][..], Vec::as_slice) {
                 structures.push(arrays::existing(host, descriptor, address)?);
             }
-            for (at, target, addition) in &self.shared {
-                let here = source_place(bundle, addition) == Some(place);
-                let Some(source) = source(bundle, addition).filter(|_| here) else { continue };
+            let here = self.shared.placed.get(&place).map_or(&[][..], Vec::as_slice);
+            for (at, target, addition) in here.iter().filter_map(|nth| self.shared.all.get(*nth)) {
+                let Some(source) = source(bundle, addition) else { continue };
                 let start = base.saturating_add(*at);
                 let payload = start..start.saturating_add(addition.payload.len() as u64);
                 structures.push(arrays::added(host, descriptor, source, addition.format, *target, payload)?);
@@ -275,12 +296,11 @@ impl Draft<'_, '_> {
 
     /// Returns the extended relocation table, and the number of new relocations.
     fn relocations(&self, table: &Table, arrays: &[Array], base: u64) -> Result<(Vec<u8>, usize)> {
-        let (host, elf, _) = self.file;
         let mut places = places(arrays);
         places.extend(self.standalone.map_or_else(Vec::new, |standalone| standalone.places(&self.bases(base))));
         let moved: Vec<(u64, u64)> =
             arrays.iter().map(|array| (array.descriptor.saturating_add(8), array.address)).collect();
-        Ok((table.extended(host, elf, &places, &moved)?, places.len()))
+        Ok((table.extended(&places, &moved)?, places.len()))
     }
 }
 

@@ -23,7 +23,7 @@ const FIXED: usize = 80;
 const SEARCHED: usize = (crate::limits::MAX_SEGMENTS + 2) * size_of::<object::elf::ProgramHeader64<LE>>();
 /// Maximum number of patches of one record: three words of the file header, three of the dynamic section, two per
 /// descriptor, one per replaced image.
-const MAX_PATCHES: u32 = 1 << 19;
+pub(in crate::rewrite) const MAX_PATCHES: u32 = 1 << 19;
 
 /// Overwritten word of the original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,8 +182,8 @@ impl Record {
             Error::input("the file was changed since native images were embedded; the original cannot be restored")
                 .with_remedy("build from the original file")
         };
-        // Data that was appended later, such as a signature, would be lost silently.
-        if embedded.len() as u64 != self.embedded_len {
+        // Data that was appended later, such as a signature, would be lost silently. Every addition made the file longer.
+        if embedded.len() as u64 != self.embedded_len || self.original_len >= self.embedded_len {
             return Err(changed());
         }
         let len = usize::try_from(self.original_len).map_err(|_| changed())?;
@@ -241,6 +241,21 @@ mod tests {
         assert!(record.restore(&[&embedded[..], &[0]].concat()).is_err());
         embedded[100] ^= 1;
         assert!(record.restore(&embedded).is_err());
+    }
+
+    #[test]
+    fn an_addition_made_the_file_longer() {
+        let original = [7u8; 200];
+        let record = Record {
+            layer: Layer::Native,
+            tail: 0,
+            original_len: 200,
+            embedded_len: 200,
+            original_hash: Record::hash(&original),
+            patches: Vec::new(),
+            notes: Vec::new(),
+        };
+        assert!(record.restore(&original).is_err());
     }
 
     fn records() -> impl Strategy<Value = Record> {

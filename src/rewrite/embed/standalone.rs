@@ -116,15 +116,17 @@ pub(in crate::rewrite) fn verify(
         let found = after.images.len();
         return Err(Error::input(format!("expected {expected} images, found {found}; nothing was written")));
     }
+    // The list has them in their order.
+    let mut left = after.images.iter();
     for (index, image) in images.iter().enumerate() {
-        let same = |found: &&crate::bundle::image::Image<'_>| {
+        let same = |found: &crate::bundle::image::Image<'_>| {
             found.target == image.target
                 && found.stored == &*image.payload
                 && found.entries == image.entries
                 && found.compile_options == image.compile_options
                 && found.properties.sets.len() == image.property_sets.len()
         };
-        if !after.images.iter().any(|found| same(&found)) {
+        if !left.any(same) {
             return Err(Error::input(format!("image {index} of those to add is not in it; nothing was written")));
         }
     }

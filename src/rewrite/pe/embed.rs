@@ -12,7 +12,7 @@ use crate::bytes::Draft;
 use crate::container::Host;
 use crate::error::{Context, Error, Result};
 use crate::rewrite::embed::arrays::{self, Structure};
-use crate::rewrite::embed::record::{Layer, PE_SECTION, Patch, Record};
+use crate::rewrite::embed::record::{Layer, MAX_PATCHES, PE_SECTION, Patch, Record};
 use crate::rewrite::embed::standalone::{self, StandaloneImages};
 use crate::rewrite::image_data::{Bases, OutImage, PAYLOAD_ALIGN};
 use std::collections::{BTreeSet, HashSet};
@@ -57,7 +57,7 @@ pub fn embed_images(
     if moved.is_some() || !places.is_empty() && headers.directory(file, BASE_RELOCATIONS).is_some() {
         let known = headers.relocations(file)?.map(|(_, table)| super::decode(table)).transpose()?;
         let pointer = relative_to(&headers, descriptor.saturating_add(8))?;
-        if !known.is_some_and(|known| known.iter().any(|place| place.address == pointer)) {
+        if !known.is_some_and(|known| known.contains(&BaseRelocation { address: pointer, kind: DIR64 })) {
             return Err(Error::input("the list of images is not relocated, though the file is"));
         }
     }
@@ -76,6 +76,7 @@ fn check(file: &[u8], headers: &Headers) -> Result<u64> {
     if headers.directory(file, CERTIFICATES).is_some() {
         return Err(Error::input("the file is signed, and the signature would be wrong once it is rewritten"));
     }
+    headers.check_sections()?;
     let overlay = headers.sections.iter().map(super::Section::raw_end).max().unwrap_or(0);
     let overlay = overlay.max(headers.headers_size.into());
     if overlay > file.len() as u64 {
@@ -236,10 +237,7 @@ fn extend_relocations(
     let Some((at, table)) = headers.relocations(file)? else { return Ok(None) };
     let more = super::encode(places);
     let end = at.saturating_add(table.len());
-    let section = headers
-        .sections
-        .iter()
-        .find(|section| (section.raw as usize..=end).contains(&at) && section.raw_end() >= end as u64);
+    let section = headers.directory(file, BASE_RELOCATIONS).and_then(|(address, len)| headers.section_of(address, len));
     let slack = section.filter(|section| {
         let size = (end as u64).saturating_sub(section.raw.into()).saturating_add(more.len() as u64);
         let next = headers.sections.iter().map(|other| other.address).filter(|other| *other > section.address).min();
@@ -288,6 +286,9 @@ fn finish(
         words.extend((0..headers.headers_size as usize).step_by(8));
     }
     let original = |word: usize| bytes::u64_at(before, word).ok_or_else(too_large);
+    if words.len() > MAX_PATCHES as usize {
+        return Err(Error::input("the headers are too large to be put back"));
+    }
     let patches = words.iter().map(|&word| Ok(Patch { offset: word as u64, original: original(word)? }));
     let mut record = Record {
         layer,

@@ -164,12 +164,45 @@ impl Headers {
 
     /// Returns the file offset of `len` bytes at an address relative to the image base.
     pub(crate) fn offset(&self, address: u32, len: u32) -> Option<usize> {
-        let section = self.sections.iter().find(|section| {
+        let section = self.section_of(address, len)?;
+        usize::try_from(section.raw.checked_add(address.checked_sub(section.address)?)?).ok()
+    }
+
+    /// Returns the section that has `len` bytes at an address relative to the image base.
+    pub(crate) fn section_of(&self, address: u32, len: u32) -> Option<&Section> {
+        self.sections.iter().find(|section| {
             address >= section.address
                 && u64::from(address).saturating_add(len.into())
                     <= u64::from(section.address).saturating_add(section.raw_size.into())
-        })?;
-        usize::try_from(section.raw.checked_add(address.checked_sub(section.address)?)?).ok()
+        })
+    }
+
+    /// Checks that the sections follow each other in memory, as loaders demand, and are apart in the file: else a change in one
+    /// would be a change in another.
+    ///
+    /// # Errors
+    /// `Input`, with the offset of a section header.
+    pub(crate) fn check_sections(&self) -> Result<()> {
+        let refuse = |section: &Section| {
+            Error::at(section.header as u64, "the file cannot be rewritten: a section overlaps the one before it")
+        };
+        for pair in self.sections.windows(2) {
+            if let [one, next] = pair
+                && one.end() > next.address.into()
+            {
+                return Err(refuse(next));
+            }
+        }
+        let mut filled: Vec<&Section> = self.sections.iter().filter(|section| section.raw_size > 0).collect();
+        filled.sort_by_key(|section| section.raw);
+        for pair in filled.windows(2) {
+            if let [one, next] = pair
+                && one.raw_end() > next.raw.into()
+            {
+                return Err(refuse(next));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the base relocations and their file offset, or none where the file has none.
@@ -253,6 +286,10 @@ pub(crate) fn decode(table: &[u8]) -> Result<Vec<BaseRelocation>> {
             }
         }
         rest = after;
+    }
+    // Loaders would not read what is appended to it as blocks.
+    if !rest.is_empty() {
+        return Err(Error::input("the base relocations end within a block"));
     }
     Ok(places)
 }
@@ -360,9 +397,12 @@ mod tests {
 
     #[test]
     fn malformed_tables_are_refused() {
-        for bad in
-            [&[0, 0x10, 0, 0, 4, 0, 0, 0][..], &[0, 0x10, 0, 0, 12, 0, 0, 0], &[0, 0x10, 0, 0, 10, 0, 0, 0, 0, 0x40]]
-        {
+        for bad in [
+            &[0, 0x10, 0, 0, 4, 0, 0, 0][..],
+            &[0, 0x10, 0, 0, 12, 0, 0, 0],
+            &[0, 0x10, 0, 0, 10, 0, 0, 0, 0, 0x40],
+            &[0; 4],
+        ] {
             assert!(decode(bad).is_err(), "{bad:?}");
         }
         assert_eq!(decode(&[]).unwrap(), []);

@@ -8,7 +8,7 @@ use super::{Relocated, range};
 use crate::bundle::Bundle;
 use crate::bundle::structure::listed_in_tgtimg;
 use crate::bytes;
-use crate::container::{Host, Section};
+use crate::container::Host;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
@@ -38,11 +38,15 @@ pub(crate) struct Compaction {
 impl Compaction {
     /// Frees the ranges `freed`, which are zeros in `out` now, where nothing may move. With padding between them two are
     /// one.
-    pub(crate) fn in_place(host: &Host<'_>, out: &[u8], mut freed: Vec<Range<u64>>) -> Compaction {
+    pub(crate) fn in_place(host: &Host<'_>, out: &[u8], freed: Vec<Range<u64>>) -> Compaction {
+        Compaction::stay(&Between::new(host, out), freed)
+    }
+
+    fn stay(between: &Between<'_>, mut freed: Vec<Range<u64>>) -> Compaction {
         freed.sort_by_key(|range| range.start);
         let mut free: Vec<Range<u64>> = Vec::new();
         for range in freed {
-            match free.last_mut().filter(|last| adjoins(host, out, last.end, range.start)) {
+            match free.last_mut().filter(|last| between.is_padding(last.end, range.start)) {
                 Some(last) => last.end = last.end.max(range.end),
                 None => free.push(range),
             }
@@ -59,17 +63,18 @@ impl Compaction {
         out: &[u8],
         relocations: &dyn Relocated,
     ) -> Compaction {
+        let between = Between::new(host, out);
         let mut items: BTreeMap<u64, (u64, bool)> = BTreeMap::new();
         for image in bundle.images.iter().filter(|image| !drop.contains(&image.index)) {
             let Some(range) = range(image).filter(|range| !range.is_empty()) else { continue };
             // Two lengths at one address, or payloads within each other: nobody moves.
             if items.insert(range.start, (range.end, true)).is_some_and(|(end, _)| end != range.end) {
-                return Compaction::in_place(host, out, freed);
+                return Compaction::stay(&between, freed);
             }
         }
         for range in &freed {
             if items.insert(range.start, (range.end, false)).is_some() {
-                return Compaction::in_place(host, out, freed);
+                return Compaction::stay(&between, freed);
             }
         }
         let mut all = Compaction::default();
@@ -77,16 +82,16 @@ impl Compaction {
         let mut reach = 0;
         for (start, (end, kept)) in items {
             if start < reach {
-                return Compaction::in_place(host, out, freed);
+                return Compaction::stay(&between, freed);
             }
-            if run.last().is_some_and(|(last, _)| !adjoins(host, out, last.end, start)) {
+            if run.last().is_some_and(|(last, _)| !between.is_padding(last.end, start)) {
                 all.close(std::mem::take(&mut run));
             }
             reach = end;
             run.push((start..end, kept));
         }
         all.close(run);
-        if all.is_referred_to(host, bundle, relocations) { Compaction::in_place(host, out, freed) } else { all }
+        if all.is_referred_to(host, bundle, relocations) { Compaction::stay(&between, freed) } else { all }
     }
 
     /// Plans one run.
@@ -128,7 +133,8 @@ impl Compaction {
             let shift = after.checked_sub(1).and_then(|at| self.shifts.get(at));
             shift.is_some_and(|shift| value.saturating_sub(shift.from) < shift.len)
         };
-        relocations.places().any(|place| !own.contains(&place) && host.addresses.pointer(place).is_some_and(within))
+        // Looked up first: most that a forged table lists is not in the file.
+        relocations.places().any(|place| host.addresses.pointer(place).is_some_and(within) && !own.contains(&place))
     }
 
     /// Returns by how much the payload at an address moves down.
@@ -155,18 +161,34 @@ impl Compaction {
     }
 }
 
-/// Whether nothing but padding is between two payloads of one section.
-fn adjoins(host: &Host<'_>, out: &[u8], end: u64, start: u64) -> bool {
-    let gap = start.saturating_sub(end);
-    let parts = |section: &Section<'_>| section.address != 0 && (end..=start).contains(&section.address);
-    if host.sections.iter().any(parts) {
-        return false;
+/// Room between payloads.
+struct Between<'b> {
+    host: &'b Host<'b>,
+    out: &'b [u8],
+    /// Addresses of sections, sorted.
+    sections: Vec<u64>,
+}
+
+impl<'b> Between<'b> {
+    fn new(host: &'b Host<'b>, out: &'b [u8]) -> Between<'b> {
+        let mut sections: Vec<u64> =
+            host.sections.iter().map(|section| section.address).filter(|at| *at != 0).collect();
+        sections.sort_unstable();
+        Between { host, out, sections }
     }
-    if gap >= ALIGN || host.addresses.slice(end.saturating_sub(1), gap.saturating_add(2)).is_none() {
-        return false;
+
+    /// Whether nothing but padding is between two payloads of one section.
+    fn is_padding(&self, end: u64, start: u64) -> bool {
+        let gap = start.saturating_sub(end);
+        let next = self.sections.partition_point(|section| *section < end);
+        let begins = self.sections.get(next).is_some_and(|section| *section <= start);
+        let addresses = &self.host.addresses;
+        if begins || gap >= ALIGN || addresses.slice(end.saturating_sub(1), gap.saturating_add(2)).is_none() {
+            return false;
+        }
+        let at = addresses.file_offset(end.saturating_sub(1)).and_then(|at| usize::try_from(at).ok());
+        let len = usize::try_from(gap).ok();
+        let padding = at.zip(len).and_then(|(at, len)| bytes::slice_at(self.out, at.checked_add(1)?, len));
+        padding.is_some_and(|padding| padding.iter().all(|byte| *byte == 0))
     }
-    let at = host.addresses.file_offset(end.saturating_sub(1)).and_then(|at| usize::try_from(at).ok());
-    let len = usize::try_from(gap).ok();
-    let padding = at.zip(len).and_then(|(at, len)| bytes::slice_at(out, at.checked_add(1)?, len));
-    padding.is_some_and(|padding| padding.iter().all(|byte| *byte == 0))
 }

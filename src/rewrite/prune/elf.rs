@@ -9,13 +9,9 @@ use crate::bytes;
 use crate::container::Host;
 use crate::container::elf::{Elf, Machine};
 use crate::error::{Error, Result};
-use crate::rewrite::embed::relocations::{encode_relr, entry};
-use object::elf::{self, FileHeader64, Relr64};
-use object::read::elf::RelrIterator;
-use object::{LittleEndian as LE, pod};
-use std::collections::{BTreeSet, HashMap, HashSet};
-
-const RELA: usize = 24;
+use crate::rewrite::embed::relocations::{RELA, Relr, encode_relr, entry, table};
+use object::elf;
+use std::collections::{HashMap, HashSet};
 
 /// Addresses that a file relocates.
 #[derive(Debug, Default)]
@@ -23,7 +19,7 @@ pub(crate) struct Relocations {
     machine: Option<Machine>,
     /// File offset of the `DT_RELA` entry of each address.
     rela: HashMap<u64, usize>,
-    relr: BTreeSet<u64>,
+    relr: Relr,
 }
 
 impl Relocations {
@@ -41,21 +37,22 @@ impl Relocations {
             return Err(refuse("its relocations have no addends (DT_REL)"));
         }
         let mut all = Relocations { machine: Some(machine), ..Relocations::default() };
-        if let Some((at, table)) = table(host, file, elf::DT_RELA, elf::DT_RELASZ) {
+        if let Some((address, table)) = table(host, file, elf::DT_RELA, elf::DT_RELASZ)? {
+            let at = host.addresses.file_offset(address).and_then(|at| usize::try_from(at).ok()).unwrap_or(0);
             for (index, one) in table.chunks_exact(RELA).enumerate() {
                 let place = bytes::u64_at(one, 0).unwrap_or(0);
                 all.rela.insert(place, at.saturating_add(index.saturating_mul(RELA)));
             }
         }
-        if let Some((_, table)) = table(host, file, elf::DT_RELR, elf::DT_RELRSZ) {
-            all.relr = decode_relr(table);
+        if let Some((_, table)) = table(host, file, elf::DT_RELR, elf::DT_RELRSZ)? {
+            all.relr = Relr::read(table)?;
         }
         Ok(all)
     }
 
     /// Whether a relocation writes to an address.
     pub(crate) fn covers(&self, place: u64) -> bool {
-        self.rela.contains_key(&place) || self.relr.contains(&place)
+        self.rela.contains_key(&place) || self.relr.covers(place)
     }
 
     /// Updates the tables in the file.
@@ -77,7 +74,7 @@ impl Relocations {
         for &(place, value) in &moves.pointers {
             match self.rela.get(&place) {
                 Some(at) => put(*at, place, value)?,
-                None if self.relr.contains(&place) => {}
+                None if self.relr.covers(place) => {}
                 None => match free.pop() {
                     Some(at) => put(at, place, value)?,
                     None => missing.push(place),
@@ -89,58 +86,45 @@ impl Relocations {
             free.iter().try_for_each(|at| put(*at, idle, 0))?;
         }
         let leave: HashSet<u64> =
-            moves.plain.iter().map(|(place, _)| *place).filter(|p| self.relr.contains(p)).collect();
+            moves.plain.iter().map(|(place, _)| *place).filter(|p| self.relr.covers(*p)).collect();
         if missing.is_empty() && leave.is_empty() {
             return Ok(());
         }
-        let mut places = self.relr.clone();
-        places.retain(|place| !leave.contains(place));
-        moves.unused.iter().for_each(|place| _ = places.remove(place));
-        places.extend(missing);
-        replace_relr(&places, host, file, out)
+        let idle: HashSet<u64> = moves.unused.iter().copied().collect();
+        let mut stay = self.relr.places().filter(|place| !leave.contains(place) && !idle.contains(place)).peekable();
+        missing.sort_unstable();
+        let mut missing = missing.into_iter().peekable();
+        let places = std::iter::from_fn(|| match (stay.peek(), missing.peek()) {
+            (Some(one), Some(other)) if other < one => missing.next(),
+            (Some(_), _) => stay.next(),
+            (None, _) => missing.next(),
+        });
+        replace_relr(places, host, file, out)
     }
 }
 
 impl Relocated for Relocations {
     fn places(&self) -> Box<dyn Iterator<Item = u64> + '_> {
-        Box::new(self.rela.keys().chain(&self.relr).copied())
+        Box::new(self.rela.keys().copied().chain(self.relr.places()))
     }
 }
 
-fn decode_relr(table: &[u8]) -> BTreeSet<u64> {
-    let count = table.len() / 8;
-    let words = pod::slice_from_bytes::<Relr64<LE>>(table, count).map(|(words, _)| words).unwrap_or_default();
-    RelrIterator::<FileHeader64<LE>>::new(LE, words).collect()
-}
-
 /// Rewrites `DT_RELR` in place.
-fn replace_relr(places: &BTreeSet<u64>, host: &Host<'_>, file: &Elf<'_>, out: &mut [u8]) -> Result<()> {
+fn replace_relr(places: impl Iterator<Item = u64>, host: &Host<'_>, file: &Elf<'_>, out: &mut [u8]) -> Result<()> {
     let refuse = || {
         Error::input("this file cannot be rewritten: DT_RELR has no room for the relocations of what stays")
             .with_remedy("select other images: with those the structures that stay need more relocations")
     };
-    let (at, old) = table(host, file, elf::DT_RELR, elf::DT_RELRSZ).ok_or_else(refuse)?;
-    let mut new = Vec::new();
-    encode_relr(&places.iter().copied().collect::<Vec<_>>(), &mut new);
+    let (address, old) = table(host, file, elf::DT_RELR, elf::DT_RELRSZ)?.ok_or_else(refuse)?;
+    let at = host.addresses.file_offset(address).and_then(|at| usize::try_from(at).ok()).ok_or_else(refuse)?;
+    let (mut new, mut aligned) = (Vec::new(), true);
+    encode_relr(places.inspect(|place| aligned &= place.is_multiple_of(8)), &mut new);
     let len = new.len();
-    if len > old.len() || places.iter().any(|place| place % 8 != 0) {
+    if len > old.len() || !aligned {
         return Err(refuse());
     }
     new.resize(old.len(), 0);
     let size = file.dynamic_entry(elf::DT_RELRSZ).and_then(|entry| entry.offset.checked_add(8));
     let size = size.and_then(|at| usize::try_from(at).ok()).ok_or_else(refuse)?;
     if bytes::put(out, at, &new) && bytes::put_u64(out, size, len as u64) { Ok(()) } else { Err(refuse()) }
-}
-
-/// Returns a relocation table with its file offset.
-fn table<'a>(
-    host: &Host<'a>,
-    file: &Elf<'_>,
-    start: elf::DynamicTag,
-    size: elf::DynamicTag,
-) -> Option<(usize, &'a [u8])> {
-    let (start, size) = (file.dynamic_value(start)?, file.dynamic_value(size)?);
-    let at = usize::try_from(host.addresses.file_offset(start)?).ok()?;
-    host.addresses.slice(start, size)?;
-    Some((at, bytes::slice_at(host.bytes, at, usize::try_from(size).ok()?)?))
 }

@@ -294,18 +294,14 @@ fn zero(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, out: &mut [
     let (gone, stay): (Vec<&Image<'_>>, Vec<&Image<'_>>) =
         bundle.images.iter().partition(|image| drop.contains(&image.index));
     let mut stay: Vec<Range<u64>> = stay.into_iter().filter_map(range).collect();
-    // Sorted and merged by address, so that overlaps are found by bisection.
-    stay.sort_by_key(|range| range.start);
-    let mut reach = 0;
-    for range in &mut stay {
-        range.end = range.end.max(reach);
-        reach = range.end;
-    }
-    let own = |wanted: &Range<u64>| {
-        let before = stay.partition_point(|range| range.start < wanted.end);
-        before.checked_sub(1).and_then(|at| stay.get(at)).is_none_or(|range| range.end <= wanted.start)
+    sort_by_start(&mut stay);
+    // The end that those reach which begin before an address.
+    let reach = |all: &[Range<u64>], address: u64| {
+        let before = all.partition_point(|range| range.start < address);
+        before.checked_sub(1).and_then(|at| all.get(at)).map_or(0, |range| range.end)
     };
-    let parts = data(host);
+    let mut parts = data(host);
+    sort_by_start(&mut parts);
     let (mut zeroed, mut left, mut ranges) = (0u64, 0u64, Vec::new());
     let mut done: HashSet<Range<u64>> = HashSet::new();
     for range in gone.into_iter().filter_map(range).filter(|range| !range.is_empty()) {
@@ -313,10 +309,11 @@ fn zero(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, out: &mut [
             continue;
         }
         let len = range.end.saturating_sub(range.start);
-        let apart = parts.iter().any(|part| part.start <= range.start && range.end <= part.end);
+        let apart = range.end <= reach(&parts, range.start.saturating_add(1));
+        let own = reach(&stay, range.end) <= range.start;
         let at = host.addresses.file_offset(range.start).and_then(|at| usize::try_from(at).ok());
         let bytes = at.zip(usize::try_from(len).ok()).and_then(|(at, len)| out.get_mut(at..at.checked_add(len)?));
-        match bytes.filter(|_| apart && own(&range)) {
+        match bytes.filter(|_| apart && own) {
             Some(bytes) => {
                 bytes.fill(0);
                 zeroed = zeroed.saturating_add(len);
@@ -326,6 +323,16 @@ fn zero(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, out: &mut [
         }
     }
     Zeroed { zeroed, left, ranges }
+}
+
+/// Sorts ranges by their start, and extends each to the end of those before it, so that bisecting finds what overlaps.
+fn sort_by_start(ranges: &mut [Range<u64>]) {
+    ranges.sort_by_key(|range| range.start);
+    let mut reach = 0;
+    for range in ranges {
+        range.end = range.end.max(reach);
+        reach = range.end;
+    }
 }
 
 /// Returns the addresses of an image's payload.

@@ -26,6 +26,7 @@ impl Relocations {
     /// `Input` where headers or list are malformed.
     pub(crate) fn read(host: &Host<'_>) -> Result<Relocations> {
         let headers = Headers::parse(host.bytes)?;
+        headers.check_sections()?;
         let places = match headers.relocations(host.bytes)? {
             Some((_, table)) => pe::decode(table)?,
             None => Vec::new(),

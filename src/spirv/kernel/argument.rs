@@ -8,19 +8,21 @@
 //! Names are those that the SPIR-V to LLVM translator rebuilds (`SPIRVReader.cpp`, `transTypeToOCLTypeName`). Modules
 //! for OpenCL have no signed types, so a name is the signed one unless a parameter is extended with zeros.
 
+use super::Room;
 use crate::spirv::index::{EntryPoint, Index};
 use crate::spirv::op;
 use crate::spirv::types::{self, Image, Layout, Layouts, Type};
 use rspirv::spirv::Decoration;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Argument of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Argument {
     /// Name in the source, where the module keeps it.
     pub name: Option<String>,
-    /// Type as in OpenCL C. Most modules lose whether it is signed.
-    pub type_name: String,
+    /// Type as in OpenCL C. Most modules lose whether it is signed. Arguments of one type share it.
+    pub type_name: Arc<str>,
     /// `global`, `local`, `constant`, `private` or `generic`.
     pub address_space: &'static str,
     /// `read_only`, `write_only` or `read_write` of an image or pipe.
@@ -41,7 +43,7 @@ pub(crate) struct ArgumentStrings(HashMap<&'static str, HashMap<String, Vec<Stri
 
 const TYPE: &str = "kernel_arg_type";
 /// Number of dots in a string that are tried as the end of a kernel's name.
-const DOTS: usize = 64;
+pub(crate) const DOTS: usize = 64;
 const QUALIFIER: &str = "kernel_arg_type_qual";
 
 impl ArgumentStrings {
@@ -91,16 +93,43 @@ fn items(list: &str) -> Vec<String> {
     found
 }
 
-/// Returns the arguments of a kernel.
+impl Argument {
+    /// Bytes of its texts.
+    fn text(&self) -> usize {
+        let name = self.name.as_deref().map_or(0, str::len);
+        let qualifiers = self.qualifiers.iter().map(|one| one.len().saturating_add(size_of::<String>()));
+        self.type_name.len().saturating_add(name).saturating_add(qualifiers.sum())
+    }
+}
+
+/// Returns the arguments of a kernel; none where they do not fit.
 pub(super) fn arguments(
     index: &Index<'_>,
-    layouts: &Layouts,
-    strings: &ArgumentStrings,
+    (layouts, strings): (&Layouts, &ArgumentStrings),
+    types: &mut TypeNames,
     entry: &EntryPoint<'_>,
-) -> Vec<Argument> {
-    let Some(function) = index.function(entry.function) else { return Vec::new() };
-    let parameters = index.parameters(function).enumerate();
-    parameters.map(|(at, id)| argument(index, layouts, strings, &entry.name, at, id)).collect()
+    room: &mut Room,
+) -> Option<Vec<Argument>> {
+    let Some(function) = index.function(entry.function) else { return Some(Vec::new()) };
+    let mut all = Vec::new();
+    for (at, id) in index.parameters(function).enumerate() {
+        room.take(size_of::<Argument>())?;
+        let argument = argument(index, (layouts, strings), types, &entry.name, at, id);
+        room.take(argument.text())?;
+        all.push(argument);
+    }
+    Some(all)
+}
+
+/// Names of types, each made once.
+#[derive(Debug, Default)]
+pub(super) struct TypeNames(HashMap<(u32, bool), Arc<str>>);
+
+impl TypeNames {
+    /// Returns the OpenCL C name of a type.
+    pub(super) fn get(&mut self, index: &Index<'_>, id: u32, unsigned: bool) -> Arc<str> {
+        self.0.entry((id, unsigned)).or_insert_with(|| opencl_type_name(index, id, unsigned).into()).clone()
+    }
 }
 
 /// Decorations of a parameter, among them `FunctionParameterAttribute`.
@@ -140,8 +169,8 @@ impl ParameterDecorations {
 
 fn argument(
     index: &Index<'_>,
-    layouts: &Layouts,
-    strings: &ArgumentStrings,
+    (layouts, strings): (&Layouts, &ArgumentStrings),
+    types: &mut TypeNames,
     kernel: &str,
     at: usize,
     id: u32,
@@ -175,10 +204,10 @@ fn argument(
     if decorated.not_written && !by_value && !qualifiers.iter().any(|name| name == "const") {
         qualifiers.push("readonly".to_owned());
     }
-    let type_name = strings.get(TYPE, kernel, at).map(str::to_owned);
+    let type_name = strings.get(TYPE, kernel, at).map(Arc::from);
     Argument {
         name: index.name(id).filter(|name| !name.is_empty()),
-        type_name: type_name.unwrap_or_else(|| opencl_type_name(index, shown, decorated.zero_extended)),
+        type_name: type_name.unwrap_or_else(|| types.get(index, shown, decorated.zero_extended)),
         address_space,
         access,
         qualifiers,
@@ -218,7 +247,7 @@ const DEPTH: u32 = 8;
 const LONGEST: usize = 4096;
 
 /// Returns the OpenCL C name of a type.
-pub(crate) fn opencl_type_name(index: &Index<'_>, id: u32, unsigned: bool) -> String {
+fn opencl_type_name(index: &Index<'_>, id: u32, unsigned: bool) -> String {
     let mut out = String::new();
     name(index, id, unsigned, DEPTH, &mut out);
     if out.len() > LONGEST {

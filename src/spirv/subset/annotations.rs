@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::spirv::grammar::{self, Set};
 use crate::spirv::index::Index;
+use crate::spirv::kernel::argument::DOTS;
 use crate::spirv::op;
 use crate::spirv::words::Instruction;
 use std::collections::{HashMap, HashSet};
@@ -179,8 +180,8 @@ impl Annotations {
         let text = instruction.string(1).0;
         let rest = text.strip_prefix("kernel_arg_type.").or_else(|| text.strip_prefix("kernel_arg_type_qual."));
         let Some(rest) = rest else { return };
-        let mut ends = rest.match_indices('.').map(|(end, _)| end).rev();
-        let named = ends.find_map(|end| kernels.get(rest.get(..end)?));
+        let ends: Vec<usize> = rest.match_indices('.').take(DOTS).map(|(end, _)| end).collect();
+        let named = ends.iter().rev().find_map(|end| kernels.get(rest.get(..*end)?));
         for function in named.into_iter().flatten() {
             self.note(index, *function, at);
         }

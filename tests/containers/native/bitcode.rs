@@ -44,7 +44,10 @@ fn kernels_their_arguments_and_what_they_use() {
             assert_eq!(*chain.declared, ["gpu"]);
             assert_eq!(chain.reqd_work_group_size, Some(vec![4, 8]));
             assert_eq!(chain.local_memory(), Some(64));
-            assert_eq!(chain.module.as_ref().unwrap().imports, ["outside"]);
+            assert_eq!(
+                chain.module.as_ref().unwrap().imports.iter().map(|name| &**name).collect::<Vec<_>>(),
+                ["outside"]
+            );
             assert_eq!(chain.attributes(), "reqd_work_group_size(8,4,1) intel_reqd_sub_group_size(16)");
             assert!(all[1].reqd_sub_group_size.is_none(), "a size is each kernel's own");
             let arguments = |kernel: &KernelFacts| -> Vec<String> {
@@ -66,7 +69,7 @@ fn kernels_their_arguments_and_what_they_use() {
             });
             assert_eq!(steps.collect::<Vec<_>>(), ["_ZTS4chain 0", "_Z6helperf 10", "narrow 20"]);
             let place = evidence.place.as_ref().unwrap();
-            assert_eq!((place.file.as_str(), place.line, place.column), ("/src/one.cpp", 5, 7));
+            assert_eq!((&*place.file, place.line, place.column), ("/src/one.cpp", 5, 7));
         });
     }
 }
@@ -101,7 +104,7 @@ fn metadata_is_what_the_image_requires() {
 #[test]
 fn pointers_of_llvm_14_say_to_what() {
     looked(&typed_recipe().bytes("typed.bc"), |image, all| {
-        let passed: Vec<_> = all[0].passed().map(|(_, one)| (one.type_name.as_str(), one.access)).collect();
+        let passed: Vec<_> = all[0].passed().map(|(_, one)| (&*one.type_name, one.access)).collect();
         assert_eq!(passed, [("image2d_t", Some("read_only")), ("float*", None), ("struct node*", None)]);
         assert_eq!(all[0].used, ["fp16", "ext_intel_legacy_image"]);
         let verdict = |name: &str| fit(image, &Subject::new(device::table().target(name).unwrap())).verdict();

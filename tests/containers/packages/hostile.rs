@@ -263,3 +263,39 @@ fn members_that_other_programs_see_are_seen_or_told() {
         );
     }
 }
+
+/// Python's zipfile, pip and unzip read these.
+#[test]
+fn zips_behind_other_bytes_are_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let zip = make::zip(Deflated, &[("a.spv", &module())]);
+    let script = [b"#!/bin/sh\nexec unzip $0\n".as_slice(), &zip].concat();
+    let other = [&[7; 3000][..], &zip].concat();
+    let sources = b"#!/bin/sh\n".repeat(20_000);
+    let members: [(&str, &[u8]); 4] = [("run", &script), ("p.whl", &other), ("q.JAR", &other), ("s.sh", &sources)];
+    for (name, bytes) in members {
+        file(&folder, &format!("f/{name}"), bytes);
+    }
+    let below = ["/p.whl!a.spv", "/q.JAR!a.spv", "/run!a.spv"];
+    let inside = folder.path().join("f");
+    let seen = inspect(&inside);
+    assert_eq!((seen.code, seen.names(&inside)), (0, below.map(str::to_owned).to_vec()), "{}", seen.stderr);
+    for name in ["run", "p.whl", "q.JAR"] {
+        let path = inside.join(name);
+        let seen = inspect(&path);
+        assert_eq!((seen.code, seen.names(&path)), (0, vec!["!a.spv".to_owned()]), "{name}: {}", seen.stderr);
+    }
+    let within = ["!run!a.spv", "!p.whl!a.spv", "!q.JAR!a.spv"];
+    let tar = make::tar(&members);
+    let packages = [
+        ("s.zip", make::zip(Stored, &members)),
+        ("d.zip", make::zip(Deflated, &members)),
+        ("t.tar.gz", make::gz(&tar)),
+        ("t.tar", tar),
+    ];
+    for (name, bytes) in packages {
+        let path = file(&folder, name, &bytes);
+        let seen = inspect(&path);
+        assert_eq!((seen.code, seen.names(&path)), (0, within.map(str::to_owned).to_vec()), "{name}: {}", seen.stderr);
+    }
+}

@@ -247,3 +247,30 @@ fn damaged_headers_are_survived() {
     }
     assert!(done > 100 && refused > 100, "done, refused: {done}, {refused}");
 }
+
+#[test]
+fn sections_that_overlap_and_relocations_that_end_early_are_refused() {
+    let original = library(&sample("hurt"));
+    let headers = PE::parse(&original).unwrap().header;
+    let optional = headers.dos_header.pe_pointer as usize + 24;
+    let table = optional + usize::from(headers.coff_header.size_of_optional_header);
+    let last = table + 40 * (usize::from(headers.coff_header.number_of_sections) - 1);
+    let changed = |at: usize, change: &dyn Fn(u32) -> u32| {
+        let mut file = original.clone();
+        file[at..at + 4].copy_from_slice(&change(u32_at(&original, at)).to_le_bytes());
+        file
+    };
+    // The end of the relocations' size, and where the last section is in the file and in memory.
+    let cases = [
+        (optional + 112 + 5 * 8 + 4, changed(optional + 112 + 5 * 8 + 4, &|size| size + 4), "end within a block"),
+        (last + 20, changed(last + 20, &|_| u32_at(&original, table + 20)), "overlaps"),
+        (table + 8, changed(table + 8, &|_| 0x10_0000), "overlaps"),
+    ];
+    for (at, file, why) in cases {
+        let gone = HashSet::from([0]);
+        for result in [joined(&file, 1), layers::edit(&file, &gone, &[], &[]).map(|edited| edited.bytes.into_vec())] {
+            let error = result.unwrap_err().to_string();
+            assert!(error.contains(why), "{at:#x}: {error}");
+        }
+    }
+}

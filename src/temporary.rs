@@ -1,0 +1,441 @@
+//! Which temporary files and folders has this process made, what becomes of them where a signal ends it, and of those that
+//! a killed one left?
+//!
+//! All have the process's number in their names, and whoever writes one holds a lock on it. A process that is interrupted removes
+//! its own; what a killed one left is removed by the next that makes one in the same folder ([`sweep`]).
+
+use crate::limits;
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, OFlags, StatxFlags, flock, statx};
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// The prefix of temporary files and folders, should the process be killed while one is there; the process's number
+/// follows. Whoever writes one holds a lock on it.
+const PREFIX: &str = ".sycl-bundle-";
+/// A temporary file of another machine or container this old, which nobody locks, was left there.
+const STALE: Duration = Duration::from_secs(60);
+/// Beginning of the rest of the name of a [`Scratch`] folder.
+const SCRATCH: &str = "scratch-";
+/// The time between two attempts to remove what other threads write to.
+const LOOK: Duration = Duration::from_millis(50);
+/// Name of the list of a set's files in its temporary folder.
+const LISTING: &str = ".files";
+
+/// Number of times that a folder is removed to which a thread of this process writes.
+const MOST_REMOVALS: usize = 100;
+
+/// Prefix of this process's temporary names.
+pub(crate) fn prefix() -> String {
+    format!("{PREFIX}{}-", std::process::id())
+}
+
+/// Function that is called before a temporary file is made.
+static AT_FIRST: OnceLock<fn()> = OnceLock::new();
+
+/// Has a function called before a temporary file or folder is made: the program prepares for a signal's end then, which is
+/// to call [`remove_begun`].
+pub(crate) fn before_writing(prepare: fn()) {
+    let _ = AT_FIRST.set(prepare);
+}
+
+/// Folders that this process has made for outputs, each after the one that it is in.
+static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Makes a folder for outputs, and those that it is in. Where a signal ends the process, they go unless something has come into
+/// them. Returns those that were not there, each after the one that it is in.
+///
+/// # Errors
+/// The system's, where it cannot be made.
+pub(crate) fn make_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    if folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    AT_FIRST.get().into_iter().for_each(|prepare| prepare());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let missing = folder.ancestors().filter(|folder| !folder.as_os_str().is_empty());
+    let missing: Vec<&Path> = missing.take_while(|folder| !folder.exists()).collect();
+    let mut own = Vec::new();
+    for folder in missing.into_iter().rev() {
+        match std::fs::create_dir(folder) {
+            Ok(()) => {
+                made.push(folder.to_owned());
+                own.push(folder.to_owned());
+            }
+            // Another process was faster: the folder is that one's.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && folder.is_dir() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(own)
+}
+
+/// Temporary files and folders of this process.
+static BEGUN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Temporary file or folder that is removed where a signal ends the process.
+#[derive(Debug)]
+pub(crate) struct Begun(PathBuf);
+
+/// Makes something in a folder; once more where another process, which had made the folder, took it away again when a signal
+/// ended it.
+pub(crate) fn in_folder<T>(folder: &Path, make: impl Fn() -> std::io::Result<T>) -> std::io::Result<T> {
+    match make() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            make_folder(folder)?;
+            make()
+        }
+        made => made,
+    }
+}
+
+/// Makes a temporary file or folder, and says so before a signal can come between.
+///
+/// # Errors
+/// The system's, where it cannot be made.
+pub(crate) fn begin<T>(
+    make: impl FnOnce() -> std::io::Result<T>,
+    path: fn(&T) -> &Path,
+) -> std::io::Result<(Begun, T)> {
+    AT_FIRST.get().into_iter().for_each(|prepare| prepare());
+    let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+    let made = make()?;
+    all.push(path(&made).to_owned());
+    Ok((Begun(path(&made).to_owned()), made))
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        BEGUN.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
+    }
+}
+
+/// Files of a set that appear one by one. A signal's handler waits until all of them have; it does not take their folder away
+/// meanwhile.
+pub(crate) struct Appearing(#[allow(dead_code, reason = "held until all are there")] MutexGuard<'static, Vec<PathBuf>>);
+
+impl Appearing {
+    /// Lists the files of a folder that will be in the one around it: whoever finds the folder left there knows by the list what
+    /// appeared of it. Where the file system does not tell parts from other files, they stay.
+    ///
+    /// # Errors
+    /// The system's, where the list cannot be written.
+    pub(crate) fn begin<'n>(folder: &Path, names: impl Iterator<Item = &'n String>) -> std::io::Result<Appearing> {
+        let line = |name: &String| {
+            let identity = Identity::read(&folder.join(name)).map(|file| file.text());
+            format!("{} {name}", identity.unwrap_or_default())
+        };
+        let listing = names.map(line).collect::<Vec<_>>().join("\n");
+        std::fs::write(folder.join(LISTING), listing)?;
+        Ok(Appearing(BEGUN.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+/// Removes what this process has begun and not finished. It is about to end: nothing is begun any more.
+pub(crate) fn remove_begun() {
+    let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in all.drain(..) {
+        // Other threads may still write to the folder: what they add while it is removed goes the next time.
+        for _ in 0..MOST_REMOVALS {
+            remove_left(&path);
+            if path.symlink_metadata().is_err() {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+    let made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.iter().rev().for_each(|folder| _ = std::fs::remove_dir(folder));
+    std::mem::forget((all, made));
+}
+
+/// Removes what killed processes left in a folder: temporary files, and the files of a set that had only begun to appear.
+/// Each folder is looked through once.
+pub(crate) fn sweep(folder: &Path) {
+    static SWEPT: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
+    let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if !swept.get_or_insert_default().insert(folder.to_owned()) {
+        return;
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let left = entries.filter(|entry| {
+        let name = entry.file_name();
+        name.to_str().and_then(|name| name.strip_prefix(PREFIX)).is_some_and(|rest| is_left(&entry.path(), rest))
+    });
+    left.for_each(|entry| remove_left(&entry.path()));
+}
+
+/// Whether a temporary name is that of a [`Scratch`] folder.
+fn is_scratch(name: &OsStr) -> bool {
+    name.to_str()
+        .and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'))
+        .is_some_and(|(_, rest)| rest.starts_with(SCRATCH))
+}
+
+/// Whether a name is that of a temporary file or folder of this tool.
+pub(crate) fn is_temporary(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(PREFIX.as_bytes())
+}
+
+/// Whether a temporary file is this user's, and nobody writes it any more; `rest` is its name after the prefix.
+fn is_left(path: &Path, rest: &str) -> bool {
+    let Ok(metadata) = std::fs::symlink_metadata(path) else { return false };
+    let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !is_own || !metadata.is_file() && !metadata.is_dir() {
+        return false;
+    }
+    let pid = rest.split_once('-').map(|(pid, _)| pid).filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()));
+    let age = metadata.modified().ok().and_then(|time| time.elapsed().ok()).unwrap_or_default();
+    let lives = pid.is_some_and(|pid| Path::new("/proc").join(pid).exists());
+    // Without a number, or with one of another machine, age must tell.
+    if lives || pid.is_none() && age < STALE {
+        return false;
+    }
+    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).unwrap_or(0);
+    let file = File::options().read(true).custom_flags(flags).open(path);
+    file.is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
+}
+
+/// Removes a temporary file or folder that nobody writes. Files of a set that had begun to appear, and are in no table
+/// there, go with it.
+fn remove_left(path: &Path) {
+    if !path.is_dir() {
+        let _ = std::fs::remove_file(path);
+        return;
+    }
+    // A worker may have written what lies in its folder.
+    let is_set = !path.file_name().is_some_and(is_scratch);
+    if let (true, Some(listing), Some(folder)) = (is_set, listed(&path.join(LISTING)), path.parent()) {
+        let parts: Vec<(&str, &str)> = listing.lines().filter_map(|line| line.split_once(' ')).collect();
+        // The last to appear is the table, which lists the others.
+        let whole = parts.last().is_some_and(|(_, table)| !path.join(table).exists());
+        // The list may have come from anywhere. What it names goes only where it is the very file that a part was.
+        let is_part = |(identity, name): &&(&str, &str)| {
+            !name.contains('/') && Identity::read(&folder.join(name)).is_some_and(|there| there.text() == *identity)
+        };
+        let moved = parts.iter().filter(|_| !whole).filter(is_part);
+        moved.for_each(|(_, name)| _ = std::fs::remove_file(folder.join(name)));
+    }
+    let _ = std::fs::remove_dir_all(path);
+}
+
+/// Reads the list of a set's files, where it is a plain file and no longer than such a list is.
+fn listed(path: &Path) -> Option<String> {
+    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).ok()?;
+    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+    let is_plain = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    let mut text = String::new();
+    (is_plain && file.take(limits::MAX_LISTING).read_to_string(&mut text).is_ok()).then_some(text)
+}
+
+/// A file, however it is called and whatever else lies there: no other has the number and the moments of its beginning and
+/// of its last change. Nobody sets the first of these moments, which whoever forges a list would have to foresee to
+/// the nanosecond.
+#[derive(Debug, PartialEq, Eq)]
+struct Identity {
+    device: (u32, u32),
+    inode: u64,
+    size: u64,
+    born: (i64, u32),
+    changed: (i64, u32),
+}
+
+impl Identity {
+    /// Reads that of a plain file; none where the file system does not tell when a file began.
+    fn read(path: &Path) -> Option<Identity> {
+        let mask = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+        let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, mask).ok()?;
+        let known = StatxFlags::from_bits_retain(found.stx_mask);
+        let is_plain = FileType::from_raw_mode(found.stx_mode.into()) == FileType::RegularFile;
+        (is_plain && known.contains(mask)).then_some(Identity {
+            device: (found.stx_dev_major, found.stx_dev_minor),
+            inode: found.stx_ino,
+            size: found.stx_size,
+            born: (found.stx_btime.tv_sec, found.stx_btime.tv_nsec),
+            changed: (found.stx_mtime.tv_sec, found.stx_mtime.tv_nsec),
+        })
+    }
+
+    /// Returns it as a word of the list.
+    fn text(&self) -> String {
+        let Identity { device, inode, size, born, changed } = self;
+        format!("{}:{}:{inode}:{size}:{}.{:09}:{}.{:09}", device.0, device.1, born.0, born.1, changed.0, changed.1)
+    }
+}
+
+/// Folder for files of this run, which goes with the value, and where a signal ends the process. What is in it may come from
+/// anywhere.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    folder: TempDir,
+    _lock: Option<File>,
+    _begun: Begun,
+}
+
+impl Scratch {
+    /// Makes a folder of this user alone within another one.
+    ///
+    /// # Errors
+    /// The system's, where it cannot be made.
+    pub(crate) fn new(within: &Path) -> std::io::Result<Scratch> {
+        sweep(within);
+        let prefix = format!("{}{SCRATCH}", prefix());
+        let make = || tempfile::Builder::new().prefix(&prefix).tempdir_in(within);
+        let (_begun, folder) = begin(make, TempDir::path)?;
+        let _lock = lock(folder.path());
+        Ok(Scratch { folder, _lock, _begun })
+    }
+
+    /// Makes a folder where the system has temporary ones.
+    ///
+    /// # Errors
+    /// The system's, where it cannot be made.
+    pub(crate) fn temporary() -> std::io::Result<Scratch> {
+        Scratch::new(&tempfile::env::temp_dir())
+    }
+
+    /// Returns the path of the folder.
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Locks a folder; none where its file system has no locks. The process's number must do then.
+pub(crate) fn lock(folder: &Path) -> Option<File> {
+    File::open(folder).ok().filter(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_those_who_make_a_folder_one_owns_it() {
+        let parent = tempfile::tempdir().unwrap();
+        for round in 0..50 {
+            let folder = parent.path().join(round.to_string()).join("a/b");
+            let make = || make_folder(&folder).unwrap();
+            let made: Vec<Vec<PathBuf>> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(make)).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            assert!(folder.is_dir() && made.concat().len() == 3, "{made:?}");
+        }
+    }
+
+    #[test]
+    fn what_killed_processes_left_is_removed_and_what_others_write_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        // No process has this number: it is beyond what Linux gives.
+        let (left, set) = (at(".sycl-bundle-4194305-abc"), at(".sycl-bundle-4194305-set"));
+        let (old, young) = (at(".sycl-bundle-OLDEST"), at(".sycl-bundle-YOUNGE"));
+        let ours = at(&format!("{}xyz", prefix()));
+        for path in [&left, &old, &young, &ours, &at("mine"), &at("older")] {
+            std::fs::write(path, b"x").unwrap();
+        }
+        std::fs::create_dir(&set).unwrap();
+        for name in ["t_0.spv", "edited", "t_1.spv", "t.table"] {
+            std::fs::write(set.join(name), b"x").unwrap();
+        }
+        let line = |name: &str| format!("{} {name}", Identity::read(&set.join(name)).unwrap().text());
+        let mut lines = ["t_0.spv", "edited", "t_1.spv", "t.table"].map(line).to_vec();
+        // A forged list names other files as these.
+        let [first, ..] = &lines[..] else { unreachable!() };
+        let forged = ["older", "newer", "../older"].map(|name| first.replace("t_0.spv", name));
+        lines.splice(0..0, forged);
+        std::fs::write(set.join(LISTING), lines.join("\n")).unwrap();
+        for name in ["t_0.spv", "edited"] {
+            std::fs::rename(set.join(name), at(name)).unwrap();
+        }
+        std::fs::write(at("newer"), b"x").unwrap();
+        std::fs::write(at("edited"), b"by the user").unwrap();
+        let hour = std::time::SystemTime::now() - Duration::from_secs(3600);
+        File::options().write(true).open(&old).unwrap().set_modified(hour).unwrap();
+        sweep(folder.path());
+        assert!(young.exists() && ours.exists() && at("mine").exists());
+        assert!(!left.exists() && !old.exists() && !set.exists(), "what nobody writes goes");
+        assert!(["older", "newer", "edited"].iter().all(|name| at(name).exists()), "a list names files of the user");
+        assert!(!at("t_0.spv").exists(), "a set of which the table has not appeared goes as a whole");
+    }
+
+    #[test]
+    fn a_list_that_names_files_which_come_later_removes_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let (left, mine) = (folder.path().join(".sycl-bundle-4194305-x"), folder.path().join("mine"));
+        std::fs::create_dir(&left).unwrap();
+        std::fs::write(left.join("zz"), b"").unwrap();
+        std::fs::write(left.join(LISTING), "mine\n mine\n1:2:3 mine\nzz").unwrap();
+        std::thread::sleep(LOOK);
+        // As `cp -p`, `mv` and `tar` leave it: older than the list, and there since.
+        std::fs::write(&mine, b"precious").unwrap();
+        let hour = std::time::SystemTime::now() - Duration::from_secs(3600);
+        File::options().write(true).open(&mine).unwrap().set_modified(hour).unwrap();
+        sweep(folder.path());
+        assert!(mine.exists() && !left.exists());
+    }
+
+    #[test]
+    fn a_list_that_is_a_pipe_or_a_link_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join(".sycl-bundle-4194305-x");
+        std::fs::create_dir(&left).unwrap();
+        let listing = left.join(LISTING);
+        rustix::fs::mknodat(CWD, &listing, FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert_eq!(listed(&listing), None);
+        std::fs::remove_file(&listing).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &listing).unwrap();
+        assert_eq!(listed(&listing), None);
+        sweep(folder.path());
+        assert!(!left.exists());
+    }
+
+    #[test]
+    fn a_list_in_a_folder_that_others_write_to_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mine, left) = (folder.path().join("mine"), folder.path().join(".sycl-bundle-4194305-scratch-x"));
+        std::fs::write(&mine, b"precious").unwrap();
+        let line = format!("{} mine", Identity::read(&mine).unwrap().text());
+        let own = Scratch::new(folder.path()).unwrap();
+        std::fs::create_dir(&left).unwrap();
+        for list in [&left, own.path()] {
+            std::fs::write(list.join(LISTING), format!("{line}\n zz")).unwrap();
+            std::fs::write(list.join("zz"), b"").unwrap();
+        }
+        remove_left(own.path());
+        // The folder was looked through for the first.
+        remove_left(&left);
+        assert!(mine.exists() && !left.exists() && !own.path().exists());
+    }
+
+    #[test]
+    fn a_folder_of_a_dead_process_goes_with_the_next_and_one_that_is_locked_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (left, held) = (at(".sycl-bundle-4194305-scratch-x"), at(".sycl-bundle-4194305-scratch-y"));
+        std::fs::create_dir_all(left.join("below")).unwrap();
+        std::fs::create_dir(&held).unwrap();
+        let _held = lock(&held).unwrap();
+        let own = Scratch::new(folder.path()).unwrap();
+        assert!(!left.exists() && held.exists() && own.path().exists());
+        let path = own.path().to_owned();
+        drop(own);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_locked_file_is_written_by_somebody() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".sycl-bundle-4194305-abc");
+        let file = File::create(&path).unwrap();
+        flock(&file, FlockOperation::LockExclusive).unwrap();
+        sweep(folder.path());
+        assert!(path.exists());
+    }
+}

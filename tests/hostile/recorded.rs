@@ -1,0 +1,202 @@
+//! Which images would be called compatible, though the runtime reads of them something else than is judged?
+//!
+//! Each was seen to fail with the runtime, or the compiler that it calls: a requirement in a form that it takes for another, a
+//! format that is declared and not there, a kernel that no code has, and an image that hides behind another like it.
+
+use super::costly::put;
+use super::support::folder::Folder;
+use std::process::{Command, Output};
+use sycl_bundle::bundle::property_text::encode_base64;
+
+const CPU: &str = "spir64_x86_64";
+const GPU: &str = "intel_gpu_acm_g10";
+
+/// A module with one kernel.
+fn module(kernel: &str, generator: u32) -> Vec<u8> {
+    decorated(kernel, generator, &[])
+}
+
+/// A module with one kernel, which is decorated.
+fn decorated(kernel: &str, generator: u32, decorations: &[u32]) -> Vec<u8> {
+    let mut words = vec![0x0723_0203, 0x0001_0400, generator, 50, 0];
+    [4, 6, 10].iter().for_each(|capability| put(&mut words, 17, &[*capability], None, &[]));
+    put(&mut words, 14, &[2, 2], None, &[]);
+    put(&mut words, 15, &[6, 3], Some(kernel), &[]);
+    decorations.iter().for_each(|decoration| put(&mut words, 71, &[3, *decoration], None, &[]));
+    put(&mut words, 19, &[1], None, &[]);
+    put(&mut words, 33, &[2, 1], None, &[]);
+    put(&mut words, 54, &[1, 3, 0, 2], None, &[]);
+    put(&mut words, 248, &[20], None, &[]);
+    put(&mut words, 253, &[], None, &[]);
+    put(&mut words, 56, &[], None, &[]);
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+/// A byte array that states so many bits.
+fn array(bytes: &[u8], bits: u64) -> String {
+    format!("2|{}", encode_base64(&[&bits.to_le_bytes()[..], bytes].concat()))
+}
+
+fn bytes(bytes: &[u8]) -> String {
+    array(bytes, bytes.len() as u64 * 8)
+}
+
+fn words(words: &[u32]) -> String {
+    bytes(&words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())
+}
+
+fn sizes(sizes: &[u64]) -> String {
+    bytes(&sizes.iter().flat_map(|size| size.to_le_bytes()).collect::<Vec<u8>>())
+}
+
+/// Images of a table, each of code with properties and entries.
+fn table(folder: &Folder, rows: &[(&[u8], &str, &str)]) {
+    let mut text = "[Code|Properties|Symbols]\n".to_owned();
+    for (nth, (code, properties, entries)) in rows.iter().enumerate() {
+        folder.put(&format!("{nth}.bin"), code);
+        folder.put(&format!("{nth}.prop"), properties);
+        folder.put(&format!("{nth}.sym"), entries);
+        text.push_str(&format!("{nth}.bin|{nth}.prop|{nth}.sym\n"));
+    }
+    folder.put("m.table", text);
+}
+
+fn tool(folder: &Folder, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sycl-bundle")).args(arguments).current_dir(folder.path()).output().unwrap()
+}
+
+/// Whether all kernels of a file are said to run.
+fn runs(folder: &Folder, file: &str, target: &str) -> bool {
+    let done = tool(folder, &["check", "--strict", "-t", target, file]);
+    let told = [done.stdout, done.stderr].concat();
+    assert!(done.status.code().is_some_and(|code| code < 4), "{}", String::from_utf8_lossy(&told));
+    done.status.success()
+}
+
+#[test]
+fn requirements_in_a_form_that_the_runtime_does_not_read() {
+    let code = module("k", 0);
+    let judged = |requirements: &[(&str, String)], target: &str| {
+        let folder = Folder::new();
+        let rows: String = requirements.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+        table(&folder, &[(&code, &format!("[SYCL/device requirements]\naspects={}\n{rows}", words(&[])), "k\n")]);
+        runs(&folder, "m.table", target)
+    };
+    let no_aspects = |value: String, target: &str| {
+        let folder = Folder::new();
+        table(&folder, &[(&code, &format!("[SYCL/device requirements]\naspects={value}\n"), "k\n")]);
+        runs(&folder, "m.table", target)
+    };
+    let ok = [
+        ("none", judged(&[], CPU)),
+        ("a size", judged(&[("reqd_work_group_size_uint64_t", sizes(&[8, 4, 1]))], CPU)),
+        ("a target", judged(&[("compile_target", bytes(b"spir64_x86_64"))], CPU)),
+        ("a sub-group size", judged(&[("reqd_sub_group_size", "1|16".to_owned())], GPU)),
+    ];
+    assert_eq!(ok.iter().filter(|(_, runs)| !runs).map(|(what, _)| *what).collect::<Vec<_>>(), [""; 0]);
+    let long = sizes(&[1, 1, 100_000]);
+    let wrong = [
+        ("aspects that state no bits", no_aspects(array(&2u32.to_le_bytes(), 0), CPU)),
+        ("aspects as a number", no_aspects("1|2".to_owned(), CPU)),
+        ("aspects of three bytes", no_aspects(bytes(&[2, 0, 0]), CPU)),
+        ("matrices that are no text", judged(&[("joint_matrix", bytes(b"matrix_type::fp64,use::a,8,8\xff"))], GPU)),
+        ("matrices that state no bits", judged(&[("joint_matrix", array(b"matrix_type::fp64,use::a,8,8", 0))], GPU)),
+        ("a size as a number", judged(&[("reqd_work_group_size_uint64_t", "1|100000".to_owned())], CPU)),
+        ("fixed targets as a number", judged(&[("fixed_target", "1|3".to_owned())], CPU)),
+        ("a sub-group size as bytes", judged(&[("reqd_sub_group_size", words(&[16]))], GPU)),
+        ("a target as a number", judged(&[("compile_target", "1|3".to_owned())], CPU)),
+        ("a target that is no text", judged(&[("compile_target", bytes(b"intel_gpu_pvc\xff"))], CPU)),
+        ("a target with a NUL", judged(&[("compile_target", bytes(b"spir64_x86_64\0"))], CPU)),
+        ("a target that is no device", judged(&[("compile_target", bytes(b"spir64"))], CPU)),
+        (
+            "a size with fewer dimensions than numbers",
+            judged(&[("reqd_work_group_size_uint64_t", long), ("work_group_num_dim", "1|1".to_owned())], CPU),
+        ),
+        ("a size in two layouts", judged(&[("reqd_work_group_size", words(&[3, 8, 8, 100]))], CPU)),
+        (
+            "a sub-group size of code that is explicit SIMD and not marked so",
+            judged(&[("reqd_sub_group_size", "1|64".to_owned())], GPU),
+        ),
+    ];
+    assert_eq!(wrong.iter().filter(|(_, runs)| *runs).map(|(what, _)| *what).collect::<Vec<_>>(), [""; 0]);
+}
+
+#[test]
+fn what_an_image_is_marked_as_counts() {
+    let folder = Folder::new();
+    const VECTOR_COMPUTE: u32 = 5626;
+    let (code, vector) = (module("k", 0), decorated("k", 0, &[VECTOR_COMPUTE]));
+    let properties = "[SYCL/misc properties]\nisEsimdImage=1|1\n";
+    table(&folder, &[(&code, properties, "k\n")]);
+    assert!(!runs(&folder, "m.table", GPU), "the vector compiler leaves out what is not decorated");
+    table(&folder, &[(&vector, properties, "k\n")]);
+    assert!(runs(&folder, "m.table", GPU));
+    assert!(!runs(&folder, "m.table", CPU), "the runtime compiles it by the vector compiler, which no CPU has");
+    table(&folder, &[(&code, "[SYCL/imported symbols]\n__devicelib_bogus=1|1\n", "k\n")]);
+    assert!(!runs(&folder, "m.table", CPU), "what is listed as imported has to be exported");
+}
+
+#[test]
+fn an_image_like_the_one_before_it_is_judged_by_itself() {
+    const AMD: u32 = 0xffff_0000;
+    let (plain, other) = (module("k", 0), module("j", AMD));
+    let folder = Folder::new();
+    for rows in
+        [&[(&plain[..], "", "k\n"), (&other[..], "", "j\n")], &[(&other[..], "", "j\n"), (&plain[..], "", "k\n")]]
+    {
+        table(&folder, rows);
+        assert!(!runs(&folder, "m.table", GPU));
+    }
+    table(&folder, &[(&plain, "", "k\n")]);
+    assert!(runs(&folder, "m.table", GPU));
+}
+
+#[test]
+fn kernels_that_the_runtime_does_not_find() {
+    let folder = Folder::new();
+    let code = module("k", 0);
+    table(&folder, &[(&code, "", "other\n")]);
+    assert!(!runs(&folder, "m.table", CPU), "its code has no such kernel");
+    let exports = "[SYCL/exported symbols]\nk=1|1\n";
+    table(&folder, &[(&module("j", 0), exports, "j\n"), (&code, "", "k\n")]);
+    assert!(!runs(&folder, "m.table", CPU), "a function of its name is exported before it");
+}
+
+#[test]
+fn a_format_that_is_declared_has_to_be_there() {
+    let folder = Folder::new();
+    table(&folder, &[(&module("k", 0), "", "k\n")]);
+    assert!(tool(&folder, &["wrap", "m.table", "--emit", "shared", "-o", "m.so"]).status.success());
+    assert!(runs(&folder, "m.so", CPU));
+    let whole = std::fs::read(folder.path().join("m.so")).unwrap();
+    // The version of the structure, the kind of the image (SYCL), and the format.
+    let places = |format: u8| {
+        let found = whole.windows(8).enumerate().filter(move |(_, bytes)| {
+            matches!(bytes[..4], [1..=3, 0, 4, own] if own == format) && bytes[4..] == [0; 4]
+        });
+        found.map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    let found = [places(2), places(0)].concat();
+    assert_eq!(found.len(), 1, "one image");
+    for declared in [1, 3, 4] {
+        let mut bytes = whole.clone();
+        bytes[found[0] + 3] = declared;
+        folder.put("m.so", bytes);
+        assert!(!runs(&folder, "m.so", CPU), "format {declared}");
+    }
+}
+
+#[test]
+fn code_for_cpus_is_what_their_drivers_make() {
+    let folder = Folder::new();
+    table(&folder, &[(&module("k", 0), "", "k\n")]);
+    assert!(tool(&folder, &["wrap", "m.table", "--emit", "shared", "-o", "host.so"]).status.success());
+    let of_host = std::fs::read(folder.path().join("host.so")).unwrap();
+    for code in [b"junkjunkjunkjunk".to_vec(), of_host] {
+        table(&folder, &[(&code, "", "k\n")]);
+        let made = tool(&folder, &["wrap", "m.table", "--emit", "shared", "--as-target", CPU, "-o", "m.so"]);
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        assert!(!runs(&folder, "m.so", CPU));
+        std::fs::remove_file(folder.path().join("m.so")).unwrap();
+    }
+}

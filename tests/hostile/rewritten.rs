@@ -1,0 +1,155 @@
+//! Which small files cost much where images are added to them, or removed from them?
+
+use std::collections::HashSet;
+use std::io::{Cursor, Write as _};
+
+use super::costly::{TIME_LIMIT, run_bounded};
+use super::program::tool;
+use super::repeated::{BASE, Linked, frame, words};
+use super::sample;
+use super::support::folder::Folder;
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::container::Host;
+use sycl_bundle::rewrite::embed::embed_images;
+use sycl_bundle::rewrite::image_data::OutImage;
+use sycl_bundle::rewrite::layers::{self, Before};
+use zip::write::{SimpleFileOptions, ZipWriter};
+
+/// A list of so many images for a target each, which share a payload.
+fn list(file: &mut Linked, targets: &[u64]) -> u64 {
+    let payload = file.add(&[1; 64]);
+    let image = |target: &u64| words(&[2 | 4 << 16 | 1 << 24, *target, 0, 0, 0, 0, payload, payload + 64, 0, 0, 0, 0]);
+    file.add(&targets.iter().flat_map(image).collect::<Vec<u8>>())
+}
+
+/// Adds a dynamic section with a table `DT_RELR` and these entries, and finishes the file.
+fn with_relr(mut file: Linked, relr: &[u8], more: &[u64]) -> Vec<u8> {
+    let table = file.add(relr);
+    let (strings, symbols) = (file.add(b"\0x\0"), file.add(&[0; 24]));
+    let own = [36, table, 35, relr.len() as u64, 37, 8, 5, strings, 10, 3, 6, symbols, 11, 24, 0, 0];
+    let entries = words(&[more, &own].concat());
+    let at = file.add(&entries);
+    file.finish(Some((at, entries.len() as u64)), None)
+}
+
+#[test]
+fn lists_of_images_beside_a_long_table_of_relocations() {
+    const LISTS: u64 = 2000;
+    let mut file = Linked::new();
+    let target = file.add(b"spir64_gen\0");
+    let array = list(&mut file, &[target]);
+    let first = file.add(&words(&[1 | 1 << 16, array, 0, 0]).repeat(LISTS as usize));
+    let rela = file.add(&words(&[first + 32 * LISTS + 4096, 8, 0]).repeat(8));
+    let bitmaps = words(&[u64::MAX; 20_000]);
+    let places: Vec<u64> = (0..LISTS).map(|nth| first + 8 + 32 * nth).collect();
+    let relr = [words(&[0x4000_0000]), bitmaps, words(&places)].concat();
+    let folder = Folder::new();
+    folder.put("a.so", with_relr(file, &relr, &[7, rela, 8, 8 * 24, 9, 24]));
+    let module = [0x0723_0203u32, 0x0001_0200, 0, 10, 0, 0x0006_000f, 6, 1, 0x5354_5a5f, 0x6464_6133, 0];
+    folder.put("n.spv", module.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>());
+    let arguments = ["embed", "a.so", "n.spv", "--as-target", "spir64_x86_64", "-o", "out.so"];
+    run_bounded(&folder, &arguments, TIME_LIMIT, &[0]);
+}
+
+#[test]
+fn relocations_that_stand_for_many_times_their_size() {
+    let mut file = Linked::new();
+    let (kept, removed) = (file.add(b"spir64\0"), file.add(b"spir64_gen\0"));
+    let array = list(&mut file, &[kept, removed]);
+    file.add(&words(&[1 | 2 << 16, array, 0, 0]));
+    let relr = [words(&[0x4000_0000]), words(&[u64::MAX; 1 << 20])].concat();
+    let folder = Folder::new();
+    folder.put("a.so", with_relr(file, &relr, &[]));
+    let arguments = ["prune", "--drop", "spir64_gen", "--lose-kernels", "a.so", "-o", "out.so"];
+    run_bounded(&folder, &arguments, TIME_LIMIT, &[0]);
+}
+
+#[test]
+fn payloads_beside_sections_by_the_ten_thousands() {
+    const IMAGES: u64 = 60_000;
+    const SECTIONS: u64 = 100_000;
+    let mut file = Linked::new();
+    let (kept, removed) = (file.add(b"spir64\0"), file.add(b"spir64_gen\0"));
+    let payload = file.add(&[1; IMAGES as usize + 16]);
+    let image = |nth: u64| {
+        let (target, at) = (if nth == 0 { kept } else { removed }, payload + nth);
+        words(&[2 | 4 << 16 | 1 << 24, target, 0, 0, 0, 0, at, at + 1, 0, 0, 0, 0])
+    };
+    let array = file.add(&(0..IMAGES).flat_map(image).collect::<Vec<u8>>());
+    file.add(&words(&[1 | IMAGES << 16, array, 0, 0]));
+    let (strings, symbols) = (file.add(b"\0x\0"), file.add(&[0; 24]));
+    let rela = file.add(&words(&[0x4000_0000, 8, 0]));
+    let entries = words(&[7, rela, 8, 24, 9, 24, 5, strings, 10, 3, 6, symbols, 11, 24, 0, 0]);
+    let dynamic = file.add(&entries);
+    let names = file.add(b"\0.a\0") - BASE;
+    let one = words(&[1 | 1 << 32, 2, BASE + 64, 64, 8, 0, 1, 0]);
+    let first = words(&[0, 0, 0, 0, SECTIONS + 2, SECTIONS + 1, 0, 0]);
+    let last = words(&[3 << 32, 0, 0, names, 4, 0, 1, 0]);
+    let table = file.add(&[first, one.repeat(SECTIONS as usize), last].concat());
+    let folder = Folder::new();
+    folder.put("a.so", file.finish(Some((dynamic, entries.len() as u64)), Some(table)));
+    let arguments = ["prune", "--drop", "spir64_gen", "--lose-kernels", "a.so", "-o", "out.so"];
+    run_bounded(&folder, &arguments, TIME_LIMIT, &[0]);
+}
+
+#[test]
+fn lists_of_one_array_whose_images_share_empty_property_sets() {
+    const IMAGES: u64 = 512;
+    let mut file = Linked::new();
+    let target = file.add(b"spir64\0");
+    let sets = file.add(&words(&[0, BASE, BASE]).repeat(256));
+    let image = [2 | 4 << 16 | 1 << 24, target, 0, 0, 0, 0, BASE, BASE, 0, 0, sets, sets + 24 * 256];
+    let array = file.add(&words(&image).repeat(IMAGES as usize));
+    (0..512).for_each(|_| _ = file.add(&words(&[1 | IMAGES << 16, array, 0, 0])));
+    let folder = Folder::new();
+    folder.put("a.so", file.finish(None, None));
+    run_bounded(&folder, &["inspect", "a.so"], TIME_LIMIT, &[3]);
+}
+
+#[test]
+fn layers_are_taken_off_so_many_times() {
+    let original = sample();
+    let mut file = original.clone();
+    for layer in 1..20 {
+        let image = OutImage {
+            target: "spir64_gen",
+            format: 1,
+            compile_options: "",
+            link_options: "",
+            payload: b"code".to_vec().into(),
+            entries: vec!["kernel"],
+            property_sets: Vec::new(),
+        };
+        let host = Host::read(&file).unwrap();
+        let added = embed_images(&host, &Bundle::read(&host).unwrap(), &[image], &[]).unwrap();
+        file = added.to_vec();
+        match layers::before(&file) {
+            Ok(Before::File(restored)) => assert!(layer <= 16 && *restored == *original, "{layer}"),
+            Ok(_) => panic!("{layer}"),
+            Err(error) => assert!(layer > 16 && error.to_string().contains("more than 16 times"), "{layer}: {error}"),
+        }
+    }
+    // One that was embedded and pruned in turns has one layer.
+    let drop = HashSet::from([Bundle::read(&Host::read(&file).unwrap()).unwrap().images.len() - 1]);
+    let pruned = layers::edit(&file, &drop, &[], &[]).unwrap().bytes;
+    assert!(pruned.len() < file.len());
+}
+
+#[test]
+fn libraries_of_a_wheel_that_inflate_to_much() {
+    let folder = Folder::new();
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default();
+    // Half a gibibyte each and a little more, so that the second is beyond the bounds.
+    let library = Linked::images(9, &frame(60 << 20), 4, |_| [0; 4]);
+    for name in ["a.so", "b.so", "c.so"] {
+        zip.start_file(format!("foo/{name}"), options).unwrap();
+        zip.write_all(&library).unwrap();
+    }
+    zip.start_file("foo-1.dist-info/RECORD", options).unwrap();
+    folder.put("foo.whl", zip.finish().unwrap().into_inner());
+    let arguments = ["prune", "foo.whl", "--image", "0", "--lose-kernels", "-o", "out/"];
+    let done = tool(&folder, arguments);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(3) && said.contains("many times the size of all files"), "{said}");
+}
