@@ -44,7 +44,7 @@ pub(crate) fn is_of_library(symbol: &str) -> bool {
 /// Prefixes of families of the device library.
 const LIBRARY_FAMILIES: [&str; 6] = ["ConvertBF16ToF", "ConvertFToBF16", "assert_", "atomic", "imf_", "itt_"];
 
-/// Its functions that OpenCL C does not name so: of C's library, and of complex numbers.
+/// Functions of the device library that OpenCL C does not name so: of C's library, and of complex numbers.
 #[rustfmt::skip]
 const LIBRARY: [&str; 42] = [
     "abs", "cabs", "cacos", "cacosh", "carg", "casin", "casinh", "catan", "catanh", "ccos", "ccosh", "cexp", "cimag",
@@ -69,7 +69,7 @@ pub(crate) fn is_known(symbol: &str) -> bool {
     if let Some(intrinsic) = symbol.strip_prefix("llvm.") {
         return INTRINSICS.contains(&intrinsic.split('.').next().unwrap_or_default());
     }
-    /// What asserts call, and what the runtime tells a profiler by.
+    /// Functions that asserts call, and that make samplers.
     const OTHERS: [&str; 2] = ["__assert_fail", "__translate_sampler_initializer"];
     let plain = base_name(symbol).unwrap_or(symbol);
     of_the_device(symbol) || of_opencl_c(symbol) || OTHERS.contains(&plain) || plain.starts_with("__itt_offload_")

@@ -60,7 +60,7 @@ pub struct Gate<'g> {
 /// Symbols of a module.
 #[derive(Debug)]
 struct Symbols<'g> {
-    /// Those that it defines for others.
+    /// Symbols that it defines for others.
     defined: HashSet<&'g str>,
     /// The declarations of these and of those that it imports.
     declared: HashMap<String, Declaration>,
@@ -398,7 +398,7 @@ impl<'g> Gate<'g> {
             offered.push((refused, other.requirements.aspects.len(), *place));
         }
         let offer = offered.iter().min().map(|first| {
-            // Which of several the runtime takes is not specified: each must do.
+            // The runtime may take any of several: each must do.
             let (refused, _, place) = *first;
             let mut taken = offered.iter().filter(|(own, ..)| *own == refused).map(|(.., place)| *place);
             let is_sure = taken.all(|other| self.has(other, symbol) && self.agree(place, other, symbol));
@@ -673,7 +673,7 @@ mod tests {
             judged(vec![importing(), wide], "intel_gpu_acm_g10", &any),
             [("aspect", true, "k".to_owned(), Some(1))]
         );
-        // What is listed and not defined is no more than a promise, of which the runtime may take any.
+        // A symbol that is listed and not defined is no more than a promise, and the runtime may take any.
         let open = [("imports", false, "k".to_owned(), Some(0))];
         let promising = || named(with(spirv(&[]), set::EXPORTED), &["food"]);
         assert_eq!(judged(vec![importing(), promising()], "intel_gpu_acm_g10", &any), open);

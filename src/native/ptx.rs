@@ -14,7 +14,7 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     let mut part = Part::new(Format::Ptx, data.len());
     let mut lexer = Lexer { rest: text };
     let mut line = "";
-    // What drivers and ptxas do not take, or nobody here knows, goes into the words for the device.
+    // Statements that drivers and ptxas do not take, or nobody here knows, go into the words for the device.
     let mut strange: Vec<String> = Vec::new();
     while let Some(word) = lexer.word() {
         match word {

@@ -80,7 +80,7 @@ impl FunctionPointers {
             }
         }
         pointers.keep_holders(index, edges);
-        // What is called without being declared is called all the same.
+        // Calls that are not declared are calls all the same.
         if index.calls_pointers || FUNCTION_POINTERS.iter().any(|number| index.capabilities.contains(number)) {
             pointers.find_signatures(index);
         }

@@ -89,7 +89,7 @@ pub struct Module {
     pub(crate) open_sizes: usize,
     /// Types and sets of instructions that no device is known to take: `float 128`.
     pub(crate) unusual: BTreeSet<String>,
-    /// What makes it no valid module, as sentences: what a compiler, or the runtime, makes of it is not known.
+    /// Faults that make it no valid module, as sentences: what a compiler, or the runtime, makes of it is not known.
     pub(crate) faults: Vec<String>,
     /// Whether all its kernels are explicit SIMD.
     pub(crate) esimd: bool,
@@ -108,7 +108,7 @@ const UNREAD: &str = "an unread one";
 #[derive(Default)]
 struct Walk<'m> {
     module: Module,
-    /// What of the module is not as it must be.
+    /// Checks of what must be so in every module.
     soundness: Soundness,
     /// Decorations that import a function or a variable.
     imported: Vec<Instruction<'m>>,
@@ -476,7 +476,7 @@ impl<'m> Walk<'m> {
         let exported = exported.filter(|(id, _)| is_in(&self.variables, *id) || result_of(*id).is_some());
         self.module.exports = exported.map(|(_, name)| name).collect();
         let mut begun: Vec<u32> = self.module.entry_points.functions.iter().map(|(function, _)| *function).collect();
-        // What is missing of a module that is cut short says nothing more.
+        // Parts that are missing of a module that is cut short say nothing more.
         if self.module.stopped.is_none() {
             self.module.faults.extend(self.soundness.faults());
             if !self.has_memory_model {

@@ -78,7 +78,7 @@ pub(super) struct Soundness {
     reached: IdSet,
     /// Parts of types that were no types yet where they were used, as only pointers may be.
     awaited: Vec<u32>,
-    /// What pointers lead to that was no type yet.
+    /// Ids that pointers lead to and that were no types yet.
     pointees: Vec<u32>,
     pointers: Vec<u32>,
     /// Number of the parameters of each type of functions.

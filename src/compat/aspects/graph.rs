@@ -151,7 +151,7 @@ impl<'m> Graph<'m> {
             let down = graph.down(aspect, &near);
             graph.ways.insert(aspect, Ways { near, last, down });
         }
-        // Which function of a set is called is looked for among these.
+        // Calls into a set are looked for among its functions.
         let lost = codes.iter().zip(&graph.first).filter(|(code, _)| code.sets.used.is_empty());
         let lost: HashSet<usize> =
             lost.flat_map(|(code, first)| code.lost.iter().map(|place| first.saturating_add(*place))).collect();
