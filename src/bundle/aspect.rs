@@ -286,6 +286,16 @@ mod tests {
     }
 
     #[test]
+    fn the_runtime_that_is_linked_reads_the_numbers() {
+        let mut host = Host::read(&[0x03, 0x02, 0x23, 0x07]).unwrap();
+        let comment = b"Intel(R) oneAPI DPC++/C++ Compiler 2024.0.0 (x)\0";
+        host.producer = crate::container::Producer::from_comment(comment);
+        assert_eq!(Epoch::detect(&host, Some(3)), Epoch::From2023);
+        host.sycl_abi = Some(9);
+        assert_eq!(Epoch::detect(&host, Some(3)), Epoch::From2026);
+    }
+
+    #[test]
     fn tables_are_sorted_for_the_search() {
         for table in [COMMON, BEFORE_2023, FROM_2023, FROM_2026] {
             assert!(table.windows(2).all(|pair| pair[0].0 < pair[1].0));

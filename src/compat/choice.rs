@@ -175,10 +175,10 @@ fn check(images: &[Examined<'_, '_>], chosen: &Examined<'_, '_>, subject: &Subje
         }
     }
     // Once chosen, the whole image must work; only the others' fit tells what was passed over.
-    let others = choice.candidates.iter().filter(|at| Some(**at) != choice.chosen);
+    let mut others = choice.candidates.iter().filter(|at| Some(**at) != choice.chosen).peekable();
     let runs = |at: &usize| images.get(*at).is_some_and(|image| fit(image, subject).verdict() != Verdict::Incompatible);
-    let fails = fit(chosen, subject).verdict() == Verdict::Incompatible || choice.failure.is_some();
-    if fails && others.into_iter().any(runs) {
+    let fails = || fit(chosen, subject).verdict() == Verdict::Incompatible || choice.failure.is_some();
+    if others.peek().is_some() && fails() && others.any(runs) {
         choice.traps.push(Trap::NoFallback);
     }
 }

@@ -17,6 +17,7 @@ use crate::bundle::image::{Image, State};
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::fit::Subject;
+use crate::container::address::find;
 use crate::container::{Allowance, Place};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, Problem};
@@ -142,8 +143,8 @@ impl Examined<'_, '_> {
     /// Whether the stored bytes hold a text. Of many kernels the first one asks for all.
     pub(crate) fn mentions(&self, text: &str) -> bool {
         let mut known = self.mentioned.lock().unwrap_or_else(PoisonError::into_inner);
-        let find = || !text.is_empty() && memchr::memmem::find(self.image.stored, text.as_bytes()).is_some();
-        *known.entry(text.to_owned()).or_insert_with(find)
+        let found = || !text.is_empty() && find(self.image.stored, text.as_bytes()).is_some();
+        *known.entry(text.to_owned()).or_insert_with(found)
     }
 
     fn was_sycl(&self) -> bool {

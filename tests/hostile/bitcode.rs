@@ -161,7 +161,11 @@ fn kernels_that_share_a_long_name() {
             module.block(12, Bits::default().record(1, &[1]).record(10, &[]));
         });
     };
-    reads(&file(&mut plain(), kernels, &"x".repeat(1 << 20)));
+    let folder = Folder::new();
+    folder.put("m.bc", file(&mut plain(), kernels, &"x".repeat(1 << 20)));
+    for verb in ["inspect", "kernels"] {
+        run_bounded(&folder, &[verb, "m.bc"], TIME_LIMIT, READ);
+    }
 }
 
 /// An image that requires an aspect, each of whose kernels calls a function that calls another, and so on.

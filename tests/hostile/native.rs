@@ -60,7 +60,7 @@ fn fat_binaries_of_many_kernels_or_bytes() {
     read("a.o", of_host(&[(".nv_fatbin", &fatbin(&packed, 0x8000, BLANKS as u64).repeat(20_000))]), INSPECT);
 }
 
-/// Which of several payloads have the room does not depend on the threads.
+/// Threads do not decide which of several payloads have the room.
 #[test]
 fn the_first_payloads_have_the_room() {
     let (packed, inflated) = repeated(PTX, ".entry{{", 60_000);
@@ -75,7 +75,7 @@ fn the_first_payloads_have_the_room() {
     };
     let said = run("4");
     assert!(said.contains("more kernels and arguments than a file of its size has"), "{said}");
-    assert!(said.contains("60,000") || said.contains("60000"), "{said}");
+    assert!(said.contains("10 images, 4 kernels"), "{said}");
     assert_eq!(said, run("1"));
 }
 

@@ -178,12 +178,66 @@ fn a_format_that_is_declared_has_to_be_there() {
     };
     let found = [places(2), places(0)].concat();
     assert_eq!(found.len(), 1, "one image");
-    for declared in [1, 3, 4] {
-        let mut bytes = whole.clone();
+    let with = |file: &[u8], declared: u8| {
+        let mut bytes = file.to_vec();
         bytes[found[0] + 3] = declared;
-        folder.put("m.so", bytes);
+        bytes
+    };
+    for declared in [1, 3, 4] {
+        folder.put("m.so", with(&whole, declared));
         assert!(!runs(&folder, "m.so", CPU), "format {declared}");
     }
+    // The runtime takes frames that state their size alone.
+    let sized = zstd::bulk::compress(&module("k", 0), 3).unwrap();
+    let open = zstd::stream::encode_all(&module("k", 0)[..], 3).unwrap();
+    for (frame, expected) in [(sized, true), (open, false)] {
+        table(&folder, &[(&frame, "", "k\n")]);
+        std::fs::remove_file(folder.path().join("m.so")).unwrap();
+        let made = tool(&folder, &["wrap", "m.table", "--emit", "shared", "--as-target", "spir64", "-o", "m.so"]);
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let file = std::fs::read(folder.path().join("m.so")).unwrap();
+        folder.put("m.so", with(&file, 4));
+        assert_eq!(runs(&folder, "m.so", CPU), expected);
+    }
+}
+
+/// The runtime is handed the address of a list, and reads its count and its array alone.
+#[test]
+fn lists_of_images_with_odd_fields_are_seen() {
+    let folder = Folder::new();
+    let needs = format!("[SYCL/device requirements]\naspects={}\n", words(&[6]));
+    table(&folder, &[(&module("k", 0), &needs, "k\n")]);
+    assert!(tool(&folder, &["wrap", "m.table", "--emit", "shared", "-o", "m.so"]).status.success());
+    let whole = std::fs::read(folder.path().join("m.so")).unwrap();
+    let head = [1, 0, 1, 0, 0, 0, 0, 0];
+    let at = whole.windows(8).position(|bytes| bytes == head).unwrap();
+    for field in [4, 16, 24] {
+        let mut bytes = whole.clone();
+        bytes[at + field] = 1;
+        folder.put("odd.so", bytes);
+        let done = tool(&folder, &["check", "-t", GPU, "odd.so"]);
+        assert_eq!(done.status.code(), Some(1), "field at {field}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+}
+
+/// A loader may write anything into what an image says.
+#[test]
+fn relocations_that_are_not_followed_leave_images_open() {
+    const RELATIVE: u64 = 8;
+    const SIZE: u64 = 33;
+    let folder = Folder::new();
+    table(&folder, &[(&module("k", 0), "", "k\n")]);
+    assert!(tool(&folder, &["wrap", "m.table", "--emit", "shared", "-o", "m.so"]).status.success());
+    let whole = std::fs::read(folder.path().join("m.so")).unwrap();
+    let relocations = (8..whole.len() - 8).step_by(8).filter(|at| whole[*at..at + 8] == RELATIVE.to_le_bytes());
+    let mut codes = Vec::new();
+    for at in relocations {
+        let mut bytes = whole.clone();
+        bytes[at..at + 8].copy_from_slice(&SIZE.to_le_bytes());
+        folder.put("open.so", bytes);
+        codes.push(tool(&folder, &["check", "-t", CPU, "open.so"]).status.code());
+    }
+    assert!(codes.iter().filter(|code| **code == Some(3)).count() >= 4, "{codes:?}");
 }
 
 #[test]

@@ -194,6 +194,22 @@ fn images_that_share_a_frame_or_a_payload() {
     read("payload.so", Linked::images(60_000, &payload, 2, none), INSPECT);
 }
 
+/// A list behind so many others that it is not read must not be passed over without a word.
+#[test]
+fn lists_of_images_beyond_the_limit_are_told() {
+    const LISTS: usize = 70_000;
+    let mut file = Linked::new();
+    let (start, target) = (file.add(&[0; 8]), file.add(b"spir64\0"));
+    let image = file.add(&words(&[3 | 4 << 16, target, 0, 0, start, start + 8, 0, 0, 0, 0]));
+    file.add(&words(&[1 | 1 << 16, image, 0, 0]).repeat(LISTS));
+    let folder = Folder::new();
+    folder.put("lists.so", file.finish(None, None));
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    let done = command.args(["inspect", "lists.so"]).current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(3) && said.contains("more lists of images than the limit"), "{said}");
+}
+
 #[test]
 fn entries_beside_exported_functions() {
     let tables = |file: &mut Linked| {

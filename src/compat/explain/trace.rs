@@ -29,6 +29,18 @@ pub(crate) struct Looked<'f> {
     pub(crate) graph: Graph<'f>,
     /// For each kernel, the function it begins with, by the image's place and the name.
     nodes: HashMap<(usize, &'f str), usize>,
+    /// Symbols that any image exports, and those that each leaves open, once they were asked for.
+    exported: OnceCell<HashSet<&'f str>>,
+    open: Vec<OnceCell<Open<'f>>>,
+}
+
+/// Symbols that an image's code calls and nothing in the file defines, nor any device by itself.
+#[derive(Debug, Default)]
+pub(crate) struct Open<'f> {
+    /// The symbols.
+    symbols: Vec<&'f str>,
+    /// The first of them that the image lists.
+    listed: Option<&'f str>,
 }
 
 /// Something in a file that a saying is about.
@@ -49,7 +61,8 @@ impl<'f> Looked<'f> {
     pub(crate) fn new(images: &'f [Examined<'f, 'f>], graph: Graph<'f>) -> Looked<'f> {
         let kernels = graph.kernels();
         let nodes = kernels.filter_map(|(at, kernel)| Some(((at, &*kernel.name), kernel.node?))).collect();
-        Looked { images, graph, nodes }
+        let open = images.iter().map(|_| OnceCell::new()).collect();
+        Looked { images, graph, nodes, exported: OnceCell::new(), open }
     }
 
     /// Finds the images and kernels that a saying is about. `wanted` chooses among kernels by their mangled names.
@@ -193,17 +206,22 @@ impl<'f> Looked<'f> {
         image.kernels.iter().filter(|kernel| wanted(kernel)).filter_map(judge).collect()
     }
 
-    /// Symbols that an image's code calls and nothing in the file defines, nor any device by itself.
-    pub(crate) fn undefined(&self, at: usize) -> Vec<&'f str> {
-        let Some(image) = self.images.get(at) else { return Vec::new() };
-        let exported: HashSet<&str> =
-            self.images.iter().flat_map(|one| one.exports.iter().map(String::as_str)).collect();
+    /// Returns the symbols that an image leaves open.
+    fn open(&self, at: usize) -> Option<&Open<'f>> {
+        let image = self.images.get(at)?;
+        Some(self.open.get(at)?.get_or_init(|| self.undefined(image)))
+    }
+
+    fn undefined(&self, image: &'f Examined<'f, 'f>) -> Open<'f> {
+        let all = || self.images.iter().flat_map(|one| one.exports.iter().map(String::as_str)).collect();
+        let exported = self.exported.get_or_init(all);
         let module = image.module.iter().flat_map(|module| &module.imports);
         let all = image.imports.iter().chain(module).map(String::as_str);
         let mut open: Vec<&str> = all.filter(|symbol| !of_the_device(symbol) && !exported.contains(symbol)).collect();
         open.sort_unstable();
         open.dedup();
-        open
+        let listed: HashSet<&str> = image.imports.iter().map(String::as_str).collect();
+        Open { listed: open.iter().copied().find(|symbol| listed.contains(symbol)), symbols: open }
     }
 }
 
@@ -347,8 +365,8 @@ fn build(choice: &Choice, looked: &Looked<'_>, at: usize, subject: &Subject<'_>)
     if let Some(failure) = &choice.failure {
         return Thrown::sure("runtime", failure.clone());
     }
-    let open = looked.undefined(at);
-    if let Some(symbol) = open.iter().find(|symbol| image.imports.iter().any(|own| own == *symbol)) {
+    let open = looked.open(at)?;
+    if let Some(symbol) = open.listed {
         let text = format!("No device image found for external symbol {symbol}");
         return Some(Thrown { errc: "build", text, certain: false });
     }
@@ -364,6 +382,6 @@ fn build(choice: &Choice, looked: &Looked<'_>, at: usize, subject: &Subject<'_>)
     if let Some(number) = refused {
         return Thrown::sure("build", format!("SPIRV module requires unsupported capability {number}"));
     }
-    let symbol = open.first().filter(|_| subject.backend == Some(Backend::OpenCl))?;
+    let symbol = open.symbols.first().filter(|_| subject.backend == Some(Backend::OpenCl))?;
     Some(Thrown { errc: "build", text: format!("Symbols not found: [ {symbol} ]"), certain: false })
 }
