@@ -117,7 +117,7 @@ impl EnvCompleter for Words {
     }
 }
 
-/// Those of some answers that every shell reads as one word; behind a tab stands what is told of one.
+/// Returns the answers that every shell reads as one word; behind a tab stands what is told of one.
 fn plain_words(answers: &str, between: &str) -> String {
     let is_plain = |answer: &&str| {
         let word = answer.split('\t').next().unwrap_or_default();

@@ -39,7 +39,7 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
             }
             ".entry" => {
                 part.kernels.extend(entry(&mut lexer, items).map(Into::into));
-                // What is behind does not count any more.
+                // The rest does not count any more.
                 if items.refused() {
                     return Ok(Read::from(part));
                 }

@@ -80,7 +80,7 @@ impl Room {
 #[derive(Debug)]
 pub(super) struct Items<'r> {
     room: &'r Room,
-    /// What was taken from the room and not used.
+    /// Items that were taken from the room and not used.
     own: Cell<usize>,
     refused: Cell<bool>,
 }

@@ -107,5 +107,5 @@ fn sections_of_many_images_that_share_a_long_name() {
     for id in &ids {
         bundle.extend([words(&[head, image.len() as u64, id.len() as u64]), id.clone().into_bytes()].concat());
     }
-    read("a.bc", [bundle, image].concat(), INSPECT);
+    read("a.bc", [bundle, image].concat(), &[&["inspect", "--max-memory", "384MiB"]]);
 }

@@ -79,6 +79,9 @@ fn files_beside_a_module_that_lead_elsewhere_are_not_read() {
     symlink("../b.sym", folder.path().join("in/b.sym")).unwrap();
     let done = tool(&folder, ["kernels", "in/b.spv"]);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    symlink("../secret", folder.path().join("in/a.prop")).unwrap();
+    let done = tool(&folder, ["inspect", "in/a.spv"]);
+    assert!(done.status.code() == Some(3) && !said(&done).contains("hunter2"), "{}", said(&done));
 }
 
 #[test]
@@ -114,26 +117,6 @@ fn a_table_names_one_file_as_often_as_it_likes_for_no_more() {
         assert_eq!(done.status.code(), Some(3), "{}", said(&done));
         assert!(said(&done).contains("1048576 properties together"), "{}", said(&done));
     }
-}
-
-/// What stands beside a module is read without being named: a link to another's file would put that into reports and libraries.
-#[test]
-fn what_stands_beside_a_module_leads_nowhere_else() {
-    let folder = Folder::new();
-    std::fs::create_dir_all(folder.path().join("in")).unwrap();
-    folder.put("in/m.spv", module());
-    folder.put("secret.txt", "SECRET\n");
-    for name in ["m.sym", "m.prop"] {
-        std::os::unix::fs::symlink("../secret.txt", folder.path().join("in").join(name)).unwrap();
-        for verb in [&["kernels", "in/m.spv"][..], &["inspect", "in"], &["wrap", "in/m.spv", "-o", "out.so"]] {
-            let done = tool(&folder, verb.iter().copied());
-            assert!(!done.status.success() && !said(&done).contains("SECRET"), "{verb:?}: {}", said(&done));
-        }
-        std::fs::remove_file(folder.path().join("in").join(name)).unwrap();
-    }
-    folder.put("in/real.sym", "other\n");
-    std::os::unix::fs::symlink("real.sym", folder.path().join("in/m.sym")).unwrap();
-    assert!(said(&tool(&folder, ["kernels", "in/m.spv"])).contains("other"));
 }
 
 #[test]
@@ -379,7 +362,7 @@ fn globs_times_kernels_are_bounded() {
     }
 }
 
-/// What a shell puts on the command line as it is answered: names of files and kernels that a stranger chose.
+/// Answers that a shell puts on the command line as they are: names of files and kernels that a stranger chose.
 #[test]
 fn completions_are_words_and_no_commands() {
     let folder = Folder::new();
@@ -653,24 +636,4 @@ fn pip_is_asked_elsewhere_and_not_waited_for() {
     let done = doctor.arg("doctor").env("PATH", path).current_dir(folder.path()).output().unwrap();
     assert!(said(&done).contains("-I -m pip: pip in /\n"), "{}", said(&done));
     assert!(begin.elapsed() < Duration::from_secs(50), "{:?}", begin.elapsed());
-}
-
-/// Scripts of some shells put candidates on the command line as they are.
-#[test]
-fn names_that_a_shell_would_run_are_not_completed() {
-    let folder = Folder::new();
-    let offered = |name: &str| {
-        let mut module = super::costly::Module::default();
-        module.kernel_of(2, name);
-        folder.put("m.spv", module.bytes());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
-        command.args(["--", "sycl-bundle", "kernels", "m.spv", "--kernel", ""]).current_dir(folder.path());
-        command.envs([("SYCL_BUNDLE_COMPLETE", "bash"), ("_CLAP_COMPLETE_INDEX", "4"), ("_CLAP_IFS", "\n")]);
-        String::from_utf8(command.output().unwrap().stdout).unwrap()
-    };
-    assert_eq!(offered("_ZTS4gemm.1"), "_ZTS4gemm.1");
-    for name in ["gemm;touch${IFS}x;:", "$(touch x)", "`touch x`", "a|b", "a>b", "a b", "a\nb", "*", "a?", "~", "", "é"]
-    {
-        assert_eq!(offered(name), "", "{name}");
-    }
 }
