@@ -144,7 +144,7 @@ pub(crate) struct Findings<'f> {
     excuses: Vec<(Arc<str>, bool)>,
     /// The globs of kernels that must run and that some kernel matches.
     met: HashSet<String>,
-    /// How many times more a glob of the policy may be held against a kernel.
+    /// Number of times that a glob of the policy may yet be held against a kernel.
     trials: u64,
     /// Whether there is any kernel.
     pub(crate) any: bool,
