@@ -151,7 +151,8 @@ pub(crate) const MAX_MNEMONIC: usize = 64;
 /// Clones that are listed with each kernel. Complete lists would grow as the square of their number.
 pub(crate) const MAX_CLONES_TOLD: usize = 1000;
 
-/// Bytes of the names of clones that all kernels of a file together list; shorter lists are made of what would be more.
+/// Bytes of the names of clones, and of the numbers of images, that all kernels of a file together list; shorter lists are made of
+/// what would be more.
 pub(crate) const MAX_CLONE_BYTES: usize = 64 << 20;
 
 /// Required sizes, targets that an image is fixed to, and aspects without a name, of one image. Compilers write under ten.

@@ -86,9 +86,9 @@ impl KernelFacts {
         others.take(self.told)
     }
 
-    /// The images of the file that hold a kernel of this name, by number, at most [`limits::MAX_CLONES_TOLD`].
+    /// The images of the file that hold a kernel of this name, by number, within the limits on clones.
     pub(crate) fn holders(&self) -> &[usize] {
-        self.images.get(..limits::MAX_CLONES_TOLD).unwrap_or(&self.images)
+        self.images.get(..self.told).unwrap_or(&self.images)
     }
 
     /// The first name of all kernels of the file that are the same code, which may be its own.
@@ -298,12 +298,23 @@ impl<'a> KernelNames<'a> {
         let images = |named: &[(&'a str, usize)]| {
             Some((named.first()?.0, named.iter().map(|(_, image)| *image).collect::<Arc<[usize]>>()))
         };
-        let holders = shared.filter_map(images).collect();
+        let holders: HashMap<&str, Arc<[usize]>> = shared.filter_map(images).collect();
         let same = alike.groups();
+        // A kernel that several images hold is listed with each.
+        let mut listing: HashMap<[u8; 32], usize> = HashMap::new();
+        for body in alike.bodies.values().flat_map(HashMap::values) {
+            let count = listing.entry(*body).or_default();
+            *count = count.saturating_add(1);
+        }
         let listed = |told: usize| -> usize {
             let of_each = |names: &[String]| names.iter().take(told).map(String::len).sum::<usize>();
-            let of_groups = same.values().map(|names| of_each(names).saturating_mul(names.len()));
-            of_groups.fold(0, usize::saturating_add)
+            let of_group = |(body, names): (&[u8; 32], &Arc<[String]>)| {
+                of_each(names).saturating_mul(listing.get(body).copied().unwrap_or_default())
+            };
+            let of_images =
+                |images: &Arc<[usize]>| images.len().saturating_mul(images.len().min(told)).saturating_mul(8);
+            let all = same.iter().map(of_group).chain(holders.values().map(of_images));
+            all.fold(0, usize::saturating_add)
         };
         let mut told = limits::MAX_CLONES_TOLD;
         while told > 1 && listed(told) > limits::MAX_CLONE_BYTES {

@@ -371,6 +371,20 @@ fn many_images_with_one_kernel() {
     bounded(&folder, &["kernels", "m.table", "--format", "json"]);
 }
 
+/// Images that share a module whose kernels are all the same code: each would list all others in each image.
+#[test]
+fn many_images_with_the_same_kernels() {
+    let folder = Folder::new();
+    let mut module = Module::default();
+    for nth in 0..100 {
+        let function = module.function(None, false);
+        module.kernel(&format!("{nth}{}", "k".repeat(500)), Some(function));
+    }
+    folder.put("m.spv", module.bytes());
+    folder.put("m.table", format!("[Code]\n{}", "m.spv\n".repeat(300)));
+    bounded(&folder, &["kernels", "m.table", "--format", "json"]);
+}
+
 /// Kernels that each use double precision, and such as only stand beside one that does.
 #[test]
 fn many_kernels_that_need_an_aspect() {

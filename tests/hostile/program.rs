@@ -346,7 +346,7 @@ fn globs_times_kernels_are_bounded() {
     let folder = Folder::new();
     folder.put("m.spv", Module::kernels(8_000).bytes());
     let globs: String = (0..6_000).map(|nth| format!("\"*x{nth}*y\",\n")).collect();
-    let exceptions: String = (0..3_500)
+    let exceptions: String = (0..3_000)
         .map(|nth| {
             let what = "[[check.exception]]\nrule=\"not-native\"\nreason=\"r\"\nuntil=2090-01-01";
             format!("{what}\nkernel=\"*x{nth}*y\"\n")

@@ -162,6 +162,15 @@ fn kernels_that_the_runtime_does_not_find() {
     assert!(!runs(&folder, "m.table", CPU), "a function of its name is exported before it");
 }
 
+/// A library whose one image structure declares another format, which stands behind its version and its kind (SYCL).
+fn declaring(mut library: Vec<u8>, format: u8) -> Vec<u8> {
+    let structure = |bytes: &[u8]| matches!(bytes[..4], [1..=3, 0, 4, 0 | 2]) && bytes[4..] == [0; 4];
+    let found: Vec<usize> = (0..library.len() - 8).filter(|at| structure(&library[*at..at + 8])).collect();
+    assert_eq!(found.len(), 1, "one image");
+    library[found[0] + 3] = format;
+    library
+}
+
 #[test]
 fn a_format_that_is_declared_has_to_be_there() {
     let folder = Folder::new();
@@ -169,22 +178,8 @@ fn a_format_that_is_declared_has_to_be_there() {
     assert!(tool(&folder, &["wrap", "m.table", "--emit", "shared", "-o", "m.so"]).status.success());
     assert!(runs(&folder, "m.so", CPU));
     let whole = std::fs::read(folder.path().join("m.so")).unwrap();
-    // The version of the structure, the kind of the image (SYCL), and the format.
-    let places = |format: u8| {
-        let found = whole.windows(8).enumerate().filter(move |(_, bytes)| {
-            matches!(bytes[..4], [1..=3, 0, 4, own] if own == format) && bytes[4..] == [0; 4]
-        });
-        found.map(|(at, _)| at).collect::<Vec<_>>()
-    };
-    let found = [places(2), places(0)].concat();
-    assert_eq!(found.len(), 1, "one image");
-    let with = |file: &[u8], declared: u8| {
-        let mut bytes = file.to_vec();
-        bytes[found[0] + 3] = declared;
-        bytes
-    };
     for declared in [1, 3, 4] {
-        folder.put("m.so", with(&whole, declared));
+        folder.put("m.so", declaring(whole.clone(), declared));
         assert!(!runs(&folder, "m.so", CPU), "format {declared}");
     }
     // The runtime takes frames that state their size alone.
@@ -196,7 +191,7 @@ fn a_format_that_is_declared_has_to_be_there() {
         let made = tool(&folder, &["wrap", "m.table", "--emit", "shared", "--as-target", "spir64", "-o", "m.so"]);
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         let file = std::fs::read(folder.path().join("m.so")).unwrap();
-        folder.put("m.so", with(&file, 4));
+        folder.put("m.so", declaring(file, 4));
         assert_eq!(runs(&folder, "m.so", CPU), expected);
     }
 }

@@ -206,7 +206,7 @@ fn lists_of_images_beyond_the_limit_are_told() {
     folder.put("lists.so", file.finish(None, None));
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
     let done = command.args(["inspect", "lists.so"]).current_dir(folder.path()).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stderr);
+    let said = String::from_utf8_lossy(&done.stdout);
     assert!(done.status.code() == Some(3) && said.contains("more lists of images than the limit"), "{said}");
 }
 
