@@ -354,7 +354,7 @@ fn globs_times_kernels_are_bounded() {
         .collect();
     let head = "[check]\ntargets=[\"intel_gpu_pvc\"]\n";
     folder.put("globs.toml", format!("{head}kernels=[\n{globs}\"*\"]\n"));
-    folder.put("exceptions.toml", format!("{head}native=true\n{exceptions}"));
+    folder.put("exceptions.toml", format!("{head}require-native=true\n{exceptions}"));
     for policy in ["globs.toml", "exceptions.toml"] {
         let done = limited(&folder, 1 << 20, ["check", "m.spv", "--policy", policy]);
         assert_eq!(done.status.code(), Some(2), "{policy}: {}", said(&done));

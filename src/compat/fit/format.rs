@@ -483,14 +483,33 @@ fn assembly(module: &Module, target: &Target, fit: &mut Fit) {
     }
 }
 
-/// The first of some symbols, cut where it is longer than any that a person reads, and how many more there are; none of none.
+/// Symbols that a message names.
+const NAMES_TOLD: usize = 8;
+
+/// Some symbols in order, each cut where it is longer than any that a person reads; beyond the first few how many more there
+/// are, with a digest of these: a baseline knows a finding by its message. None of none.
 pub(super) fn named(symbols: &[String]) -> Option<String> {
-    let (first, more) = symbols.split_first()?;
-    let first = match first.char_indices().nth(limits::MAX_NAME) {
-        Some((end, _)) => format!("{}...", first.get(..end).unwrap_or_default()),
-        None => first.clone(),
-    };
-    Some(if more.is_empty() { format!("`{first}`") } else { format!("`{first}` and {} more", more.len()) })
+    let mut all: Vec<&str> = symbols.iter().map(String::as_str).collect();
+    all.sort_unstable();
+    all.dedup();
+    let (mut told, mut room): (Vec<String>, usize) = (Vec::new(), limits::MAX_NAME);
+    for name in all.iter().take(NAMES_TOLD) {
+        if !told.is_empty() && name.len() > room {
+            break;
+        }
+        room = room.saturating_sub(name.len());
+        told.push(match name.char_indices().nth(limits::MAX_NAME) {
+            Some((end, _)) => format!("`{}...`", name.get(..end).unwrap_or_default()),
+            None => format!("`{name}`"),
+        });
+    }
+    let rest = all.get(told.len()..).unwrap_or_default();
+    let told = Some(told.join(", ")).filter(|told| !told.is_empty())?;
+    if rest.is_empty() {
+        return Some(told);
+    }
+    let digest = blake3::hash(rest.join("\0").as_bytes()).to_hex();
+    Some(format!("{told} and {} more ({})", rest.len(), digest.get(..8).unwrap_or_default()))
 }
 
 /// Code for a newer instruction set than the machine's is refused with -42.

@@ -175,6 +175,22 @@ fn work_group_sizes_are_stored_in_reverse() {
 }
 
 #[test]
+fn a_message_holds_all_symbols_that_it_is_about() {
+    let named = |names: &[&str]| super::format::named(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    assert_eq!(named(&[]), None);
+    assert_eq!(named(&["b", "a", "b"]).as_deref(), Some("`a`, `b`"));
+    let many: Vec<String> = (0..20).map(|nth| format!("s{nth:02}")).collect();
+    let names: Vec<&str> = many.iter().map(String::as_str).collect();
+    let told = named(&names).unwrap();
+    assert!(told.starts_with("`s00`, `s01`") && told.contains("`s07` and 12 more ("), "{told}");
+    let mut others = names.clone();
+    others[19] = "s99";
+    assert_ne!(named(&others).unwrap(), told);
+    let long = "x".repeat(1 << 20);
+    assert!(named(&[&long, "y"]).unwrap().len() < 5_000);
+}
+
+#[test]
 fn sub_group_sizes_do_not_bind_esimd() {
     let eight = ("reqd_sub_group_size", Value::U32(8));
     assert_eq!(judge(&spirv(&[eight]), "intel_gpu_acm_g10").verdict(), Verdict::Compatible);
