@@ -173,7 +173,7 @@ impl Module {
             match instruction {
                 Ok(instruction) => {
                     walk.soundness.visit(&instruction, shapes);
-                    walk.visit(&instruction, &shapes.results);
+                    walk.visit(&instruction, shapes);
                 }
                 Err(error) => walk.module.stopped = Some(error),
             }
@@ -242,7 +242,7 @@ const INTEGER: &str = "int ";
 
 impl<'m> Walk<'m> {
     #[inline]
-    fn visit(&mut self, instruction: &Instruction<'m>, results: &[u8]) {
+    fn visit(&mut self, instruction: &Instruction<'m>, shapes: &grammar::Shapes) {
         if instruction.opcode >= OF_EXTENSIONS {
             self.of_extensions.insert(instruction.opcode);
         }
@@ -341,7 +341,7 @@ impl<'m> Walk<'m> {
             | CONVERT_HANDLE_TO_SAMPLED_IMAGE
             | SUBGROUP_MATRIX_MULTIPLY_ACCUMULATE
             | SUBGROUP_SCALED_MATRIX_MULTIPLY_ACCUMULATE => self.module.may_use_others = true,
-            opcode if results.get(usize::from(opcode)).is_none_or(|place| *place == grammar::UNKNOWN) => {
+            opcode if shapes.shape(opcode).result == grammar::UNKNOWN => {
                 self.module.unknown = self.module.unknown.saturating_add(1);
             }
             _ => {}

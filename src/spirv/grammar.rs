@@ -77,19 +77,31 @@ struct Table {
     shapes: Shapes,
 }
 
-/// For each opcode the place of its result, and how many ids it begins with. Opcodes past the end are unknown.
+/// Shapes of all opcodes, by number.
 #[derive(Debug)]
-pub(super) struct Shapes {
-    /// See [`results`].
-    pub(super) results: Vec<u8>,
+pub(super) struct Shapes(Vec<Shape>);
+
+/// Operand words of an opcode, as far as walks over whole modules ask.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    /// Position of the result among the operand words; [`NO_RESULT`] or [`UNKNOWN`] where none is known.
+    pub(super) result: u8,
     /// The number of operand words before the first that is no id; [`ALL_IDS`] where each is one. Of names and unknown opcodes
     /// none counts.
-    pub(super) ids: Vec<u8>,
+    pub(super) ids: u8,
     /// Whether it declares a type.
-    pub(super) types: Vec<bool>,
+    pub(super) is_type: bool,
 }
 
-/// Entry of [`Shapes::ids`] for an opcode whose operands are ids alone.
+impl Shapes {
+    /// Returns the shape of an opcode.
+    #[inline]
+    pub(super) fn shape(&self, opcode: u16) -> Shape {
+        self.0.get(usize::from(opcode)).copied().unwrap_or(Shape { result: UNKNOWN, ids: 0, is_type: false })
+    }
+}
+
+/// [`Shape::ids`] of an opcode whose operands are ids alone.
 pub(super) const ALL_IDS: u8 = 0xff;
 
 fn table() -> &'static Table {
@@ -112,15 +124,15 @@ fn table() -> &'static Table {
         for (opcode, name, signature) in MISSING {
             put(*opcode, Layout::new(name, signature.chars().map(signature_slot).collect()));
         }
-        let results = layouts.iter().map(|layout| match layout {
-            Some(layout) => layout.result.unwrap_or(NO_RESULT),
-            None => UNKNOWN,
-        });
-        let results = results.collect();
-        let ids = layouts.iter().map(|layout| layout.as_ref().map_or(0, leading_ids)).collect();
-        let types = (0..).zip(&layouts).map(|(opcode, layout)| layout.as_ref().is_some_and(|own| is_type(opcode, own)));
-        let types = types.collect();
-        Table { shapes: Shapes { results, ids, types }, layouts }
+        let shape = |(opcode, layout): (u16, &Option<Layout>)| match layout {
+            Some(layout) => Shape {
+                result: layout.result.unwrap_or(NO_RESULT),
+                ids: leading_ids(layout),
+                is_type: is_type(opcode, layout),
+            },
+            None => Shape { result: UNKNOWN, ids: 0, is_type: false },
+        };
+        Table { shapes: Shapes((0..).zip(&layouts).map(shape).collect()), layouts }
     })
 }
 
@@ -129,15 +141,10 @@ pub(super) fn layout(opcode: u16) -> Option<&'static Layout> {
     table().layouts.get(usize::from(opcode))?.as_ref()
 }
 
-/// Entry of [`results`] for an opcode without a result.
+/// [`Shape::result`] of an opcode without a result.
 pub(super) const NO_RESULT: u8 = 0xfe;
-/// Entry of [`results`] for an opcode that no grammar has.
+/// [`Shape::result`] of an opcode that no grammar has.
 pub(super) const UNKNOWN: u8 = 0xff;
-
-/// Returns, for each opcode, the position of the result among the operand words. Opcodes past the end are unknown.
-pub(super) fn results() -> &'static [u8] {
-    &shapes().results
-}
 
 /// Returns the shapes of all opcodes.
 pub(super) fn shapes() -> &'static Shapes {

@@ -104,10 +104,10 @@ impl<'a> Index<'a> {
             stopped: None,
             told: InlinedText::default(),
         };
-        let results = grammar::results();
+        let shapes = grammar::shapes();
         for instruction in words.instructions() {
             match instruction {
-                Ok(instruction) => index.visit(&instruction, results),
+                Ok(instruction) => index.visit(&instruction, shapes),
                 Err(error) => index.stopped = Some(error),
             }
         }
@@ -125,20 +125,20 @@ impl<'a> Index<'a> {
     }
 
     #[inline]
-    fn visit(&mut self, instruction: &Instruction<'a>, results: &[u8]) {
+    fn visit(&mut self, instruction: &Instruction<'a>, shapes: &grammar::Shapes) {
         let number = self.starts.len() as u32;
         // The cast is exact: callers do not read modules of 16 GiB.
         self.starts.push((instruction.offset / 4) as u32);
-        match results.get(usize::from(instruction.opcode)) {
-            Some(&grammar::NO_RESULT) => {}
-            None | Some(&grammar::UNKNOWN) => {
+        match shapes.shape(instruction.opcode).result {
+            grammar::NO_RESULT => {}
+            grammar::UNKNOWN => {
                 let count = self.unknown.entry(instruction.opcode).or_default();
                 *count = count.saturating_add(1);
             }
-            Some(place) => {
-                let is_new = self.defined.insert(instruction.word(usize::from(*place)), number);
+            place => {
+                let is_new = self.defined.insert(instruction.word(usize::from(place)), number);
                 // In functions and behind them only labels have a result without a type.
-                let late = *place == 0 && !self.functions.is_empty() && instruction.opcode != op::LABEL;
+                let late = place == 0 && !self.functions.is_empty() && instruction.opcode != op::LABEL;
                 self.misplaced = self.misplaced.saturating_add(usize::from(!is_new || late));
             }
         }

@@ -21,6 +21,15 @@ impl IdSet {
         IdSet { dense: vec![0; ids.div_ceil(64)], sparse: HashSet::new() }
     }
 
+    /// Adds an id.
+    #[inline]
+    fn add(&mut self, id: u32) {
+        match self.dense.get_mut((id / 64) as usize) {
+            Some(word) => *word |= 1u64 << (id % 64),
+            None => _ = self.sparse.insert(id),
+        }
+    }
+
     /// Adds an id, and returns whether it is new.
     #[inline]
     fn insert(&mut self, id: u32) -> bool {
@@ -105,12 +114,12 @@ impl Soundness {
     #[inline]
     pub(super) fn visit(&mut self, instruction: &Instruction<'_>, shapes: &grammar::Shapes) {
         let opcode = instruction.opcode;
-        let ids = shapes.ids.get(usize::from(opcode)).map_or(0, |ids| usize::from(*ids));
-        let ids = if ids == usize::from(grammar::ALL_IDS) { usize::MAX } else { ids };
+        let shape = shapes.shape(opcode);
+        let ids = if shape.ids == grammar::ALL_IDS { usize::MAX } else { usize::from(shape.ids) };
         for id in instruction.words().take(ids) {
-            self.used.insert(id);
+            self.used.add(id);
         }
-        let place = shapes.results.get(usize::from(opcode)).copied().unwrap_or(grammar::UNKNOWN);
+        let place = shape.result;
         if place < grammar::NO_RESULT {
             let id = instruction.word(usize::from(place));
             // Id 0 is none: it is read where an instruction is too short for its result.
@@ -119,8 +128,8 @@ impl Soundness {
             let late = place == 0 && self.region != Region::Head && opcode != LABEL;
             let is_typed = place != 1 || self.types.contains(instruction.word(0));
             self.misplaced = self.misplaced.saturating_add(usize::from(!is_new || late || !is_typed));
-            if shapes.types.get(usize::from(opcode)) == Some(&true) {
-                self.types.insert(id);
+            if shape.is_type {
+                self.types.add(id);
             }
         }
         match opcode {
@@ -142,19 +151,19 @@ impl Soundness {
             BRANCH_CONDITIONAL => self.branch(&[instruction.word(1), instruction.word(2)]),
             SWITCH => self.branch(&[instruction.word(1)]),
             FUNCTION_CALL | CONSTANT_FUNCTION_POINTER => {
-                self.called.insert(instruction.word(2));
+                self.called.add(instruction.word(2));
             }
             FUNCTION => {
                 // One function ends before the next begins.
                 let is_open = matches!(self.region, Region::Parameters | Region::Blocks);
                 self.misplaced = self.misplaced.saturating_add(usize::from(is_open));
                 self.region = Region::Parameters;
-                self.functions.insert(instruction.word(1));
+                self.functions.add(instruction.word(1));
                 self.left = self.signatures.get(&instruction.word(3)).copied();
             }
             FUNCTION_PARAMETER => self.left = self.left.and_then(|left| left.checked_sub(1)),
             LABEL => {
-                self.labels.insert(instruction.word(0));
+                self.labels.add(instruction.word(0));
                 self.end_parameters();
                 self.end_block();
                 self.region = if self.region == Region::Parameters { Region::Blocks } else { self.region };
@@ -185,7 +194,7 @@ impl Soundness {
 
     /// Notes where a branch leads to.
     fn branch(&mut self, targets: &[u32]) {
-        targets.iter().for_each(|target| _ = self.reached.insert(*target));
+        targets.iter().for_each(|target| self.reached.add(*target));
     }
 
     /// Counts the function whose parameters are not those of its type, as its first block or its end begins.

@@ -100,7 +100,7 @@ impl<'a> InputModule<'a> {
                 return Err(self.error(function.instructions.start, "this function has no end"));
             }
         }
-        let places = grammar::results();
+        let shapes = grammar::shapes();
         let mut announced = HashMap::new();
         for (at, instruction) in self.index.instructions(0..self.index.len()) {
             let name = || grammar::name(instruction.opcode);
@@ -109,15 +109,15 @@ impl<'a> InputModule<'a> {
                     self.error(at, format!("{} makes code for some targets only, and cannot be linked", name()))
                 );
             }
-            match places.get(usize::from(instruction.opcode)) {
-                None | Some(&grammar::UNKNOWN) => {
+            match shapes.shape(instruction.opcode).result {
+                grammar::UNKNOWN => {
                     let message =
                         format!("{}: no grammar knows which words of it are ids, so it cannot be linked", name());
                     return Err(self.error(at, message));
                 }
-                Some(&grammar::NO_RESULT) => {}
-                Some(place) => {
-                    let id = instruction.word(usize::from(*place));
+                grammar::NO_RESULT => {}
+                place => {
+                    let id = instruction.word(usize::from(place));
                     if id == 0 || self.index.definition(id) != Some(at) {
                         return Err(self.error(at, format!("{} defines %{id}, which is defined before", name())));
                     }
@@ -180,7 +180,7 @@ impl<'a> InputModule<'a> {
 
     /// Gives new ids to everything in functions that are not replaced.
     pub(crate) fn number_functions(&mut self, ids: &mut NewIds) -> Result<()> {
-        let places = grammar::results();
+        let shapes = grammar::shapes();
         let mut skip = 0..0;
         for at in self.functions_begin..self.index.len() {
             let Some(instruction) = self.index.instruction(at) else { continue };
@@ -190,8 +190,7 @@ impl<'a> InputModule<'a> {
             {
                 skip = function.instructions.clone();
             }
-            let has_result =
-                places.get(usize::from(instruction.opcode)).is_some_and(|place| *place < grammar::NO_RESULT);
+            let has_result = shapes.shape(instruction.opcode).result < grammar::NO_RESULT;
             if has_result && !skip.contains(&at) {
                 let id = ids.fresh()?;
                 self.set(at, id);
