@@ -143,10 +143,9 @@ impl<'a> Reader<'a> {
     /// Errors of [`Reader::spend`].
     pub(super) fn c_string<'d>(&mut self, data: &'d [u8], at: u64) -> Result<Option<&'d [u8]>> {
         let tail = usize::try_from(at).ok().and_then(|at| data.get(at..)).unwrap_or_default();
-        let window = tail.get(..tail.len().min(limits::MAX_STRING)).unwrap_or_default();
-        let found = end_of_string(window);
-        self.spend(found.unwrap_or(window.len()))?;
-        Ok(found.and_then(|end| window.get(..end)))
+        let found = end_of_string(tail);
+        self.spend(found.unwrap_or(tail.len()))?;
+        Ok(found.and_then(|end| tail.get(..end)))
     }
 
     /// Adds inflated bytes to the budget.

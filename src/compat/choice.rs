@@ -39,6 +39,8 @@ pub(crate) struct Choice {
     pub(crate) passed_over: Vec<(usize, String)>,
     /// The image that the adapter picks; where several are equally good, the first of them.
     pub(crate) chosen: Option<usize>,
+    /// Images that may be picked in its place: as good for the adapter, of the same target.
+    pub(crate) equal: Vec<usize>,
     /// Reason why the kernel does not run, in the runtime's words.
     pub(crate) failure: Option<String>,
     /// Findings of the failed check.
@@ -74,6 +76,9 @@ pub(crate) fn choose_among(
     }
     let best = pick(images, &choice.candidates, subject);
     choice.chosen = best.first().copied();
+    let spec_of = |at: usize| images.get(at).map(|image| spec(image.image));
+    let like_first = |at: &usize| choice.chosen.is_some_and(|first| spec_of(first) == spec_of(*at));
+    choice.equal = best.iter().skip(1).copied().filter(like_first).collect();
     if best.len() > 1 {
         choice.traps.push(Trap::Ambiguous);
     }

@@ -256,11 +256,28 @@ impl<'g> Gate<'g> {
             judgement.push(own(RuleId::NotNative, true, message));
         }
         judgement.extend(demand.bundles.then(|| self.refused_bundle(images, subject)).flatten());
+        if judgement.is_empty() {
+            judgement.extend(self.unlike(&choice.equal, subject, known));
+        }
         if choice.unsure && judgement.is_empty() {
             let message = format!("Which image the runtime chooses on {} is not known: {}", target.name, why(&choice));
             judgement.push(own(RuleId::NoImage, false, message));
         }
         (judgement, code)
+    }
+
+    /// The finding that an image that may be taken in place of the chosen one is not known to run. Executable bundles have
+    /// all of them built.
+    fn unlike(&self, equal: &[usize], subject: &Subject<'_>, known: &mut Known<'g>) -> Option<Item> {
+        let stands_against = |finding: &Finding| finding.rule != RuleId::Imports;
+        let fails = |fit: Arc<Fit>| fit.reasons.iter().chain(&fit.gaps).any(stands_against);
+        let other = equal.iter().copied().find(|at| self.fit(*at, subject, known).is_some_and(fails))?;
+        let message = format!(
+            "Which of several equal images of the kernel is taken on {} is not specified, and not all are known to run.",
+            subject.target.name
+        );
+        let remedy = "keep one image of the kernel for each target".to_owned();
+        Some(Item::new(Finding::new(RuleId::NoImage, false, message, remedy), Some(Whose::Other(other))))
     }
 
     /// The finding about a kernel for which no image is chosen.
@@ -547,6 +564,17 @@ mod tests {
     fn named(mut image: Image<'static>, entries: &[&'static str]) -> Image<'static> {
         image.entries = entries.to_vec();
         image
+    }
+
+    #[test]
+    fn of_equal_images_all_have_to_run() {
+        let wide = || named(spirv(&[("aspects", words(&[6]))]), &["a"]);
+        let plain = || named(spirv(&[]), &["a"]);
+        let any = Demand::default();
+        assert_eq!(judged(vec![plain(), wide()], "intel_gpu_pvc", &any), []);
+        let open = [("no-image", false, "a".to_owned(), Some(1))];
+        assert_eq!(judged(vec![plain(), wide()], "intel_gpu_acm_g10", &any), open);
+        assert_eq!(judged(vec![wide(), plain()], "intel_gpu_acm_g10", &any)[0].1, true);
     }
 
     #[test]

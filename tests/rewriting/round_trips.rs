@@ -282,3 +282,22 @@ fn values_of_unknown_types() {
         assert!(blobs::offload_binary(&images, Version::V1).unwrap_err().to_string().contains(property.name));
     }
 }
+
+/// The sets of an image are one string of an OffloadBinary, as long as they are.
+#[test]
+fn property_sets_of_megabytes() {
+    let names: Vec<String> = (0..60_000).map(|number| format!("a_kernel_with_a_long_name_{number:05}")).collect();
+    let properties = names.iter().map(|name| Property { name, value: Value::U32(1) }).collect();
+    let image = Image {
+        target: "spir64",
+        declared: Declared::SpirV,
+        entries: vec!["kernel"],
+        properties: Properties { sets: vec![PropertySet { name: "set", properties }] },
+        ..Image::bare(&[3, 2, 0x23, 7], 0)
+    };
+    for version in [Version::V1, Version::V2] {
+        let bytes = blobs::offload_binary(std::slice::from_ref(&image), version).unwrap();
+        assert!(bytes.len() > 2 << 20);
+        comes_back(&bytes, std::slice::from_ref(&image)).unwrap();
+    }
+}
