@@ -137,13 +137,13 @@ pub(super) fn launch_with(mut env: driver::Environment, march: Option<CpuArch>) 
     for name in PATHS {
         let given = env.iter().find(|(known, _)| known == name).map(|(_, paths)| paths.clone());
         let Some(paths) = given.or_else(|| std::env::var_os(name)).filter(|paths| !paths.is_empty()) else { continue };
-        let whole = std::env::split_paths(&paths).map(|path| absolute(&path)).collect::<io::Result<Vec<PathBuf>>>();
+        let paths = std::env::split_paths(&paths).map(|path| whole(name, &path)).collect::<io::Result<Vec<PathBuf>>>();
         // Paths that were split at colons can be joined again.
-        let Ok(whole) = std::env::join_paths(whole.map_err(failed)?) else { continue };
+        let Ok(paths) = std::env::join_paths(paths.map_err(failed)?) else { continue };
         env.retain(|(known, _)| known != name);
-        env.push((name.into(), whole));
+        env.push((name.into(), paths));
     }
-    let scratch = absolute(&std::env::temp_dir()).map_err(failed)?;
+    let scratch = std::path::absolute(std::env::temp_dir()).map_err(failed)?;
     Ok(Launch {
         program: program()?,
         args: [VERB, WATCHED, CONFINED].map(OsString::from).to_vec(),
@@ -178,13 +178,18 @@ impl OfflineArgs {
 }
 
 /// Variables with paths, which a worker reads in a folder of its own.
-const PATHS: [&str; 3] = ["LD_LIBRARY_PATH", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"];
+const PATHS: [&str; 3] = ["LD_LIBRARY_PATH", VENDORS, FILENAMES];
+const VENDORS: &str = "OCL_ICD_VENDORS";
+const FILENAMES: &str = "OCL_ICD_FILENAMES";
 
-/// Returns the whole path; a name alone is one that is looked for, and an empty path the folder that the user works in.
-fn absolute(path: &Path) -> io::Result<PathBuf> {
-    match path.components().count() {
-        0 => std::env::current_dir(),
-        1 if path.is_relative() && !path.exists() => Ok(path.to_path_buf()),
+/// Returns the whole path of a variable's; an empty one is the folder that the user works in. A driver's name alone is looked for
+/// where libraries are, and that of a list where the system's lists are, whatever file of that name lies here.
+fn whole(variable: &str, path: &Path) -> io::Result<PathBuf> {
+    let is_name = path.is_relative() && path.components().count() == 1;
+    match variable {
+        _ if path.as_os_str().is_empty() => std::env::current_dir(),
+        FILENAMES if is_name => Ok(path.to_path_buf()),
+        VENDORS if is_name && !path.is_dir() => Ok(path.to_path_buf()),
         _ => std::path::absolute(path),
     }
 }

@@ -13,10 +13,13 @@ use crate::bundle::Bundle;
 use crate::bytes::Draft;
 use crate::container::{Host, Kind, package};
 use crate::error::{Error, ErrorKind, Reporter, Result};
+use crate::limits;
 use crate::rewrite::embed::record::Record;
 use crate::temporary::sweep;
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// An input, restored to what it was before native images were added.
@@ -174,7 +177,7 @@ pub(crate) fn earlier_parts<'n>(
 ) -> Result<Earlier> {
     let (stem, folder) = stem_and_folder(path);
     sweep(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
-    let listed = listed(path);
+    let listed = listed(path, |_| true).unwrap_or_default();
     let inputs: HashSet<PathBuf> = inputs.iter().filter_map(|input| input.canonicalize().ok()).collect();
     let is_input = |part: &Path| part.canonicalize().is_ok_and(|part| inputs.contains(&part));
     for name in names {
@@ -197,9 +200,8 @@ pub(crate) fn earlier_parts<'n>(
 /// The parts of an earlier table in a folder, whatever stems they have; `inputs` stay.
 pub(crate) fn earlier_in_folder(path: &Path, inputs: &[&Path]) -> Earlier {
     let (_, folder) = stem_and_folder(path);
-    // A stem may itself have what looks like a number: the last is the image's.
-    let is_ours = |name: &&String| name.rsplit_once('_').is_some_and(|(stem, _)| is_part(name, stem));
-    let parts = listed(path).iter().filter(is_ours).map(|name| folder.join(name)).collect::<Vec<_>>();
+    let parts = listed(path, |_| true).unwrap_or_default();
+    let parts = parts.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
     let is_input = |part: &PathBuf| inputs.iter().any(|input| same_file(input, part));
     Earlier { parts: parts.into_iter().filter(|part| !is_input(part)).collect() }
 }
@@ -212,26 +214,45 @@ impl Earlier {
             return 0;
         }
         let (_, folder) = stem_and_folder(path);
-        let mut kept = listed(path);
+        let name = |part: &Path| part.file_name().and_then(OsStr::to_str).map(str::to_owned);
+        let mut names: HashSet<String> = self.parts.iter().filter_map(|part| name(part)).collect();
         let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         // A folder that cannot be listed may hold other tables.
         let Ok(entries) = std::fs::read_dir(here) else { return 0 };
-        for entry in entries.flatten().map(|entry| entry.path()) {
-            if entry.extension() == Some(OsStr::new("table")) {
-                kept.extend(listed(&entry));
-            }
+        let tables = entries.flatten().map(|entry| entry.path());
+        let tables = tables.filter(|entry| entry.extension() == Some(OsStr::new("table")));
+        for table in std::iter::once(path.to_path_buf()).chain(tables) {
+            let Some(kept) = listed(&table, |cell| names.contains(cell)) else { return 0 };
+            names.retain(|name| !kept.contains(name));
         }
-        let name = |part: &Path| part.file_name().and_then(OsStr::to_str).map(str::to_owned);
-        let gone = self.parts.iter().filter(|part| name(part).is_some_and(|name| !kept.contains(&name)));
+        let gone = self.parts.iter().filter(|part| name(part).is_some_and(|name| names.contains(&name)));
         gone.filter(|part| std::fs::remove_file(part).is_ok()).count()
     }
 }
 
-/// All cells of a table; none where there is no table.
-fn listed(path: &Path) -> HashSet<String> {
+/// The cells of a table that name parts, and that are asked for; none of what is no table. Nothing where the file is longer than
+/// any table.
+fn listed(path: &Path, is_asked: impl Fn(&str) -> bool) -> Option<HashSet<String>> {
+    const MAX_CELLS: usize = limits::MAX_TABLE_ROWS * limits::MAX_TABLE_COLUMNS;
     // Pipes and devices are no tables.
-    let text = if path.is_file() { std::fs::read_to_string(path).unwrap_or_default() } else { String::new() };
-    text.lines().flat_map(|line| line.split('|')).map(str::to_owned).collect()
+    if !path.is_file() {
+        return Some(HashSet::new());
+    }
+    let mut text = Vec::new();
+    let length = File::open(path).ok()?.take(limits::MAX_TABLE as u64).read_to_end(&mut text).ok()?;
+    if length == limits::MAX_TABLE {
+        return None;
+    }
+    let text = String::from_utf8(text).unwrap_or_default();
+    let mut cells = text.split(['|', '\n']).map(|cell| cell.trim_end_matches('\r'));
+    let found = cells.by_ref().take(MAX_CELLS).filter(|cell| is_any_part(cell) && is_asked(cell));
+    let found = found.map(str::to_owned).collect();
+    cells.next().is_none().then_some(found)
+}
+
+/// Whether a name is one that a table gives its parts. A stem may itself have what looks like a number: the last is the image's.
+fn is_any_part(name: &str) -> bool {
+    name.rsplit_once('_').is_some_and(|(stem, _)| is_part(name, stem))
 }
 
 /// Whether a name is one that a table of that stem gives its parts: `STEM_NUMBER.EXTENSION`.
@@ -289,5 +310,28 @@ mod tests {
         earlier.clear(&at("out.table"));
         let there = ["out_0.spv", "out_1.spv", "out_2.spv", "out_3.spv", "mine.spv"].map(|name| at(name).exists());
         assert_eq!(there, [true, false, true, true, true]);
+    }
+
+    /// Whoever can write into the folder may put a file there that takes no room on the disk and gigabytes in memory.
+    #[test]
+    fn where_a_table_is_longer_than_any_nothing_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("a_0.spv"), "").unwrap();
+        std::fs::write(at("a.table"), "a_0.spv||\n").unwrap();
+        let earlier = || earlier_in_folder(&at("a.table"), &[]);
+        let parts = earlier();
+        std::fs::write(at("a.table"), "b_0.spv||\n").unwrap();
+        File::create(at("hole.table")).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(parts.clear(&at("a.table")), 0);
+        assert!(at("a_0.spv").exists());
+        std::fs::write(at("hole.table"), "|".repeat(limits::MAX_TABLE_ROWS * limits::MAX_TABLE_COLUMNS + 1)).unwrap();
+        std::fs::write(at("a.table"), "a_0.spv||\n").unwrap();
+        assert_eq!(earlier().clear(&at("a.table")), 0);
+        std::fs::remove_file(at("hole.table")).unwrap();
+        let parts = earlier();
+        std::fs::write(at("a.table"), "b_0.spv||\n").unwrap();
+        assert_eq!(parts.clear(&at("a.table")), 1);
+        assert!(!at("a_0.spv").exists());
     }
 }

@@ -6,7 +6,7 @@
 use super::inspect::View;
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 /// Lines for a reader: the one form of text that the program prints.
 ///
@@ -135,26 +135,40 @@ pub(crate) fn shows(c: char) -> bool {
     matches!(c, ' '..='~') || c == char::REPLACEMENT_CHARACTER || (c > '~' && c.escape_debug().len() == 1)
 }
 
-/// Words by which a line is a command of a CI wherever they stand in it.
-const COMMANDS: [&str; 2] = ["##[", "##vso["];
+/// Returns the number signs that begin a command of a CI wherever they stand in a line: `##[error]`, `##vso[...]` of Azure
+/// Pipelines, `##teamcity[...]`. Each is one or more of two signs together, the letters of a word, and a bracket.
+fn commands(text: &str) -> Vec<Range<usize>> {
+    let (mut found, mut from) = (Vec::new(), 0);
+    while let Some(start) = text.get(from..).and_then(|rest| rest.find("##")).map(|at| at.saturating_add(from)) {
+        let rest = text.get(start..).unwrap_or_default();
+        let word = rest.trim_start_matches('#');
+        from = text.len().saturating_sub(word.len());
+        if word.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')).starts_with('[')
+        {
+            found.push(start..from);
+        }
+    }
+    found
+}
 
 /// Text for a reader: what does not show, turns the direction of writing, or commands a terminal or a CI, is spelled out
 /// as `\u{202e}`.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    let commands = text.contains("##") && COMMANDS.iter().any(|word| text.contains(word));
-    if text.chars().all(shows) && !commands {
+    let commands = commands(text);
+    if text.chars().all(shows) && commands.is_empty() {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if shows(c) {
+    let mut next = commands.iter().peekable();
+    for (at, c) in text.char_indices() {
+        while next.next_if(|command| command.end <= at).is_some() {}
+        if next.peek().is_some_and(|command| command.contains(&at)) {
+            out.push_str("\\u{23}");
+        } else if shows(c) {
             out.push(c);
         } else {
             out.extend(c.escape_debug());
         }
-    }
-    if commands {
-        out = COMMANDS.iter().fold(out, |out, word| out.replace(word, &word.replacen('#', "\\u{23}", 1)));
     }
     Cow::Owned(out)
 }
@@ -267,22 +281,28 @@ pub(super) fn markdown_text(text: &str) -> String {
 /// Code, whatever it holds.
 pub(super) fn markdown_code(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
+    // A fence is longer than each run of backticks within (CommonMark 0.31, 6.1).
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let (fence, space) = ("`".repeat(longest.saturating_add(1)), if longest > 0 { " " } else { "" });
+    format!("{fence}{space}{text}{space}{fence}")
 }
 
 /// Text of a document with what does not show as JSON spells it.
 pub(crate) fn documented(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if letter == '\n' || shows(letter) {
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        // Two of these begin a command of a CI.
+        if letter == '#' && letters.peek() == Some(&'#') {
+            out.push_str("\\u0023");
+        } else if letter == '\n' || shows(letter) {
             out.push(letter);
         } else {
             let mut units = [0; 2];
             out.extend(letter.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
         }
     }
-    // Two of these begin a command of a CI.
-    out.replace("##", "\\u0023#")
+    out
 }
 
 /// Bytes in binary units with three significant digits: `312 B`, `4.56 KiB`, `36.2 MiB`.
@@ -365,7 +385,7 @@ mod tests {
         let mut out = Shown::default();
         let hostile = "a\x1b[2J\r\n::error::b\n";
         writeln!(out, "{hostile}: {hostile}");
-        let command = "::set-output name=x::y ##[error] ##vso[task.x]";
+        let command = "::set-output name=x::y ##[error] ###vso[task.x] ##teamcity[a] ##VSO[b] ## #[ ##a";
         writeln!(out, "  {command}");
         writeln!(out, "cl::sycl::half");
         out.push_str("::");
@@ -375,13 +395,20 @@ mod tests {
         let spelled = "a\\u{1b}[2J\\r\\n::error::b\\n";
         let lines = [
             &format!("{spelled}: {spelled}"),
-            "  \\u{3a}:set-output name=x::y \\u{23}#[error] \\u{23}#vso[task.x]",
+            "  \\u{3a}:set-output name=x::y \\u{23}\\u{23}[error] \\u{23}\\u{23}\\u{23}vso[task.x] \\u{23}\\u{23}teamcity[a] \\u{23}\\u{23}VSO[b] ## #[ ##a",
             "cl::sycl::half",
             "::error file=a\\u{202e}\\n::",
             "\x1b[1mbold\\u{1b}[0m\x1b[0m",
         ];
         assert_eq!(&*out, lines.join("\n"));
         assert_eq!(&*Shown::of_lines("one\r\n::two\x07"), "one\n\\u{3a}:two\\u{7}\n");
+    }
+
+    #[test]
+    fn code_in_markdown_ends_where_it_does() {
+        assert_eq!(markdown_code("a<b>"), "`a<b>`");
+        assert_eq!(markdown_code("a`b``c"), "``` a`b``c ```");
+        assert_eq!(markdown_code("`a\n```"), "```` `a ``` ````");
     }
 
     #[test]
@@ -404,9 +431,9 @@ mod tests {
 
     #[test]
     fn documents_are_the_same_text_and_show() {
-        let hostile = "{\"a\u{7f}\u{85}\u{202e}\u{e0001}ü##[x]\": 1}\n";
+        let hostile = "{\"a\u{7f}\u{85}\u{202e}\u{e0001}ü###[x]\": 1}\n";
         let shown = documented(hostile);
-        assert_eq!(shown, "{\"a\\u007f\\u0085\\u202e\\udb40\\udc01ü\\u0023#[x]\": 1}\n");
+        assert_eq!(shown, "{\"a\\u007f\\u0085\\u202e\\udb40\\udc01ü\\u0023\\u0023#[x]\": 1}\n");
         let values = [hostile, &shown].map(|text| serde_json::from_str::<serde_json::Value>(text).unwrap());
         assert_eq!(values[0], values[1]);
     }

@@ -1,6 +1,7 @@
 //! What does a driver reach from within a worker?
 
 use super::support::folder::Folder;
+use super::support::spirv;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -236,4 +237,27 @@ fn a_folder_of_a_worker_goes_where_a_signal_ends_the_tool() {
         assert!(tool.wait().unwrap().code().is_none());
         assert_eq!(left(), usize::from(signal == "-KILL"), "{signal}");
     }
+}
+
+/// A loader hands a name alone to `dlopen`, which does not look in the current folder, and a list's name to the system's folder of
+/// lists. A file of that name that lies here is a stranger's.
+#[test]
+fn a_file_with_the_name_of_a_driver_is_not_the_driver() {
+    let folder = Folder::new();
+    folder.put("libdriver.so", "a stranger's");
+    folder.put("lists.icd", "a stranger's");
+    folder.put("m.spv", spirv::module("add_one"));
+    let script = "#!/bin/sh\ncase $1 in query) printf 99.1 > OCL_DRIVER_VERSION ;; compile)\n\
+                  echo \"<$OCL_ICD_FILENAMES> <$OCL_ICD_VENDORS> <$LD_LIBRARY_PATH>\" >&2; exit 1 ;; esac\n";
+    let ocloc = folder.put("ocloc", script);
+    std::fs::set_permissions(ocloc, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    tool.args(["build", "m.spv", "-t", "pvc", "-o", "o.table", "--no-cache", "-v", "--ocloc", "./ocloc"]);
+    tool.env("OCL_ICD_FILENAMES", "libdriver.so:./libdriver.so").env("OCL_ICD_VENDORS", "lists.icd");
+    let done = tool.env("LD_LIBRARY_PATH", "own").current_dir(folder.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&done.stderr);
+    let here = folder.path().canonicalize().unwrap();
+    let here = here.display();
+    let given = format!("<libdriver.so:{here}/libdriver.so> <lists.icd> <{here}/own>");
+    assert!(text.split_whitespace().collect::<String>().contains(&given.replace(' ', "")), "{text}");
 }
