@@ -132,10 +132,12 @@ impl Facts {
     }
 }
 
-/// Holds images against those that are to be there, in whatever order they stand.
+/// Holds images against those that are to be there, in whatever order they stand. Of native images that are equal in all, which
+/// two runs added to two sources alike, a third run may leave one.
 fn same(found: &[Facts], expected: &[Facts]) {
     let mut missing = expected.to_vec();
     let more: Vec<&Facts> = found.iter().filter(|one| take(&mut missing, one).is_none()).collect();
+    missing.retain(|one| one.format != 1 || !found.contains(one));
     let brief = |one: &Facts| {
         let sets: Vec<_> = one.sets.iter().map(|(name, all)| (name, all.len())).collect();
         format!("{} {:?} {} bytes {sets:?}", one.target, one.entries, one.payload.len())

@@ -128,6 +128,7 @@ pub(crate) mod files;
 pub(crate) mod limits;
 pub mod names;
 pub mod native;
+pub(crate) mod plain_file;
 pub mod policy;
 pub mod report;
 pub mod rewrite;

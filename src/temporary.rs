@@ -4,7 +4,7 @@
 //! All have the process's number in their names, and whoever writes one holds a lock on it. A process that is interrupted removes
 //! its own; what a killed one left is removed by the next that makes one in the same folder ([`sweep`]).
 
-use crate::limits;
+use crate::{limits, plain_file};
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, OFlags, StatxFlags, flock, statx};
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -227,11 +227,9 @@ fn remove_left(path: &Path) {
 
 /// Reads the list of a set's files, where it is a plain file and no longer than such a list is.
 fn listed(path: &Path) -> Option<String> {
-    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).ok()?;
-    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
-    let is_plain = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    let (file, _) = plain_file::open_itself(path).ok()?;
     let mut text = String::new();
-    (is_plain && file.take(limits::MAX_LISTING).read_to_string(&mut text).is_ok()).then_some(text)
+    file.take(limits::MAX_LISTING).read_to_string(&mut text).is_ok().then_some(text)
 }
 
 /// A file, however it is called and whatever else lies there: no other has the number and the moments of its beginning and

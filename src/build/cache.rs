@@ -15,12 +15,11 @@ use super::fold::{Folding, Name, blanked};
 use super::protocol::MAX_PAYLOAD;
 use super::{Job, Step};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits;
 use crate::rewrite::native_name::{Identity, rename_kernel};
-use rustix::fs::OFlags;
+use crate::{limits, plain_file};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -55,7 +54,7 @@ impl Cache {
         let path = self.path(key);
         let owner = fs::metadata(&self.folder).ok()?.uid();
         // Links, pipes and folders in an entry's place, and files of others, count as absent.
-        let (mut file, metadata) = open_entry(&path).ok().filter(|(_, metadata)| metadata.is_file())?;
+        let (mut file, metadata) = plain_file::open_itself(&path).ok()?;
         if !(metadata.uid() == owner || metadata.uid() == 0) || !self.is_ours(&path) {
             return None;
         }
@@ -123,14 +122,6 @@ fn entry_head(key: &Key, digest: blake3::Hash, length: u64) -> Vec<u8> {
     [&MAGIC, &key.0[..], digest.as_bytes(), &length.to_le_bytes()].concat()
 }
 
-/// Opens what lies in an entry's place; follows no link, and waits for no writer of a pipe.
-fn open_entry(path: &Path) -> io::Result<(File, fs::Metadata)> {
-    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).unwrap_or(0);
-    let file = File::options().read(true).custom_flags(flags).open(path)?;
-    let metadata = file.metadata()?;
-    Ok((file, metadata))
-}
-
 /// The contents of a file of so many bytes, where it is a whole entry and of this key. A file that is longer or shorter than its
 /// own head says is not read.
 fn read_entry(file: &mut File, size: u64, key: &Key) -> Option<Vec<u8>> {
@@ -174,16 +165,13 @@ pub struct Compiler {
 /// A digest of a compiler's file, for [`Compiler::identity`]: its contents, so that it is the same on every machine.
 ///
 /// # Errors
-/// Errors of reading it; `Environment` where it is no plain file, or larger than any compiler's: the name may come from a driver.
+/// Errors of reading it; `Environment` where it is larger than any compiler's: the name may come from a driver.
 pub fn fingerprint(path: &Path) -> Result<String> {
     let mut hasher = blake3::Hasher::new_derive_key("sycl-bundle 2026-11 compiler file");
     let failed = |error| Error::io(format!("reading `{}`", path.display()), &error);
-    // A pipe without a writer is not waited for.
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = File::options().read(true).custom_flags(flags).open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if !metadata.is_file() || metadata.len() > limits::MAX_COMPILER_FILE {
-        let message = format!("`{}` is no file of a compiler: it is no plain file, or too large", path.display());
+    let (file, metadata) = plain_file::open(path).map_err(failed)?;
+    if metadata.len() > limits::MAX_COMPILER_FILE {
+        let message = format!("`{}` is no file of a compiler: it is too large", path.display());
         return Err(Error::new(ErrorKind::Environment, message));
     }
     io::copy(&mut file.take(metadata.len()), &mut hasher).map_err(failed)?;

@@ -11,11 +11,11 @@
 use crate::compat::built_in::is_of_library;
 use crate::device::target::Target as Facts;
 use crate::error::{Context as _, Error, ErrorKind, Result};
-use crate::limits;
 use crate::spirv::Module;
 use crate::spirv::index::Index;
 use crate::spirv::link::{Options, Source, link};
 use crate::spirv::subset::{Cutter, Keep, exported};
+use crate::{limits, plain_file};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ impl LibraryModule {
     /// Reads a module of a folder; none where that has no such file.
     fn read(folder: &Path, name: &'static str) -> Option<Result<LibraryModule>> {
         let path = folder.join(name);
-        let bytes = match read_plain(&path) {
+        let bytes = match plain_file::read(&path, limits::MAX_LIBRARY_MODULE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             Err(error) => return Some(Err(Error::io("cannot read it", &error).context(path.display().to_string()))),
@@ -78,15 +78,6 @@ impl LibraryModule {
         let index = Index::read(&self.bytes)?;
         Cutter::new(&index)?.cut(&Keep { ids: &ids, ..Keep::default() })
     }
-}
-
-/// Reads a module. Pipes and devices might have no end.
-fn read_plain(path: &Path) -> std::io::Result<Vec<u8>> {
-    let metadata = std::fs::metadata(path)?;
-    if !metadata.is_file() || metadata.len() > limits::MAX_LIBRARY_MODULE {
-        return Err(std::io::Error::other("it is no plain file, or larger than any module of a device library"));
-    }
-    std::fs::read(path)
 }
 
 impl DeviceLibrary {

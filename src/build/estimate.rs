@@ -12,9 +12,10 @@
 use super::target::Target;
 use super::{Job, Step, Unit, cache};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits;
+use crate::{limits, plain_file};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -62,9 +63,12 @@ pub(crate) struct History {
 impl History {
     /// Reads the measurements of earlier builds; what cannot be read counts as nothing.
     pub(crate) fn read(path: &Path) -> History {
-        let small =
-            std::fs::symlink_metadata(path).is_ok_and(|about| about.is_file() && about.len() <= limits::HISTORY);
-        let text = if small { std::fs::read_to_string(path).unwrap_or_default() } else { String::new() };
+        let mut text = String::new();
+        let opened = plain_file::open_itself(path).ok().filter(|(_, about)| about.len() <= limits::HISTORY);
+        let read = opened.and_then(|(file, _)| file.take(limits::HISTORY).read_to_string(&mut text).ok());
+        if read.is_none() {
+            text.clear();
+        }
         let line = |line: &str| {
             let mut words = line.split_whitespace();
             let target = words.next()?.to_owned();

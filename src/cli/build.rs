@@ -18,7 +18,7 @@ use crate::device::table::TargetTable;
 use crate::device::yaml::Place;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::build::Only;
-use crate::files::write::write_atomically;
+use crate::files::write::{below, write_atomically};
 use crate::policy::rules::{Rule, RuleSettings, Rules};
 use crate::report::batch::Batch;
 use crate::report::costs::{self, Temps, Trace, Watch};
@@ -463,13 +463,16 @@ impl DependArgs {
     }
 
     /// The file that is written.
-    pub(crate) fn path(&self, output: &Path) -> Option<PathBuf> {
-        let beside = || {
-            let mut name = output.as_os_str().to_owned();
-            name.push(".d");
-            name.into()
-        };
-        self.file.clone().or_else(|| self.depend.then(beside))
+    ///
+    /// # Errors
+    /// Errors of [`below`] where the user does not name it.
+    pub(crate) fn path(&self, output: &Path) -> Result<Option<PathBuf>> {
+        if self.file.is_some() || !self.depend {
+            return Ok(self.file.clone());
+        }
+        let mut name = output.file_name().unwrap_or_default().to_owned();
+        name.push(".d");
+        below(output.parent().unwrap_or(Path::new("")), Path::new(&name)).map(Some)
     }
 
     /// Refuses files of a name that a rule cannot hold: one that would end its line, begin another, be a command or a pattern
@@ -503,7 +506,7 @@ impl DependArgs {
     /// # Errors
     /// `Environment` where it cannot be written.
     pub(crate) fn write(&self, output: &Path, stamp: Option<&Path>, prerequisites: &[PathBuf]) -> Result<()> {
-        let Some(file) = self.path(output) else { return Ok(()) };
+        let Some(file) = self.path(output)? else { return Ok(()) };
         let target = self.rule.clone().unwrap_or_else(|| {
             let targets: Vec<String> =
                 stamp.into_iter().chain([output]).map(|path| commands::escaped(&path.to_string_lossy())).collect();

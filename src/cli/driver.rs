@@ -20,6 +20,7 @@ use crate::build::inventory;
 use crate::build::programs::run_within;
 use crate::build::worker::{LOADS, no_driver};
 use crate::error::{Context, Error, ErrorKind, Result};
+use crate::plain_file;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -54,6 +55,9 @@ const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The longest that a driver may take to tell what it is; it can hang.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Bytes of a text of an installation.
+const MAX_TEXT: u64 = 1 << 20;
 
 /// Variables for a process.
 pub(crate) type Environment = Vec<(OsString, OsString)>;
@@ -111,7 +115,7 @@ impl Installed {
     pub(crate) fn licence(&self) -> Option<String> {
         let wanted = format!("intel_opencl_rt-{}.dist-info", self.version);
         let metadata = find(&self.lib, &wanted, 3)?.join("METADATA");
-        let text = fs::read_to_string(metadata).ok()?;
+        let text = String::from_utf8(plain_file::read(&metadata, MAX_TEXT).ok()?).ok()?;
         text.lines().find_map(|line| line.strip_prefix("License: ")).map(str::to_owned)
     }
 }
@@ -119,7 +123,7 @@ impl Installed {
 /// The driver installed for this user, if any.
 pub(crate) fn installed() -> Option<Installed> {
     let base = base()?;
-    let version = fs::read_to_string(base.join("current")).ok()?;
+    let version = String::from_utf8(plain_file::read(&base.join("current"), MAX_TEXT).ok()?).ok()?;
     let version = valid(version.trim()).ok()?;
     Installed::in_dir(version, base.join(version))
 }

@@ -16,6 +16,7 @@ use crate::bundle::syclbin::Envelope;
 use crate::container::Arena;
 use crate::device;
 use crate::error::{Context as _, Error, ErrorKind, Reporter, Result};
+use crate::plain_file;
 use crate::report::text::counted;
 use crate::rewrite::blobs;
 use crate::rewrite::extract::{self, Names};
@@ -291,7 +292,8 @@ fn write_table(images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64
         origin.pass(number);
     }
     // The table last: where it is, so is everything it names.
-    let is_special = path.symlink_metadata().is_ok_and(|it| !it.is_file());
+    // A table behind a link would have its parts elsewhere: the link is replaced.
+    let is_special = path.symlink_metadata().is_ok_and(|it| !it.is_file() && !it.is_symlink());
     match path.file_name().and_then(|name| name.to_str()).filter(|_| !is_special) {
         Some(name) => add_part(&mut set, folder, name, table.as_bytes())?,
         None => {
@@ -308,7 +310,7 @@ fn add_part(set: &mut Option<Folder>, folder: &Path, name: &str, bytes: &[u8]) -
     let there = folder.join(name);
     let same = || {
         let is_file = there.symlink_metadata().is_ok_and(|it| it.is_file() && it.len() == bytes.len() as u64);
-        is_file && std::fs::read(&there).is_ok_and(|old| old == bytes)
+        is_file && plain_file::read(&there, bytes.len() as u64).is_ok_and(|old| old == bytes)
     };
     if same() {
         return Ok(());

@@ -6,7 +6,7 @@
 use super::expand::expand;
 use super::input::{Found, Input};
 use super::sources::{replaces_input, same_file};
-use super::write::{cannot_write, folder_of, mode_of, write_atomically, write_streamed};
+use super::write::{below, cannot_write, folder_of, mode_of, write_atomically, write_streamed};
 use crate::bundle::Bundle;
 use crate::container::{Allowance, Host, Kind, package};
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
@@ -86,11 +86,14 @@ enum Destination<'p> {
 
 impl Destination<'_> {
     /// The output of an input.
-    fn output_of(self, input: &Path) -> PathBuf {
+    ///
+    /// # Errors
+    /// Errors of [`below`].
+    fn output_of(self, input: &Path) -> Result<PathBuf> {
         match self {
-            Destination::InPlace => input.to_owned(),
-            Destination::Folder(folder) => folder.join(input.file_name().unwrap_or_default()),
-            Destination::File(file) => file.to_owned(),
+            Destination::InPlace => Ok(input.to_owned()),
+            Destination::Folder(folder) => below(folder, Path::new(input.file_name().unwrap_or_default())),
+            Destination::File(file) => Ok(file.to_owned()),
         }
     }
 }
@@ -191,7 +194,7 @@ impl Package {
                 Err(Error::input(message).with_remedy("unpack it, and name the folder").context(name()))
             }
             _ => {
-                self.files.push(LinkedFile::alone(input, &place.output_of(input)));
+                self.files.push(LinkedFile::alone(input, &place.output_of(input)?));
                 Ok(())
             }
         }
@@ -253,9 +256,8 @@ impl Package {
                     continue;
                 }
             }
-            let below = input.strip_prefix(folder).unwrap_or(&input);
             let output = match place {
-                Destination::Folder(root) => root.join(below),
+                Destination::Folder(root) => below(root, input.strip_prefix(folder).unwrap_or(&input))?,
                 Destination::InPlace | Destination::File(_) => input.clone(),
             };
             if let (Destination::Folder(_), Some(parent)) = (place, output.parent()) {
@@ -268,7 +270,7 @@ impl Package {
 
     /// Unpacks the linked files of a wheel.
     fn add_wheel(&mut self, reporter: &dyn Reporter, wheel: &Path, place: Destination<'_>) -> Result<()> {
-        let wheel_output = place.output_of(wheel);
+        let wheel_output = place.output_of(wheel)?;
         let folder = folder_of(&wheel_output);
         self.make(folder)?;
         let scratch = if self.writes { Scratch::new(folder) } else { Scratch::temporary() };

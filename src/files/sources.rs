@@ -13,13 +13,12 @@ use crate::bundle::Bundle;
 use crate::bytes::Draft;
 use crate::container::{Host, Kind, package};
 use crate::error::{Error, ErrorKind, Reporter, Result};
-use crate::limits;
 use crate::rewrite::embed::record::Record;
 use crate::temporary::sweep;
+use crate::{limits, plain_file};
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read as _;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// An input, restored to what it was before native images were added.
@@ -234,16 +233,14 @@ impl Earlier {
 /// any table.
 fn listed(path: &Path, is_asked: impl Fn(&str) -> bool) -> Option<HashSet<String>> {
     const MAX_CELLS: usize = limits::MAX_TABLE_ROWS * limits::MAX_TABLE_COLUMNS;
-    // Pipes and devices are no tables.
-    if !path.is_file() {
-        return Some(HashSet::new());
-    }
-    let mut text = Vec::new();
-    let length = File::open(path).ok()?.take(limits::MAX_TABLE as u64).read_to_end(&mut text).ok()?;
-    if length == limits::MAX_TABLE {
-        return None;
-    }
-    let text = String::from_utf8(text).unwrap_or_default();
+    let text = match plain_file::read(path, limits::MAX_TABLE as u64) {
+        Ok(text) => String::from_utf8(text).unwrap_or_default(),
+        // Pipes and devices are no tables.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => {
+            return Some(HashSet::new());
+        }
+        Err(_) => return None,
+    };
     let mut cells = text.split(['|', '\n']).map(|cell| cell.trim_end_matches('\r'));
     let found = cells.by_ref().take(MAX_CELLS).filter(|cell| is_any_part(cell) && is_asked(cell));
     let found = found.map(str::to_owned).collect();
@@ -322,7 +319,7 @@ mod tests {
         let earlier = || earlier_in_folder(&at("a.table"), &[]);
         let parts = earlier();
         std::fs::write(at("a.table"), "b_0.spv||\n").unwrap();
-        File::create(at("hole.table")).unwrap().set_len(1 << 40).unwrap();
+        std::fs::File::create(at("hole.table")).unwrap().set_len(1 << 40).unwrap();
         assert_eq!(parts.clear(&at("a.table")), 0);
         assert!(at("a_0.spv").exists());
         std::fs::write(at("hole.table"), "|".repeat(limits::MAX_TABLE_ROWS * limits::MAX_TABLE_COLUMNS + 1)).unwrap();

@@ -5,6 +5,7 @@
 
 use super::input;
 use crate::error::{Error, ErrorKind, Result};
+use crate::plain_file;
 use crate::temporary::{Appearing, Begun, begin, in_folder, lock, make_folder, prefix, sweep};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{File, Permissions};
@@ -95,6 +96,23 @@ impl Access {
     }
 }
 
+/// Returns the path below a folder of an output that the user did not name himself. A link there, or on the way, is whoever's
+/// filled the folder, and may lead to any file of the user.
+///
+/// # Errors
+/// `Usage` where there is a link.
+pub(crate) fn below(folder: &Path, name: &Path) -> Result<PathBuf> {
+    let mut path = folder.to_owned();
+    for part in name.components() {
+        path.push(part);
+        if path.is_symlink() {
+            let error = Error::new(ErrorKind::Usage, format!("`{}` is a link, which nobody named", path.display()));
+            return Err(error.with_remedy("remove it, or write to another folder"));
+        }
+    }
+    Ok(path)
+}
+
 /// Checks that a file can be at a path.
 ///
 /// # Errors
@@ -112,7 +130,7 @@ fn is_no_folder(path: &Path) -> Result<()> {
 
 /// Whether a file holds these bytes.
 fn holds(path: &Path, bytes: &[u8]) -> bool {
-    let Ok(mut file) = File::open(path) else { return false };
+    let Ok((mut file, _)) = plain_file::open(path) else { return false };
     let mut block = vec![0; BLOCK];
     bytes
         .chunks(BLOCK)

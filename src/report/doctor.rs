@@ -16,6 +16,7 @@ use crate::container::address::find;
 use crate::device::selector::{Selector, VARIABLE};
 use crate::error::{Error, Result};
 use crate::limits::MAX_PLATFORMS;
+use crate::plain_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -452,7 +453,6 @@ const MAX_DRIVER_NAME: u64 = 4096;
 /// Drivers that a folder registers and that are missing, and, where OpenCL lists nothing, those that are there all the same.
 fn judge_drivers(folder: &Path, listed: bool) -> Vec<Trouble> {
     let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    // A pipe or a device would be read without an end.
     let is_driver = |file: &PathBuf| file.extension().is_some_and(|end| end == "icd") && file.is_file();
     let mut files: Vec<PathBuf> = files.filter(is_driver).collect();
     files.sort();
@@ -460,8 +460,8 @@ fn judge_drivers(folder: &Path, listed: bool) -> Vec<Trouble> {
     let (mut problems, mut idle) = (Vec::new(), Vec::new());
     for file in files {
         let mut text = Vec::new();
-        let opened = fs::File::open(&file);
-        let _ = opened.and_then(|file| file.take(MAX_DRIVER_NAME).read_to_end(&mut text));
+        let opened = plain_file::open(&file);
+        let _ = opened.and_then(|(file, _)| file.take(MAX_DRIVER_NAME).read_to_end(&mut text));
         let text = String::from_utf8_lossy(&text);
         let library = text.lines().next().unwrap_or_default().trim();
         if library.is_empty() {
@@ -523,7 +523,9 @@ fn folders_of_runtimes(variable: Variables<'_>) -> Vec<(PathBuf, &'static str)> 
     let path = variable("LD_LIBRARY_PATH").unwrap_or_default();
     let folders = path.as_bytes().split(|byte| *byte == b':').map(|folder| PathBuf::from(OsStr::from_bytes(folder)));
     let own = folders.filter(|folder| folder.is_absolute()).map(|folder| (folder, "LD_LIBRARY_PATH"));
-    let below = |name: &'static str| variable(name).map(|prefix| (Path::new(&prefix).join("lib"), name));
+    // One that is empty or relative would be below whatever folder is the current one.
+    let prefix = |name| variable(name).map(PathBuf::from).filter(|prefix| prefix.is_absolute());
+    let below = |name: &'static str| prefix(name).map(|prefix| (prefix.join("lib"), name));
     let system = SYSTEM.iter().map(|folder| (PathBuf::from(folder), "system"));
     let mut seen = BTreeSet::new();
     let all = own.chain(PREFIXES.into_iter().filter_map(below)).chain(system);
@@ -543,13 +545,14 @@ fn find_runtimes(variable: Variables<'_>) -> Vec<Runtime> {
 
 /// The loader of the runtime's adapters.
 const LOADER: &str = "libur_loader.so";
+/// Bytes of it. That of 2026.2 has 4 MiB.
+const MAX_LOADER: u64 = 64 << 20;
 /// Text of the OpenCL adapter where it is linked in.
 const OWN_OPENCL: &[u8] = b"OpenCL adapter used before initalization or after destruction";
 
 /// Whether a file holds a text; not where it cannot be read.
 fn holds(file: &Path, text: &[u8]) -> bool {
-    let Ok(bytes) = fs::read(file) else { return false };
-    find(&bytes, text).is_some()
+    plain_file::read(file, MAX_LOADER).is_ok_and(|bytes| find(&bytes, text).is_some())
 }
 
 fn in_folder(folder: &Path, by: &str) -> Vec<Runtime> {

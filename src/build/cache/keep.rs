@@ -1,7 +1,8 @@
 //! What is in the cache, what of it is damaged, and what has to go?
 
-use super::{Cache, FORM, Key, TEMPORARY, is_folder, open_entry, read_entry};
+use super::{Cache, FORM, Key, TEMPORARY, is_folder, read_entry};
 use crate::error::{Error, ErrorKind, Result};
+use crate::plain_file;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -117,10 +118,9 @@ impl Cache {
                 continue;
             }
             let Some(key) = file.key else { continue };
-            let read = open_entry(&file.path);
-            let is_whole = |(mut file, metadata): (File, fs::Metadata)| {
-                metadata.is_file() && read_entry(&mut file, metadata.len(), &key).is_some()
-            };
+            let read = plain_file::open_itself(&file.path);
+            let is_whole =
+                |(mut file, metadata): (File, fs::Metadata)| read_entry(&mut file, metadata.len(), &key).is_some();
             match read.map(is_whole) {
                 Ok(true) => verified.sound = verified.sound.saturating_add(1),
                 // Another process was faster.

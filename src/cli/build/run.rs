@@ -217,7 +217,7 @@ impl Args {
     /// Refuses files beside the output that are inputs or the output.
     fn spare_all(&self, output: &Path) -> Result<()> {
         self.depend.can_name(&self.files, output, self.stamp.as_deref())?;
-        let depend = self.depend.path(output);
+        let depend = self.depend.path(output)?;
         let stamp = self.stamp.as_deref().map(|stamp| ("--stamp", stamp));
         let plan = self.draft.as_ref().and_then(|(_, to)| Some(("--to", to.as_deref()?)));
         let depend = depend.as_deref().map(|file| ("--MF", file));

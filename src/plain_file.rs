@@ -1,0 +1,78 @@
+//! How is a file read that nobody named?
+//!
+//! Files that lie in a folder may be put there by others: pipes that nobody writes to, files of gigabytes without a byte on the
+//! disk, and what the kernel shows as a file and blocks on. None is waited for, and none is read beyond a limit.
+
+use rustix::fs::OFlags;
+use std::fs::{File, Metadata};
+use std::io::{Error, Read as _, Result};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+/// Opens a plain file for reading.
+///
+/// # Errors
+/// Errors of opening it; `InvalidInput` for a pipe, folder or device.
+pub(crate) fn open(path: &Path) -> Result<(File, Metadata)> {
+    with(path, OFlags::NONBLOCK)
+}
+
+/// Opens a plain file that is no link.
+///
+/// # Errors
+/// Errors of [`open`], and that of a link.
+pub(crate) fn open_itself(path: &Path) -> Result<(File, Metadata)> {
+    with(path, OFlags::NONBLOCK | OFlags::NOFOLLOW)
+}
+
+fn with(path: &Path, flags: OFlags) -> Result<(File, Metadata)> {
+    let flags = i32::try_from(flags.bits()).map_err(Error::other)?;
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(Error::new(std::io::ErrorKind::InvalidInput, "it is no plain file"));
+    }
+    Ok((file, metadata))
+}
+
+/// Reads a plain file of at most so many bytes.
+///
+/// # Errors
+/// Errors of [`open`] and reading; `FileTooLarge` where it is longer.
+pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let (file, metadata) = open(path)?;
+    let too_long = || Error::new(std::io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes"));
+    if metadata.len() > most {
+        return Err(too_long());
+    }
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(too_long()) } else { Ok(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::ErrorKind;
+
+    #[test]
+    fn what_is_no_plain_file_of_that_length_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("plain"), "12345").unwrap();
+        std::os::unix::fs::symlink(at("plain"), at("link")).unwrap();
+        let pipe = std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap();
+        assert!(pipe.success());
+        File::create(at("hole")).unwrap().set_len(1 << 40).unwrap();
+        let kind = |name: &str, most| read(&at(name), most).map_err(|error| error.kind());
+        assert_eq!(kind("plain", 5), Ok(b"12345".to_vec()));
+        assert_eq!(kind("link", 5), Ok(b"12345".to_vec()));
+        assert_eq!(kind("plain", 4), Err(ErrorKind::FileTooLarge));
+        assert_eq!(kind("hole", 1 << 20), Err(ErrorKind::FileTooLarge));
+        assert_eq!(kind("pipe", 5), Err(ErrorKind::InvalidInput));
+        assert_eq!(kind(".", 5), Err(ErrorKind::InvalidInput));
+        // Its length reads as none.
+        assert_eq!(read(Path::new("/proc/self/status"), 5).map_err(|error| error.kind()), Err(ErrorKind::FileTooLarge));
+        assert!(open_itself(&at("link")).is_err() && open_itself(&at("plain")).is_ok());
+    }
+}
