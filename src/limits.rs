@@ -95,6 +95,10 @@ pub(crate) const MAX_MEMBER_NAME: usize = 16 << 10;
 /// the packages around it.
 pub(crate) const MAX_PATHS_RATIO: usize = 2;
 
+/// Bytes that a member counts beside its path: what is made of each for any verb. Hundreds of thousands of tiny ones are packed into
+/// kilobytes.
+pub(crate) const MEMBER_COST: usize = 256;
+
 /// Bytes of the paths of members of a package of any size.
 pub(crate) const MAX_PATHS_FLOOR: usize = 16 << 20;
 

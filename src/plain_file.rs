@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(kind("hole", 1 << 20), Err(ErrorKind::FileTooLarge));
         assert_eq!(kind("pipe", 5), Err(ErrorKind::InvalidInput));
         assert_eq!(kind(".", 5), Err(ErrorKind::InvalidInput));
-        // Its length reads as none.
+        // A file of no length that has some.
         assert_eq!(read(Path::new("/proc/self/status"), 5).map_err(|error| error.kind()), Err(ErrorKind::FileTooLarge));
         assert!(open_itself(&at("link")).is_err() && open_itself(&at("plain")).is_ok());
     }

@@ -168,7 +168,12 @@ pub struct Compiler {
 /// Errors of reading it; `Environment` where it is larger than any compiler's: the name may come from a driver.
 pub fn fingerprint(path: &Path) -> Result<String> {
     let mut hasher = blake3::Hasher::new_derive_key("sycl-bundle 2026-11 compiler file");
-    let failed = |error| Error::io(format!("reading `{}`", path.display()), &error);
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::InvalidInput => {
+            Error::new(ErrorKind::Environment, format!("`{}` is no file of a compiler: {error}", path.display()))
+        }
+        _ => Error::io(format!("reading `{}`", path.display()), &error),
+    };
     let (file, metadata) = plain_file::open(path).map_err(failed)?;
     if metadata.len() > limits::MAX_COMPILER_FILE {
         let message = format!("`{}` is no file of a compiler: it is too large", path.display());

@@ -16,6 +16,7 @@ pub mod property_sets;
 pub mod property_text;
 pub mod requirements;
 pub mod spec_constants;
+pub(crate) mod stray;
 pub mod structure;
 pub mod syclbin;
 pub mod table;
@@ -199,6 +200,22 @@ impl<'a> Bundle<'a> {
                 Some(offset) => error.with_offset(offset),
                 None => error,
             }));
+        }
+        if let Some(place) = host.addresses.outside() {
+            let message = format!(
+                "a relocation writes to address {place:#x}, where the file has no bytes: images that it makes there are not seen"
+            );
+            problems.push(Problem::general(Error::at(0, message)));
+        }
+        // Where that section is, it has told of these.
+        let strays = if missing.is_empty() { stray::find(host, &descriptors) } else { Vec::new() };
+        if let Some(first) = strays.first() {
+            let error = Error::input(format!(
+                "image structures ({}) are in no known list, which the runtime may register all the same; the first is at \
+                 address {first:#x}",
+                strays.len()
+            ));
+            problems.push(Problem::general(error.with_offset(host.addresses.file_offset(*first).unwrap_or(0))));
         }
         bound_inflated(host, &mut images, &mut problems, host.bytes.len());
         let version = images.first().and_then(|image| image.origin).map(|origin| origin.version);

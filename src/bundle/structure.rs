@@ -131,6 +131,7 @@ impl<'a> Walker<'a> {
             .ok_or_else(|| Error::input("the image array passes the end of the address space"))?;
         let data = self.bytes(address, layout.stride(), "image structure")?;
         self.spend(|left| &mut left.contents, data.len(), "structures").map_err(|error| self.place(address, error))?;
+        self.stays(address, 8, address, "head of an image structure")?;
         let (version, kind) = (bytes::u16_at(data, 0).unwrap_or(0), data.get(2).copied().unwrap_or(0));
         if ImageLayout::from_version(version, kind) != Some(layout) {
             return Err(self.error(address, format!("image structure of version {version} and kind {kind}")));
@@ -161,6 +162,9 @@ impl<'a> Walker<'a> {
         };
         let tables = [16, 24, layout.entries(), layout.properties()].map(pointer);
         let stored = self.range(start, end, address, "payload")?;
+        if target != TARGET {
+            self.stays(start, stored.len() as u64, address, "payload")?;
+        }
         self.spend(|left| &mut left.contents, stored.len(), "bytes of payloads")
             .map_err(|error| self.place(address, error))?;
         Ok(Image {
@@ -233,7 +237,8 @@ impl<'a> Walker<'a> {
         self.spend(|left| &mut left.properties, table.len() / 32, "properties")
             .map_err(|error| self.place(begin, error))?;
         let mut properties = Vec::with_capacity(table.len() / 32);
-        for property in table.chunks_exact(32) {
+        for (property, address) in table.chunks_exact(32).zip((begin..).step_by(32)) {
+            self.stays(address.saturating_add(16), 16, begin, "type or size of a property")?;
             properties.push(self.property(property, begin)?);
         }
         Ok(properties)
@@ -248,6 +253,9 @@ impl<'a> Walker<'a> {
             Value::U32(bytes::u32_at(data, 24).unwrap_or(0))
         } else {
             let stored = self.sized(at(8), at(24), table, "value of a property");
+            let stored = stored.and_then(|stored| {
+                self.stays(at(8), stored.len() as u64, table, "value of a property").map(|()| stored)
+            });
             let stored = stored.map_err(|error| error.context(format!("property `{name}`")))?;
             self.spend(|left| &mut left.contents, stored.len(), "bytes of values")
                 .map_err(|error| self.place(table, error))?;
@@ -284,6 +292,17 @@ impl<'a> Walker<'a> {
         self.map.slice(begin, len).ok_or_else(|| self.outside(begin, len, holder, what))
     }
 
+    /// Checks that no loader changes bytes that are no pointers.
+    fn stays(&self, begin: u64, len: u64, holder: u64, what: &str) -> Result<()> {
+        match self.map.first_changed(begin, len) {
+            None => Ok(()),
+            Some(place) => {
+                let message = format!("a relocation at address {place:#x} writes into the {what} what is not known");
+                Err(self.error(holder, message))
+            }
+        }
+    }
+
     #[cold]
     fn outside(&self, begin: u64, len: u64, holder: u64, what: &str) -> Error {
         self.error(holder, format!("the {what} at address {begin:#x}, {len} bytes, is not in the file"))
@@ -303,7 +322,7 @@ impl<'a> Walker<'a> {
         })?;
         self.spend(|left| &mut left.string_bytes, bytes.len(), "bytes of names")
             .map_err(|error| self.place(holder, error))?;
-        self.sized(address, bytes.len() as u64, holder, what)?;
+        self.stays(address, bytes.len() as u64, holder, what)?;
         std::str::from_utf8(bytes)
             .map_err(|_| self.error(holder, format!("the {what} at address {address:#x} is not UTF-8")))
     }
@@ -442,12 +461,16 @@ pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
         }
         let skew = usize::try_from(segment.address.wrapping_neg() & 7).unwrap_or(0);
         let words = segment.data.get(skew..).unwrap_or_default().as_chunks::<8>().0;
-        for (index, window) in words.windows(4).enumerate() {
+        for (index, window) in words.windows(2).enumerate() {
             // The runtime reads the count and the array alone, whatever the other fields hold.
             let [head, images] = [0, 1].map(|at| window.get(at).map_or(0, |word| u64::from_le_bytes(*word)));
             let Some(count) = count(head) else { continue };
             let Some(address) = segment.address.checked_add((skew + index * 8) as u64) else { continue };
-            if let Some(layout) = sound_first_image(&host.addresses, images) {
+            // Images of such a list are told as those of none.
+            if host.addresses.first_changed(address, 8).is_some() {
+                continue;
+            }
+            if let Some(layout) = sound_image(&host.addresses, images) {
                 found.push(Descriptor { address, count, images, layout });
                 if found.len() >= limits::MAX_DESCRIPTORS {
                     return found;
@@ -467,9 +490,9 @@ fn count(head: u64) -> Option<u16> {
 /// Bytes of a target with its NUL in an image structure that is taken for one.
 const MAX_TARGET: usize = 256;
 
-/// Returns the layout of the image structure at an address if it is valid: known version and kind, a printable target,
+/// Returns the layout of the image structure at an address if that is valid: known version and kind, a printable target,
 /// and a payload range within the file.
-fn sound_first_image(map: &AddressMap<'_>, address: u64) -> Option<ImageLayout> {
+pub(super) fn sound_image(map: &AddressMap<'_>, address: u64) -> Option<ImageLayout> {
     let head = map.tail(address)?;
     let layout = ImageLayout::from_version(bytes::u16_at(head, 0)?, *head.get(2)?)?;
     let target = map.c_string_within(bytes::u64_at(head, 8)?, MAX_TARGET)?;

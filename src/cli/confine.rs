@@ -132,9 +132,10 @@ fn restrict(folder: &Path) -> std::result::Result<RestrictionStatus, RulesetErro
 }
 
 /// System calls that change what Landlock does not look at, wherever it is: permissions, owners, times and attributes of files,
-/// which are changed without opening them for writing, and the user's keys. Sockets lead to processes that are not confined. What is
-/// asked for through `io_uring` passes no filter.
-const REFUSED: [libc::c_long; 20] = [
+/// which are changed without opening them for writing, the user's keys, and what System V shares between processes. Sockets lead to
+/// processes that are not confined. What is asked for through `io_uring` passes no filter. The rest is for the system itself, and much
+/// of what is wrong with kernels is behind it.
+const REFUSED: [libc::c_long; 36] = [
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     FCHMODAT2,
@@ -155,6 +156,22 @@ const REFUSED: [libc::c_long; 20] = [
     libc::SYS_add_key,
     libc::SYS_keyctl,
     libc::SYS_io_uring_setup,
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_request_key,
+    libc::SYS_bpf,
+    libc::SYS_userfaultfd,
+    libc::SYS_setns,
+    libc::SYS_unshare,
 ];
 
 /// Calls that are newer than the names of them, with the same numbers on all processors.

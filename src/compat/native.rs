@@ -9,6 +9,7 @@ use super::examine::Examined;
 use crate::bundle::format::Format;
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::spec_constants::ITT;
+use crate::spirv::Module;
 use std::fmt;
 
 /// Sub-group sizes of Intel's OpenCL CPU driver (`CL_DEVICE_SUB_GROUP_SIZES_INTEL` of 2026.2).
@@ -36,6 +37,8 @@ pub(crate) enum Stay {
     Rule(String),
     /// Explicit-SIMD code, which Intel GPUs alone run.
     Esimd,
+    /// Inline assembly, whose directives have the driver's assembler read any file (`.incbin`).
+    Assembly,
     /// The image takes part in virtual function calls, which the runtime resolves by linking SPIR-V.
     VirtualFunctions,
     /// The image requires an aspect that no CPU has.
@@ -75,6 +78,9 @@ impl fmt::Display for Stay {
             }
             Stay::Rule(file) => write!(f, "a rule of {file} leaves it out"),
             Stay::Esimd => f.write_str("it is explicit SIMD (ESIMD) code for Intel GPUs"),
+            Stay::Assembly => {
+                f.write_str("it has inline assembly, by which a module reads any file of whoever compiles it")
+            }
             Stay::VirtualFunctions => f.write_str("it defines or calls virtual functions, which are linked as SPIR-V"),
             Stay::Aspect(aspect) => write!(f, "it requires aspect {aspect}, which no CPU has"),
             Stay::SubGroupSize(size) => write!(
@@ -104,6 +110,7 @@ impl Stay {
             Stay::SpecConstants(_) | Stay::OpenConstants(_) => "specialization constants",
             Stay::Rule(_) => "rules",
             Stay::Esimd => "explicit SIMD",
+            Stay::Assembly => "inline assembly",
             Stay::VirtualFunctions => "virtual functions",
             Stay::Aspect(_) => "aspect",
             Stay::SubGroupSize(_) => "sub-group size",
@@ -176,14 +183,13 @@ pub(crate) fn anywhere(examined: &Examined<'_, '_>) -> Option<Stay> {
 }
 
 /// Capabilities of SPIR-V that cannot be had on NVIDIA GPUs, and what a module with one does.
-const NOT_ON_NVIDIA: [(u32, &str); 14] = [
+const NOT_ON_NVIDIA: [(u32, &str); 13] = [
     (13, "uses images"),
     (5569, "reads blocks of sub-groups (SPV_INTEL_subgroups)"),
     (5570, "reads blocks of images"),
     (5579, "reads blocks of images"),
     (5603, "calls functions by pointers"),
     (5604, "calls functions by pointers"),
-    (5606, "has inline assembly of Intel GPUs"),
     (5617, "is explicit SIMD (ESIMD) code"),
     (6022, "multiplies matrices (joint_matrix)"),
     (6118, "multiplies matrices (joint_matrix)"),
@@ -203,15 +209,29 @@ pub(crate) fn on_nvidia(examined: &Examined<'_, '_>) -> Option<Stay> {
     if let Some(size) = examined.sub_group_sizes().into_iter().find(|size| *size != NVIDIA_SUB_GROUP_SIZE) {
         return Some(Stay::Nvidia(format!("requires sub-group size {size}")));
     }
-    let capabilities = &examined.module.as_ref()?.capabilities;
+    let module = examined.module.as_ref()?;
+    if has_assembly(module) {
+        return Some(Stay::Assembly);
+    }
+    let capabilities = &module.capabilities;
     let found = NOT_ON_NVIDIA.into_iter().find(|(number, _)| capabilities.contains(number));
     found.map(|(_, what)| Stay::Nvidia(what.to_owned()))
+}
+
+/// Whether a module has inline assembly, or says so.
+pub(crate) fn has_assembly(module: &Module) -> bool {
+    /// `AsmINTEL`.
+    const ASSEMBLY: u32 = 5606;
+    !module.assembly.is_empty() || module.capabilities.contains(&ASSEMBLY)
 }
 
 /// Tells what the image needs and no CPU has, or does.
 pub(crate) fn on_cpu(examined: &Examined<'_, '_>) -> Option<Stay> {
     if examined.is_esimd() {
         return Some(Stay::Esimd);
+    }
+    if has_assembly(examined.module.as_ref()?) {
+        return Some(Stay::Assembly);
     }
     let required = &examined.requirements;
     if let Some(aspect) = required.aspects.iter().find(|aspect| no_cpu_has(aspect)) {

@@ -36,6 +36,12 @@ pub struct AddressMap<'a> {
     written: usize,
     /// Addresses where a loader writes what is not known here, in order.
     open: Vec<u64>,
+    /// Whether all pointers stand at multiples of 8, as far as relocations tell.
+    aligned: bool,
+    /// A bit for each word of a segment that a relocation writes, counted from the word of its address; empty until one does.
+    written_words: Vec<Vec<u64>>,
+    /// The first address without a byte in the file that a relocation writes a known value to.
+    outside: Option<u64>,
 }
 
 /// Bytes that a relocation writes at most.
@@ -53,7 +59,7 @@ impl<'a> AddressMap<'a> {
             }
             apart
         });
-        AddressMap { segments, written: 0, open: Vec::new() }
+        AddressMap { segments, ..AddressMap::default() }
     }
 
     /// Returns the segments, by address.
@@ -85,10 +91,85 @@ impl<'a> AddressMap<'a> {
         bytes::put_u64(segment.data.to_mut(), at, value)
     }
 
+    /// Writes the pointer of a relocation, and notes that it is one.
+    pub(super) fn relocate(&mut self, address: u64, value: u64) {
+        if !self.write_pointer(address, value) || !self.mark(address) {
+            self.outside.get_or_insert(address);
+        }
+    }
+
+    /// Notes that a relocation writes the 8 bytes at an address. Returns false where the file has none.
+    pub(super) fn mark(&mut self, address: u64) -> bool {
+        let again = |segment: &Segment<'_>| (segment.address..segment.end()).contains(&address);
+        if !self.segments.get(self.written).is_some_and(again) {
+            let Some(index) = self.find(address) else { return false };
+            self.written = index;
+        }
+        let Some(segment) = self.segments.get(self.written) else { return false };
+        self.written_words.resize(self.segments.len(), Vec::new());
+        let Some(words) = self.written_words.get_mut(self.written) else { return false };
+        if words.is_empty() {
+            words.resize(segment.data.len() / 512 + 2, 0);
+        }
+        let first = address.wrapping_sub(segment.address & !7);
+        for word in [first / 8, first.saturating_add(7) / 8] {
+            if let Some(bits) = usize::try_from(word / 64).ok().and_then(|at| words.get_mut(at)) {
+                *bits |= 1 << (word % 64);
+            }
+        }
+        true
+    }
+
+    /// Returns the first address without a byte in the file that a relocation writes to.
+    pub(crate) fn outside(&self) -> Option<u64> {
+        self.outside
+    }
+
+    /// Returns the first word within some bytes that a loader writes to, whether what is known or not.
+    pub(crate) fn first_changed(&self, address: u64, len: u64) -> Option<u64> {
+        if len == 0 {
+            return None;
+        }
+        if let Some(place) = self.first_open(address, len) {
+            return Some(place);
+        }
+        let index = self.find(address)?;
+        let (segment, words) = self.segments.get(index).zip(self.written_words.get(index))?;
+        let base = segment.address & !7;
+        let (mut word, last) =
+            (address.checked_sub(base)? / 8, address.saturating_add(len - 1).saturating_sub(base) / 8);
+        while word <= last {
+            // Of many words without one 64 are looked at together.
+            let bits = *usize::try_from(word / 64).ok().and_then(|at| words.get(at))? >> (word % 64);
+            if bits == 0 {
+                word = (word / 64 + 1) * 64;
+                continue;
+            }
+            word = word.saturating_add(u64::from(bits.trailing_zeros()));
+            return (word <= last).then(|| base.saturating_add(word.saturating_mul(8)));
+        }
+        None
+    }
+
     /// Notes the addresses where a loader writes what is not known.
     pub(super) fn leave_open(&mut self, mut places: Vec<u64>) {
         places.sort_unstable();
         self.open = places;
+    }
+
+    /// Returns the addresses where a loader writes what is not known, in order.
+    pub(crate) fn open(&self) -> &[u64] {
+        &self.open
+    }
+
+    /// Notes that all pointers stand at multiples of 8.
+    pub(super) fn set_aligned(&mut self) {
+        self.aligned = true;
+    }
+
+    /// Whether pointers may stand at any address.
+    pub(crate) fn is_unaligned(&self) -> bool {
+        !self.aligned
     }
 
     /// Returns the first place within some bytes where a loader writes what is not known.
@@ -154,7 +235,12 @@ pub(crate) fn find_last(data: &[u8], wanted: &[u8]) -> Option<usize> {
 
 /// Returns the positions of all occurrences of `wanted` in the data that do not overlap an earlier one.
 pub(crate) fn find_all(data: &[u8], wanted: &[u8]) -> Vec<usize> {
-    memchr::memmem::find_iter(data, wanted).collect()
+    occurrences(data, wanted).collect()
+}
+
+/// Finds what [`find_all`] does, one after the other: there may be as many as the data has bytes.
+pub(crate) fn occurrences<'d>(data: &'d [u8], wanted: &'d [u8]) -> impl Iterator<Item = usize> + 'd {
+    memchr::memmem::find_iter(data, wanted)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::limits;
 use object::elf::{self, Dyn64, DynamicTag, FileHeader64, ProgramHeader64, Rel64, Rela64, Sym64};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
-use object::{LittleEndian as LE, pod};
+use object::{LittleEndian as LE, U64, pod};
 use std::borrow::Cow;
 
 /// Host machine whose relocations are known.
@@ -161,11 +161,12 @@ impl<'a> Elf<'a> {
         false
     }
 
-    /// Returns the memory image with relocations applied: RELATIVE ones (RELA, REL, RELR) and those against symbols
-    /// that the file itself defines. Others keep the value in the file; SYCL's structures do not need them.
+    /// Returns the memory image with relocations applied: RELATIVE ones (RELA, RELR) and those against symbols that the file
+    /// itself defines. Others keep the value in the file; SYCL's structures do not need them.
     ///
     /// # Errors
-    /// `Input` where segments pass the end of the file, overlap, or together hold more than the file.
+    /// `Input` where segments pass the end of the file, overlap, or together hold more than the file, and where relocations are
+    /// relocated themselves.
     pub(crate) fn address_map(&self) -> Result<AddressMap<'a>> {
         let loaded = self.program_headers.iter().filter(|header| header.p_type(LE) == elf::PT_LOAD);
         let mut ranges: Vec<(u64, u64)> =
@@ -176,6 +177,9 @@ impl<'a> Elf<'a> {
         if ranges.windows(2).any(|pair| matches!(pair, [(at, size), (next, _)] if at.saturating_add(*size) > *next)) {
             return Err(Error::at(self.header.e_phoff(LE), "the loadable segments overlap in memory"));
         }
+        // Loaders make what cannot be written writable for these.
+        let flags = self.dynamic_value(elf::DT_FLAGS).unwrap_or(0);
+        let has_text_relocations = flags & elf::DF_TEXTREL.0 != 0 || self.dynamic_value(elf::DT_TEXTREL).is_some();
         let mut segments = Vec::new();
         let mut total = 0u64;
         for (index, header) in self.program_headers.iter().enumerate() {
@@ -189,7 +193,8 @@ impl<'a> Elf<'a> {
             // In a position-independent file pointers are in segments that relocations write to. Elsewhere they may be
             // anywhere: linkers without a segment for constants (`-z noseparate-code`, `--no-rosegment`) put them
             // beside the code.
-            let holds_pointers = !self.is_position_independent() || header.p_flags(LE).contains(elf::PF_W);
+            let holds_pointers =
+                !self.is_position_independent() || has_text_relocations || header.p_flags(LE).contains(elf::PF_W);
             segments.push(Segment {
                 address: header.p_vaddr(LE),
                 offset: header.p_offset(LE),
@@ -203,15 +208,19 @@ impl<'a> Elf<'a> {
         }
         let mut map = AddressMap::new(segments);
         if let Some(machine) = self.machine {
-            self.relocate(machine, &mut map);
+            self.relocate(machine, &mut map)?;
         }
         Ok(map)
     }
 
-    fn relocate(&self, machine: Machine, map: &mut AddressMap<'a>) {
+    /// Applies relocations.
+    ///
+    /// # Errors
+    /// `Input` where a relocation writes into the tables that say what is relocated.
+    fn relocate(&self, machine: Machine, map: &mut AddressMap<'a>) -> Result<()> {
         // Looked up once: a hostile dynamic section is as long as the file.
         let symbols = self.dynamic_value(elf::DT_SYMTAB);
-        let mut open = Vec::new();
+        let (mut open, mut places) = (Vec::new(), 0u64);
         for (start, size) in [(elf::DT_RELA, elf::DT_RELASZ), (elf::DT_JMPREL, elf::DT_PLTRELSZ)] {
             let is_plt = start == elf::DT_JMPREL;
             if is_plt && self.dynamic_value(elf::DT_PLTREL) != Some(elf::DT_RELA.0.cast_unsigned()) {
@@ -228,8 +237,9 @@ impl<'a> Elf<'a> {
                     None
                 };
                 let place = rela.r_offset.get(LE);
+                places |= place;
                 match value {
-                    Some(value) => _ = map.write_pointer(place, value),
+                    Some(value) => map.relocate(place, value),
                     // `R_X86_64_NONE` and `R_AARCH64_NONE` write nothing.
                     None if kind == 0 => {}
                     None => open.push(place),
@@ -237,17 +247,65 @@ impl<'a> Elf<'a> {
             }
         }
         map.leave_open(open);
+        // Not every loader reads this table: glibc does not, musl does.
         for rel in self.table::<Rel64<LE>>(map, elf::DT_REL, elf::DT_RELSZ) {
             let place = rel.r_offset.get(LE);
+            places |= place;
             // The addend is in place, so a RELATIVE relocation at base 0 changes nothing.
             if machine.symbolic().contains(&rel.r_type(LE).0)
                 && let (Some(value), Some(addend)) = (definition(map, symbols, rel.r_sym(LE)), map.pointer(place))
             {
-                map.write_pointer(place, value.wrapping_add(addend));
+                map.relocate(place, value.wrapping_add(addend));
+            } else {
+                map.mark(place);
             }
         }
-        // RELR relocations are relative with the addend in place, so at base 0 nothing changes. Only a rewriter needs
-        // their addresses.
+        // RELR relocations are relative with the addend in place, so at base 0 nothing changes. Even entries are the first
+        // places of runs, odd ones the bits of the 63 words that follow (`generic-abi`, `SHT_RELR`).
+        let mut next = 0u64;
+        for entry in self.table::<U64<LE>>(map, elf::DT_RELR, elf::DT_RELRSZ).iter().map(|entry| entry.get(LE)) {
+            if entry & 1 == 0 {
+                places |= entry;
+                map.mark(entry);
+                next = entry.wrapping_add(8);
+                continue;
+            }
+            let mut bits = entry >> 1;
+            while bits != 0 && map.mark(next.wrapping_add(u64::from(bits.trailing_zeros()) * 8)) {
+                bits &= bits - 1;
+            }
+            next = next.wrapping_add(63 * 8);
+        }
+        if self.is_position_independent() && places & 7 == 0 {
+            map.set_aligned();
+        }
+        self.tables_stay(map)
+    }
+
+    /// Checks that no relocation writes into what says which relocations there are.
+    fn tables_stay(&self, map: &AddressMap<'a>) -> Result<()> {
+        let range = |start, size| Some((self.dynamic_value(start)?, self.dynamic_value(size)?));
+        let symbols = self.dynamic_value(elf::DT_SYMTAB).zip(range(elf::DT_STRTAB, elf::DT_STRSZ));
+        let symbols =
+            symbols.map(|(start, (strings, size))| (start, strings.saturating_add(size).saturating_sub(start)));
+        let dynamic = self.program_headers.iter().rev().find(|header| header.p_type(LE) == elf::PT_DYNAMIC);
+        let tables = [
+            range(elf::DT_RELA, elf::DT_RELASZ),
+            range(elf::DT_JMPREL, elf::DT_PLTRELSZ),
+            range(elf::DT_RELR, elf::DT_RELRSZ),
+            range(elf::DT_REL, elf::DT_RELSZ),
+            symbols.filter(|(_, size)| *size > 0),
+            dynamic.map(|header| (header.p_vaddr(LE), header.p_filesz(LE))),
+        ];
+        for (start, size) in tables.into_iter().flatten() {
+            if let Some(place) = map.first_changed(start, size) {
+                let message =
+                    format!("a relocation at address {place:#x} writes into the tables of relocations or symbols");
+                let offset = map.file_offset(place).unwrap_or(0);
+                return Err(Error::at(offset, message));
+            }
+        }
+        Ok(())
     }
 
     /// Returns a relocation table named by two dynamic entries, unrelocated, as loaders read it.
@@ -263,11 +321,14 @@ impl<'a> Elf<'a> {
     }
 }
 
-/// Returns the value of a dynamic symbol that the file with this table defines.
+/// Returns the value of a dynamic symbol that the file with this table defines; none of one whose value is no address of it, or is
+/// what a function returns.
 fn definition(map: &AddressMap<'_>, table: Option<u64>, index: u32) -> Option<u64> {
     let at = table?.checked_add(u64::from(index).checked_mul(size_of::<Sym64<LE>>() as u64)?)?;
     let (symbol, _) = pod::from_bytes::<Sym64<LE>>(map.tail(at)?).ok()?;
-    (symbol.st_shndx.get(LE) != elf::SHN_UNDEF).then(|| symbol.st_value.get(LE))
+    let section = symbol.st_shndx.get(LE);
+    let is_address = section != elf::SHN_UNDEF && section != elf::SHN_ABS && symbol.st_type() != elf::STT_GNU_IFUNC;
+    is_address.then(|| symbol.st_value.get(LE))
 }
 
 fn sections<'a>(header: &'a FileHeader64<LE>, bytes: &'a [u8]) -> Result<Vec<Section<'a>>> {

@@ -1,9 +1,9 @@
 //! What is the memory image of an object file whose sections are loaded one after the other?
 //!
 //! A relocatable file (ELF, COFF, also COFF with more than 65,279 sections) has no addresses yet. Sections get
-//! consecutive ones in file order, and relocations of 64-bit pointers against symbols that the file defines are
-//! applied, so that the structures of wrapped images can be walked as in a linked file. Other relocations are not
-//! applied: no structure needs them.
+//! consecutive ones in file order, and relocations of pointers against symbols that the file defines are applied, so that the
+//! structures of wrapped images can be walked as in a linked file. Others are not applied: what is read of an image may
+//! have none.
 
 use super::Section;
 use super::address::{AddressMap, Segment};
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::limits;
 use object::{
     BinaryFormat, File, Object as _, ObjectSection as _, ObjectSymbol as _, Relocation, RelocationKind,
-    RelocationTarget, SectionIndex, SectionKind,
+    RelocationTarget, SectionFlags, SectionIndex, SectionKind, elf, pe,
 };
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -82,7 +82,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
             .and_then(|end| bytes::align_up(end.checked_add(16)?, 16))
             .ok_or_else(|| Error::at(offset, "the sections take more than the address space"))?;
     }
-    let mut segments = Vec::new();
+    let (mut segments, mut open) = (Vec::new(), Vec::new());
     for section in file.sections() {
         let (Ok(data), Some(&address)) = (section.data(), bases.get(&section.index())) else { continue };
         if data.is_empty() {
@@ -91,22 +91,32 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
         let offset = section.file_range().map_or(0, |range| range.0);
         let mut data = Cow::Borrowed(data);
         let mut holds_pointers = false;
-        if matches!(section.kind(), SectionKind::Data | SectionKind::ReadOnlyData | SectionKind::ReadOnlyDataWithRel) {
+        // A linker puts lists of images from any section that is loaded where the runtime finds them.
+        if is_loaded(&section) {
             for (place, relocation) in section.relocations() {
                 budget.relocations = take(budget.relocations, 1, offset, "relocations")?;
-                let Some(target) = target(&file, &bases, &relocation) else { continue };
+                // A COFF address counts from the section's address, which is 0 in objects.
+                let place = place.wrapping_sub(section.address());
+                if section.kind() == SectionKind::Text && relocation.size() != 64 {
+                    continue;
+                }
+                let Some(target) = target(&file, &bases, &relocation) else {
+                    open.push(address.wrapping_add(place));
+                    continue;
+                };
                 if !holds_pointers {
                     budget.copied = take(budget.copied, data.len(), offset, "relocated sections")?;
                     holds_pointers = true;
                 }
-                // A COFF address counts from the section's address, which is 0 in objects.
-                relocate(data.to_mut(), place.wrapping_sub(section.address()), target, &relocation);
+                relocate(data.to_mut(), place, target, &relocation);
             }
         }
         segments.push(Segment { address, offset, data, holds_pointers });
     }
     let refers_to_wanted = refers_to(&file, wanted, budget);
-    Ok(ObjectFile { addresses: AddressMap::new(segments), sections, refers_to_wanted })
+    let mut addresses = AddressMap::new(segments);
+    addresses.leave_open(open);
+    Ok(ObjectFile { addresses, sections, refers_to_wanted })
 }
 
 fn take(left: usize, cost: usize, offset: u64, what: &str) -> Result<usize> {
@@ -115,9 +125,18 @@ fn take(left: usize, cost: usize, offset: u64, what: &str) -> Result<usize> {
     })
 }
 
-/// Returns the address that a relocation of a 64-bit pointer refers to, if the file defines it.
+/// Whether a section's bytes are in the memory of the program.
+fn is_loaded(section: &object::Section<'_, '_>) -> bool {
+    match section.flags() {
+        SectionFlags::Elf { sh_flags, .. } => sh_flags.contains(elf::SHF_ALLOC),
+        SectionFlags::Coff { characteristics } => !characteristics.contains(pe::IMAGE_SCN_LNK_REMOVE),
+        _ => true,
+    }
+}
+
+/// Returns the address that a relocation of a pointer refers to, if the file defines it. One of 32 bits has zeros beside it.
 fn target(file: &File<'_>, bases: &HashMap<SectionIndex, u64>, relocation: &Relocation) -> Option<u64> {
-    if relocation.kind() != RelocationKind::Absolute || relocation.size() != 64 {
+    if relocation.kind() != RelocationKind::Absolute || ![32, 64].contains(&relocation.size()) {
         return None;
     }
     match relocation.target() {
@@ -132,10 +151,15 @@ fn target(file: &File<'_>, bases: &HashMap<SectionIndex, u64>, relocation: &Relo
 
 fn relocate(data: &mut [u8], place: u64, target: u64, relocation: &Relocation) {
     let Ok(place) = usize::try_from(place) else { return };
-    let in_place = if relocation.has_implicit_addend() { bytes::u64_at(data, place).unwrap_or(0) } else { 0 };
-    let value = target.wrapping_add(in_place).wrapping_add_signed(relocation.addend());
+    let is_short = relocation.size() == 32;
+    let in_place = match relocation.has_implicit_addend() {
+        true if is_short => bytes::u32_at(data, place).map_or(0, u64::from),
+        true => bytes::u64_at(data, place).unwrap_or(0),
+        false => 0,
+    };
+    let value = target.wrapping_add(in_place).wrapping_add_signed(relocation.addend()).to_le_bytes();
     // An address beyond the end is ignored.
-    let _ = bytes::put_u64(data, place, value);
+    let _ = bytes::put(data, place, if is_short { value.get(..4).unwrap_or_default() } else { &value });
 }
 
 /// Whether there is an undefined symbol of a name. The search ends when the names exceed their budget.

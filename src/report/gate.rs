@@ -34,6 +34,7 @@ pub(crate) use junit::junit;
 pub(crate) use sarif::sarif;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 pub(crate) use table::{EXAMPLES, matrix, providers, table};
@@ -291,12 +292,19 @@ pub(super) fn certain(items: &[Item]) -> Option<bool> {
 /// Draws what was found for each target; findings that look the same for several targets stand once, with all their names.
 fn alike<'r>(targets: &'r [TargetFindings], draw: impl Fn(&Group<'r>) -> Shown) -> Vec<(Vec<&'r str>, Shown)> {
     let mut sections: Vec<(Vec<&str>, Shown)> = Vec::new();
+    // Tens of thousands may differ in a number.
+    let (hasher, mut places) = (RandomState::new(), HashMap::<u64, Vec<usize>>::new());
     for one in targets {
         for group in one.groups() {
             let drawn = draw(&group);
-            match sections.iter_mut().find(|(_, known)| *known == drawn) {
+            let alike = places.entry(hasher.hash_one(&*drawn)).or_default();
+            let is_known = |at: &&usize| sections.get(**at).is_some_and(|(_, known)| *known == drawn);
+            match alike.iter().find(is_known).and_then(|at| sections.get_mut(*at)) {
                 Some((names, _)) => names.push(one.name()),
-                None => sections.push((vec![one.name()], drawn)),
+                None => {
+                    alike.push(sections.len());
+                    sections.push((vec![one.name()], drawn));
+                }
             }
         }
     }

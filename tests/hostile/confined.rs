@@ -14,7 +14,12 @@ const PROBE: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -53,6 +58,10 @@ int main(int count, char **words) {
     told("datagrams", socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair));
     told("uring", syscall(425, 1, NULL));
     told("keys", syscall(SYS_keyctl, 0, -3, 0));
+    told("shared segment", shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600));
+    told("semaphores", semget(IPC_PRIVATE, 1, IPC_CREAT | 0600));
+    told("messages", msgget(IPC_PRIVATE, IPC_CREAT | 0600));
+    told("name space", unshare(CLONE_NEWUSER));
     told("limits", prlimit(getppid(), RLIMIT_FSIZE, &limit, NULL));
     told("kill", kill(getppid(), 0));
     told("device", mknod("disk", S_IFBLK | 0600, 0x800));
@@ -96,7 +105,7 @@ fn a_driver_changes_nothing_outside_and_speaks_to_nobody() {
     let done = worker(&folder, script, &[probe, target, socket, left_open]);
     let text = String::from_utf8(done.stdout).unwrap();
     let got: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.rsplit_once(' ')).collect();
-    assert!(got.len() > 25, "{text}{}", String::from_utf8_lossy(&done.stderr));
+    assert!(got.len() > 29, "{text}{}", String::from_utf8_lossy(&done.stderr));
     // Before Linux 6.12 Landlock does not know signals.
     let knows_signals = got["landlock6"] == "ok";
     // Where there are GPUs, their drivers may share memory.

@@ -24,6 +24,7 @@ mod regions;
 mod repeated;
 mod rewritten;
 mod shown;
+mod strangers;
 #[path = "../support/mod.rs"]
 mod support;
 

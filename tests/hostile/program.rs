@@ -2,7 +2,6 @@
 
 use super::costly::{Module, TIME_LIMIT, run_bounded};
 use super::support::folder::Folder;
-use super::support::spirv;
 use std::fs::File;
 use std::io::{Cursor, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -16,12 +15,12 @@ pub fn tool<'a>(folder: &Folder, arguments: impl IntoIterator<Item = &'a str>) -
 }
 
 /// All that a run said.
-fn said(output: &Output) -> String {
+pub fn said(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat()
 }
 
 /// A module without functions.
-fn module() -> Vec<u8> {
+pub fn module() -> Vec<u8> {
     [0x0723_0203u32, 0x0001_0000, 0, 1, 0].into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
@@ -139,7 +138,7 @@ fn a_gigabyte_of_zeros_costs_nothing() {
 }
 
 /// Runs the tool with so many KiB of memory of its own, and with 30 seconds of the processor.
-fn limited<'a>(folder: &Folder, kib: u64, arguments: impl IntoIterator<Item = &'a str>) -> Output {
+pub fn limited<'a>(folder: &Folder, kib: u64, arguments: impl IntoIterator<Item = &'a str>) -> Output {
     let mut command = Command::new("sh");
     let script = format!("ulimit -d {kib}; ulimit -t 30; exec \"$@\"");
     command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_sycl-bundle")]).args(arguments);
@@ -572,7 +571,7 @@ fn members_with_long_paths_cost_what_they_weigh() {
         folder.put("m.a", archive);
         let done = limited(&folder, 640 << 10, ["inspect", "m.a"]);
         let said = said(&done);
-        assert!(done.status.code() == Some(3) && said.contains("many times its size"), "{}", said.len());
+        assert!(done.status.code() == Some(3) && said.contains("than its size warrants"), "{}", said.len());
     }
 }
 
@@ -637,66 +636,4 @@ fn pip_is_asked_elsewhere_and_not_waited_for() {
     let done = doctor.arg("doctor").env("PATH", path).current_dir(folder.path()).output().unwrap();
     assert!(said(&done).contains("-I -m pip: pip in /\n"), "{}", said(&done));
     assert!(begin.elapsed() < Duration::from_secs(50), "{:?}", begin.elapsed());
-}
-
-/// Whoever filled the folder that is the current one is a stranger, and so may be whoever filled a folder of libraries.
-#[test]
-fn runtimes_are_looked_for_where_a_variable_says_and_read_to_a_limit() {
-    let folder = Folder::new();
-    std::fs::create_dir(folder.path().join("lib")).unwrap();
-    folder.put("lib/libsycl.so.8", "a stranger's");
-    let pipe = folder.path().join("lib/libur_loader.so.0");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let doctor = |variable: &str, prefix: &str| {
-        let mut doctor = Command::new("timeout");
-        doctor.args(["60", env!("CARGO_BIN_EXE_sycl-bundle"), "doctor"]).env(variable, prefix);
-        let done = doctor.current_dir(folder.path()).output().unwrap();
-        assert_ne!(done.status.code(), Some(124), "it waits for who writes to the pipe");
-        said(&done)
-    };
-    for (variable, prefix) in [("VIRTUAL_ENV", ""), ("CONDA_PREFIX", "."), ("CMPLR_ROOT", "./lib/..")] {
-        let text = doctor(variable, prefix);
-        assert!(!text.contains("libsycl.so.8"), "{variable}={prefix}: {text}");
-    }
-    let whole = folder.path().canonicalize().unwrap();
-    assert!(doctor("VIRTUAL_ENV", whole.to_str().unwrap()).contains("libsycl.so.8"));
-    std::fs::remove_file(&pipe).unwrap();
-    std::fs::File::create(&pipe).unwrap().set_len(1 << 40).unwrap();
-    doctor("VIRTUAL_ENV", whole.to_str().unwrap());
-}
-
-/// A folder for outputs may be one that a stranger filled: nobody named the links in it.
-#[test]
-fn outputs_that_nobody_named_do_not_follow_links() {
-    let folder = Folder::new();
-    folder.put("m.spv", spirv::module("add_one"));
-    assert!(tool(&folder, ["wrap", "m.spv", "--emit", "shared", "-o", "lib.so"]).status.success());
-    std::fs::create_dir(folder.path().join("d")).unwrap();
-    std::fs::create_dir(folder.path().join("in")).unwrap();
-    std::fs::create_dir(folder.path().join("v")).unwrap();
-    std::fs::copy(folder.path().join("lib.so"), folder.path().join("in/lib.so")).unwrap();
-    for name in ["lib.so", "images.table", "x.so.d"] {
-        folder.put(&format!("v/{name}"), "precious");
-        std::os::unix::fs::symlink(format!("../v/{name}"), folder.path().join("d").join(name)).unwrap();
-    }
-    std::os::unix::fs::symlink("v", folder.path().join("out")).unwrap();
-    let calls = [
-        ("embed lib.so m.spv --as-target spir64_x86_64 -o d", 2),
-        ("filter lib.so -t nvidia_gpu_sm_80 -o d", 2),
-        ("embed in --as-target spir64_x86_64 m.spv -o d", 2),
-        ("build lib.so -t intel_gpu_pvc -o d/x.so -MD --no-policy", 2),
-        ("split m.spv -o d", 0),
-        ("split m.spv -o d/images.table", 0),
-        // This link is named.
-        ("wrap m.spv -o out/named.so --emit shared", 0),
-    ];
-    for (call, code) in calls {
-        let done = tool(&folder, call.split(' '));
-        assert_eq!(done.status.code(), Some(code), "{call}: {}", said(&done));
-        assert_eq!(code == 2, said(&done).contains("is a link, which nobody named"), "{call}: {}", said(&done));
-        for name in ["lib.so", "images.table", "x.so.d"] {
-            assert_eq!(folder.read(&format!("v/{name}")), b"precious", "{call}");
-        }
-    }
-    assert!(folder.path().join("v/named.so").exists());
 }

@@ -215,6 +215,40 @@ fn lists_of_images_with_odd_fields_are_seen() {
     }
 }
 
+/// The runtime asks a list for the number of its images and their address alone, and each image for no more than it needs.
+#[test]
+fn lists_in_other_forms_hide_no_image() {
+    let folder = Folder::new();
+    let needs = format!("[SYCL/device requirements]\naspects={}\n", words(&[6]));
+    table(&folder, &[(&module("a", 0), "", "a\n")]);
+    assert!(tool(&folder, &["wrap", "m.table", "--emit", "object", "-o", "a.o"]).status.success());
+    table(&folder, &[(&module("b", 0), "", "b\n"), (&module("k", 0), &needs, "k\n")]);
+    assert!(tool(&folder, &["wrap", "m.table", "--emit", "object", "-o", "b.o"]).status.success());
+    let linked = Command::new("cc")
+        .args(["-shared", "-nostdlib", "-Wl,--allow-shlib-undefined", "-o", "two.so", "a.o", "b.o"])
+        .current_dir(folder.path())
+        .status();
+    assert!(linked.unwrap().success());
+    let whole = std::fs::read(folder.path().join("two.so")).unwrap();
+    let code = |name: &str, bytes: &[u8]| {
+        folder.put(name, bytes);
+        tool(&folder, &["check", "--strict", "-t", GPU, name]).status.code()
+    };
+    assert_eq!(code("whole.so", &whole), Some(1));
+    let places = |head: &[u8]| -> Vec<usize> {
+        (0..whole.len() - 8).step_by(8).filter(|at| whole[*at..].starts_with(head)).collect()
+    };
+    let (lists, images) = (places(&[1, 0, 2, 0, 0, 0, 0, 0]), places(&[3, 0, 4]));
+    assert_eq!((lists.len(), images.len()), (1, 3));
+    // The list of both: of another version, and of fewer images than stand there.
+    for (at, value) in [(lists[0], 9), (lists[0] + 2, 1), (images[0], 9), (images[1], 9)] {
+        let mut bytes = whole.clone();
+        bytes[at] = value;
+        let code = code("odd.so", &bytes);
+        assert!(matches!(code, Some(1 | 3)), "{value} at {at:#x}: {code:?}");
+    }
+}
+
 /// A loader may write anything into what an image says.
 #[test]
 fn relocations_that_are_not_followed_leave_images_open() {
@@ -233,6 +267,41 @@ fn relocations_that_are_not_followed_leave_images_open() {
         codes.push(tool(&folder, &["check", "-t", CPU, "open.so"]).status.code());
     }
     assert!(codes.iter().filter(|code| **code == Some(3)).count() >= 4, "{codes:?}");
+}
+
+/// A loader adds the address that it chose wherever a relocation says, in code and in the relocations themselves, too.
+#[test]
+fn relocations_of_what_is_no_pointer_leave_images_open() {
+    const RELATIVE: u64 = 8;
+    let folder = Folder::new();
+    table(&folder, &[(&module("k", 0), "", "k\n")]);
+    assert!(tool(&folder, &["wrap", "m.table", "--emit", "shared", "-o", "m.so"]).status.success());
+    let whole = std::fs::read(folder.path().join("m.so")).unwrap();
+    let word = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().unwrap());
+    let is_entry = |at: &usize| [8, 32, 56].iter().all(|kind| word(at + kind) == RELATIVE);
+    let relocations: Vec<usize> = (0..whole.len() - 64).step_by(8).filter(is_entry).collect();
+    // Segments are loaded at their offsets, or a page behind.
+    let payload = whole.windows(8).position(|bytes| bytes == &module("k", 0)[..8]).unwrap();
+    let (first, last) = (relocations[0], relocations[relocations.len() - 1]);
+    let headers: Vec<usize> = (0..usize::from(whole[56])).map(|nth| word(32) as usize + 56 * nth).collect();
+    let address = |offset: usize| {
+        let holds = |at: &&usize| {
+            whole[**at] == 1 && (word(**at + 8)..word(**at + 8) + word(**at + 32)).contains(&(offset as u64))
+        };
+        let at = *headers.iter().find(holds).unwrap();
+        word(at + 16) + offset as u64 - word(at + 8)
+    };
+    assert_eq!(tool(&folder, &["check", "-t", CPU, "m.so"]).status.code(), Some(0));
+    for place in [address(payload) + 16, address(first) + 16, 0x4000_0000] {
+        let mut bytes = whole.clone();
+        // The word keeps its value where a file is loaded at 0.
+        bytes[last..last + 8].copy_from_slice(&place.to_le_bytes());
+        folder.put("odd.so", bytes);
+        let done = tool(&folder, &["check", "-t", CPU, "odd.so"]);
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(3), "{place:#x}: {told}");
+        assert!(told.contains("relocation"), "{place:#x}: {told}");
+    }
 }
 
 #[test]

@@ -39,7 +39,8 @@ fn lists_of_images_beside_a_long_table_of_relocations() {
     let target = file.add(b"spir64_gen\0");
     let array = list(&mut file, &[target]);
     let first = file.add(&words(&[1 | 1 << 16, array, 0, 0]).repeat(LISTS as usize));
-    let rela = file.add(&words(&[first + 32 * LISTS + 4096, 8, 0]).repeat(8));
+    let spare = file.add(&[0; 8]);
+    let rela = file.add(&words(&[spare, 8, 0]).repeat(8));
     let bitmaps = words(&[u64::MAX; 20_000]);
     let places: Vec<u64> = (0..LISTS).map(|nth| first + 8 + 32 * nth).collect();
     let relr = [words(&[0x4000_0000]), bitmaps, words(&places)].concat();
@@ -78,7 +79,8 @@ fn payloads_beside_sections_by_the_ten_thousands() {
     let array = file.add(&(0..IMAGES).flat_map(image).collect::<Vec<u8>>());
     file.add(&words(&[1 | IMAGES << 16, array, 0, 0]));
     let (strings, symbols) = (file.add(b"\0x\0"), file.add(&[0; 24]));
-    let rela = file.add(&words(&[0x4000_0000, 8, 0]));
+    let spare = file.add(&[0; 8]);
+    let rela = file.add(&words(&[spare, 8, 0]));
     let entries = words(&[7, rela, 8, 24, 9, 24, 5, strings, 10, 3, 6, symbols, 11, 24, 0, 0]);
     let dynamic = file.add(&entries);
     let names = file.add(b"\0.a\0") - BASE;

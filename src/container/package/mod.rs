@@ -221,14 +221,14 @@ impl Walk<'_> {
         (self.visit)(Member { path: &path, depth: 1, content })
     }
 
-    /// Returns the path of a member that is told of; none for the members of a package that small files give long paths.
+    /// Returns the path of a member that is told of; none once a small package has had too many, or too long ones.
     fn path(&mut self, place: PackageLocation<'_>, name: &[u8]) -> Result<Option<String>> {
         let Some(left) = self.paths else { return Ok(None) };
         let path = place.join(name);
-        self.paths = left.checked_sub(path.len());
+        self.paths = left.checked_sub(path.len().saturating_add(limits::MEMBER_COST));
         if self.paths.is_none() {
             let error =
-                Error::input("the paths of its members together have many times its size; the rest is not read");
+                Error::input("it has more members, or longer paths, than its size warrants; the rest is not read");
             self.damaged(place.path, error)?;
         }
         Ok(self.paths.map(|_| path))

@@ -17,7 +17,9 @@ use crate::bundle::image::Image;
 use crate::bundle::property_sets::{key, set};
 use crate::compat::examine::Examined;
 use crate::compat::kernels::KernelFacts;
+use crate::compat::native::{Stay, has_assembly};
 use crate::compat::offers::Lent;
+use crate::spirv::Module;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
@@ -130,7 +132,11 @@ fn query<'a>(
     for image in closure(image, exporters)
         .map_err(|symbol| without(Some("build"), format!("no device image found for external symbol {symbol}")))?
     {
-        modules.push(image.contents().map_err(|error| without(None, error.to_string()))?);
+        let contents = image.contents().map_err(|error| without(None, error.to_string()))?;
+        if device.kind == "cpu" && Module::parse(&contents).is_ok_and(|module| has_assembly(&module)) {
+            return Err(without(None, Stay::Assembly.to_string()));
+        }
+        modules.push(contents);
     }
     let mut kept =
         [image.compile_options, image.link_options].map(|text| options::for_cpu(Given::by_image(text)).kept).join(" ");

@@ -7,11 +7,11 @@
 //! where it was linked. Other images of the list keep their sets.
 
 use super::{Addition, standalone};
-use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::bundle::property::{Property, PropertySet, Value, byte_array, remove_set, replace_set};
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::structure::{Descriptor, ImageLayout, listed_in_tgtimg};
+use crate::bundle::{Bundle, stray};
 use crate::bytes;
 use crate::container::Host;
 use crate::error::{Error, Result};
@@ -95,6 +95,16 @@ pub(crate) fn unlisted(host: &Host<'_>, bundle: &Bundle<'_>, kept: &[Vec<u64>]) 
     }
     let listed = listed_in_tgtimg(host).into_iter().filter(|listed| go.contains(&listed.payload));
     listed.map(|listed| listed.address.saturating_add(8)).collect()
+}
+
+/// Returns the addresses of the structures of images that do not stay, and of their copies that earlier runs left.
+pub(crate) fn copies(host: &Host<'_>, bundle: &Bundle<'_>, stays: impl Fn(u64) -> bool) -> Vec<u64> {
+    let structures = bundle.images.iter().filter_map(|image| {
+        let origin = image.origin?;
+        Some((origin.address, bundle.descriptors.get(origin.descriptor)?.layout))
+    });
+    let (stay, go): (Vec<_>, Vec<_>) = structures.partition(|(address, _)| stays(*address));
+    stray::copies(host, &go, &stay)
 }
 
 /// Returns the existing structure at an address, relocated.

@@ -193,7 +193,8 @@ fn verify(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>], others: u
     let damaged = after.problems.iter().filter(|problem| problem.image.is_some()).count();
     let found = after.images.iter().filter(|image| after.is_listed(image)).count().saturating_add(damaged);
     if found != expected || after.problems.len() > before.problems.len() {
-        return Err(Error::input(format!("expected {expected} images, found {found}; nothing was written")));
+        let why = after.problems.last().map(|problem| format!(" ({})", problem.error.message())).unwrap_or_default();
+        return Err(Error::input(format!("expected {expected} images, found {found}{why}; nothing was written")));
     }
     verify_additions(out, before, additions)
 }

@@ -69,7 +69,7 @@ pub(super) struct Plan<'p> {
     pub(crate) headers: u64,
     pub(crate) record_address: u64,
     pub(crate) arrays: Vec<Array>,
-    /// Addresses of the sizes in `.tgtimg` that become 0.
+    /// Addresses of words that become 0: sizes in `.tgtimg`, and first words of structures.
     pub(crate) unlisted: Vec<u64>,
     pub(crate) targets: Vec<u8>,
     pub(crate) targets_address: u64,
@@ -111,7 +111,10 @@ impl<'p> Plan<'p> {
         let omitted = bundle.images.iter().filter(|image| new.omitted.contains(&image.index));
         let omitted: HashSet<u64> = omitted.filter_map(|image| Some(image.origin?.address)).collect();
         kept.iter_mut().for_each(|list| list.retain(|address| !omitted.contains(address)));
-        let unlisted = arrays::unlisted(host, bundle, &kept);
+        let mut unlisted = arrays::unlisted(host, bundle, &kept);
+        // Structures that nothing lists would be taken for those of a hidden list.
+        let listed: HashSet<u64> = kept.iter().flatten().copied().collect();
+        unlisted.extend(arrays::copies(host, bundle, |address| listed.contains(&address)));
         let record = Record {
             layer: new.layer,
             tail: 0,

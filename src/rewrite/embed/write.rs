@@ -72,8 +72,8 @@ impl Plan<'_> {
             patch(&mut out, descriptor.saturating_add(8), array.address)?;
         }
         for address in &self.unlisted {
-            let size = host.addresses.file_offset(*address);
-            patch(&mut out, size.ok_or_else(|| Error::input("section .tgtimg is not in the file"))?, 0)?;
+            let word = host.addresses.file_offset(*address);
+            patch(&mut out, word.ok_or_else(|| Error::input("what is in no list any more is not in the file"))?, 0)?;
         }
         self.record.patches = patches;
         self.record.embedded_len = out.len() as u64;

@@ -103,7 +103,11 @@ pub(crate) fn prune(
         Structures::Go => (gone, HashSet::new()),
         Structures::Stay => (HashSet::new(), gone),
     };
-    let listed = arrays::unlisted(host, bundle, &kept(&gone.union(&emptied).copied().collect()));
+    let mut listed = arrays::unlisted(host, bundle, &kept(&gone.union(&emptied).copied().collect()));
+    let all: HashSet<u64> = kept(&HashSet::new()).into_iter().flatten().collect();
+    // Copies that an earlier run left would be taken for images of a hidden list.
+    let copies = arrays::copies(host, bundle, |address| !gone.contains(&address) && !emptied.contains(&address));
+    listed.extend(copies.into_iter().filter(|address| !all.contains(address)));
     let kept = kept(&gone);
     let mut out = Draft::copy_of(host.bytes, 0)?;
     let Zeroed { mut zeroed, left, ranges } = zero(host, bundle, drop, &mut out);
@@ -134,8 +138,8 @@ pub(crate) fn prune(
         }
         _ => return Err(Error::input("only a linked ELF or PE file has a list of images of its own")),
     }
-    for size in listed {
-        put(host, &mut out, size, 0)?;
+    for word in listed {
+        put(host, &mut out, word, 0)?;
     }
     if layout != Layout::Keep && host.elf.is_some() {
         let before = out.len() as u64;

@@ -1,0 +1,156 @@
+//! Which image structures are in no list that is known?
+//!
+//! The runtime registers what constructors hand to it, and reads the number of images and the address of the first alone: of a
+//! list it asks neither the version nor where it stands. What is no list in the eyes of [`structure::find`] may be one to the
+//! runtime, so that its images would run unseen. They show by themselves: a structure has a version, a kind, a target and
+//! a payload. The structures that a rewriter left behind are those of listed images, or have no head any more.
+
+use super::image::EntryLayout;
+use super::structure::{Descriptor, ImageLayout, sound_image};
+use crate::container::Host;
+use crate::container::address::{AddressMap, occurrences};
+use crate::{bytes, limits};
+use std::collections::HashSet;
+
+/// Heads of structures: version (2 bytes) and kind.
+const HEADS: [[u8; 3]; 4] = [[3, 0, 4], [3, 0, 8], [1, 0, 4], [2, 0, 4]];
+/// Structures that are looked for: one tells that there are some.
+const MOST: usize = 256;
+
+/// Returns the addresses of some such structures, or of all.
+pub(super) fn find(host: &Host<'_>, descriptors: &[Descriptor]) -> Vec<u64> {
+    let map = &host.addresses;
+    let known = Known::new(map, descriptors);
+    let mut found = structures(map, MOST, |address| known.lacks(map, address));
+    found.extend(unknown_fields(map).take(MOST));
+    found
+}
+
+/// Returns the addresses of all structures with the contents of some that go, but of none that stays: edits leave copies. Each is
+/// given with its layout.
+pub(crate) fn copies(host: &Host<'_>, go: &[(u64, ImageLayout)], stay: &[(u64, ImageLayout)]) -> Vec<u64> {
+    let map = &host.addresses;
+    let contents_of = |all: &[(u64, ImageLayout)]| -> HashSet<Contents> {
+        all.iter().map(|(address, layout)| contents(map, *address, *layout)).collect()
+    };
+    let (mut gone, kept) = (contents_of(go), contents_of(stay));
+    gone.retain(|contents| !kept.contains(contents));
+    if gone.is_empty() {
+        return Vec::new();
+    }
+    let is_copy =
+        |address| sound_image(map, address).is_some_and(|layout| gone.contains(&contents(map, address, layout)));
+    structures(map, usize::MAX, is_copy)
+}
+
+/// Finds structures, at most so many of a segment.
+fn structures(map: &AddressMap<'_>, most: usize, is_wanted: impl Fn(u64) -> bool) -> Vec<u64> {
+    let mut found = Vec::new();
+    for segment in map.segments().iter().filter(|segment| segment.holds_pointers) {
+        let wanted = |at: usize| segment.address.checked_add(at as u64).filter(|address| is_wanted(*address));
+        if map.is_unaligned() {
+            let places = HEADS.iter().flat_map(|head| occurrences(&segment.data, head));
+            found.extend(places.filter_map(wanted).take(most));
+        } else {
+            let skew = usize::try_from(segment.address.wrapping_neg() & 7).unwrap_or(0);
+            let words = segment.data.get(skew..).unwrap_or_default().as_chunks::<8>().0;
+            let heads = words.iter().enumerate().filter(|(_, word)| HEADS.iter().any(|head| word.starts_with(head)));
+            let places = heads.map(|(nth, _)| skew.saturating_add(nth.saturating_mul(8)));
+            found.extend(places.filter_map(wanted).take(most));
+        }
+    }
+    found
+}
+
+/// Structures that are accounted for.
+struct Known {
+    /// Addresses of listed ones.
+    listed: HashSet<u64>,
+    /// Payloads and tables of listed ones.
+    contents: HashSet<Contents>,
+}
+
+/// Addresses of a structure's payload and tables.
+type Contents = (u64, u64, [u64; 4]);
+
+impl Known {
+    fn new(map: &AddressMap<'_>, descriptors: &[Descriptor]) -> Known {
+        let places = descriptors.iter().flat_map(|list| {
+            let address = |nth| list.images.saturating_add(u64::from(nth).saturating_mul(list.layout.stride()));
+            (0..list.count).map(move |nth| (address(nth), list.layout))
+        });
+        let mut known = Known { listed: HashSet::new(), contents: HashSet::new() };
+        // No more images than that are read, of lists that overlap by the thousands, too.
+        for (address, layout) in places.take(limits::MAX_IMAGES) {
+            if known.listed.insert(address) {
+                known.contents.insert(contents(map, address, layout));
+            }
+        }
+        known
+    }
+
+    /// Whether there is a structure at an address that is not accounted for.
+    fn lacks(&self, map: &AddressMap<'_>, address: u64) -> bool {
+        if self.listed.contains(&address) {
+            return false;
+        }
+        let Some(layout) = sound_image(map, address).filter(|layout| has_tables(map, address, *layout)) else {
+            return false;
+        };
+        let contents = contents(map, address, layout);
+        contents.0 < contents.1 && !self.contents.contains(&contents)
+    }
+}
+
+/// Whether what looks like a structure has the tables of one, and pointers where a loader makes some. Other data, as the record of
+/// an edit, may begin like a structure.
+fn has_tables(map: &AddressMap<'_>, address: u64, layout: ImageLayout) -> bool {
+    let field = |at: u64| map.pointer(address.saturating_add(at)).unwrap_or(0);
+    let is_text = |at: u64| field(at) == 0 || map.c_string(field(at)).is_some();
+    let is_table = |at: u64, strides: &[u64]| {
+        let len = field(at + 8).checked_sub(field(at));
+        len.is_some_and(|len| strides.iter().any(|stride| len % stride == 0) && map.slice(field(at), len).is_some())
+    };
+    let is_relocated = map.is_unaligned() || map.first_changed(address.saturating_add(8), 8).is_some();
+    let entries = [EntryLayout::Old, EntryLayout::New].map(EntryLayout::stride);
+    is_relocated
+        && is_text(16)
+        && is_text(24)
+        && is_table(layout.entries(), &entries)
+        && is_table(layout.properties(), &[24])
+}
+
+fn contents(map: &AddressMap<'_>, address: u64, layout: ImageLayout) -> Contents {
+    let field = |at: u64| map.pointer(address.saturating_add(at)).unwrap_or(0);
+    let tables = [16, 24, layout.entries(), layout.properties()].map(field);
+    (field(layout.payload()), field(layout.payload() + 8), tables)
+}
+
+/// Returns the addresses of what would be a structure, were it not for fields that a relocation writes something unknown into.
+fn unknown_fields<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm {
+    /// Offsets of the head, the target and the payloads of both layouts.
+    const FIELDS: [u64; 6] = [0, 8, 32, 40, 48, 56];
+    let open = move |at: u64| map.first_open(at, 8).is_some();
+    let target = move |at: u64| map.c_string_within(map.pointer(at.checked_add(8)?)?, limits::MAX_NAME);
+    let payload = move |at: u64, layout: ImageLayout| {
+        let [start, end] = [0, 8].map(|field| at.saturating_add(layout.payload()).saturating_add(field));
+        let size = map.pointer(end)?.checked_sub(map.pointer(start)?)?;
+        Some(open(start) || open(end) || map.slice(map.pointer(start)?, size).is_some_and(|bytes| !bytes.is_empty()))
+    };
+    let is_one = move |at: &u64| -> Option<bool> {
+        if open(*at) {
+            // Much else begins with an unknown word and a text: only a target's name tells.
+            let named = target(*at).filter(|_| !open(at.saturating_add(8)))?;
+            let is_target =
+                [&b"spir"[..], b"nvptx", b"amdgcn", b"native_cpu"].iter().any(|name| named.starts_with(name));
+            let layouts = [ImageLayout::WithManifest, ImageLayout::Version3];
+            return Some(is_target && layouts.iter().any(|layout| payload(*at, *layout) == Some(true)));
+        }
+        let head = map.slice(*at, 3)?;
+        let layout = ImageLayout::from_version(bytes::u16_at(head, 0)?, *head.get(2)?)?;
+        let printable = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_graphic);
+        Some((open(at.checked_add(8)?) || target(*at).is_some_and(printable)) && payload(*at, layout)?)
+    };
+    let places = map.open().iter().flat_map(|place| FIELDS.iter().filter_map(|field| place.checked_sub(*field)));
+    places.filter(move |at| is_one(at) == Some(true))
+}

@@ -1,0 +1,103 @@
+//! Which files of strangers would be taken for the user's, and which of the user's be written or read for them?
+
+use super::program::{limited, module, said, tool};
+use super::support::folder::Folder;
+use super::support::spirv;
+use std::fs::File;
+use std::io::Write as _;
+use std::process::Command;
+use zip::write::{SimpleFileOptions, ZipWriter};
+
+/// Whoever filled the folder that is the current one is a stranger, and so may be whoever filled a folder of libraries.
+#[test]
+fn runtimes_are_looked_for_where_a_variable_says_and_read_to_a_limit() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path().join("lib")).unwrap();
+    folder.put("lib/libsycl.so.8", "a stranger's");
+    let pipe = folder.path().join("lib/libur_loader.so.0");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let doctor = |variable: &str, prefix: &str| {
+        let mut doctor = Command::new("timeout");
+        doctor.args(["60", env!("CARGO_BIN_EXE_sycl-bundle"), "doctor"]).env(variable, prefix);
+        let done = doctor.current_dir(folder.path()).output().unwrap();
+        assert_ne!(done.status.code(), Some(124), "it waits for who writes to the pipe");
+        said(&done)
+    };
+    for (variable, prefix) in [("VIRTUAL_ENV", ""), ("CONDA_PREFIX", "."), ("CMPLR_ROOT", "./lib/..")] {
+        let text = doctor(variable, prefix);
+        assert!(!text.contains("libsycl.so.8"), "{variable}={prefix}: {text}");
+    }
+    let whole = folder.path().canonicalize().unwrap();
+    assert!(doctor("VIRTUAL_ENV", whole.to_str().unwrap()).contains("libsycl.so.8"));
+    std::fs::remove_file(&pipe).unwrap();
+    std::fs::File::create(&pipe).unwrap().set_len(1 << 40).unwrap();
+    doctor("VIRTUAL_ENV", whole.to_str().unwrap());
+}
+
+/// A folder for outputs may be one that a stranger filled: nobody named the links in it.
+#[test]
+fn outputs_that_nobody_named_do_not_follow_links() {
+    let folder = Folder::new();
+    folder.put("m.spv", spirv::module("add_one"));
+    assert!(tool(&folder, ["wrap", "m.spv", "--emit", "shared", "-o", "lib.so"]).status.success());
+    std::fs::create_dir(folder.path().join("d")).unwrap();
+    std::fs::create_dir(folder.path().join("in")).unwrap();
+    std::fs::create_dir(folder.path().join("v")).unwrap();
+    std::fs::copy(folder.path().join("lib.so"), folder.path().join("in/lib.so")).unwrap();
+    for name in ["lib.so", "images.table", "x.so.d"] {
+        folder.put(&format!("v/{name}"), "precious");
+        std::os::unix::fs::symlink(format!("../v/{name}"), folder.path().join("d").join(name)).unwrap();
+    }
+    std::os::unix::fs::symlink("v", folder.path().join("out")).unwrap();
+    let calls = [
+        ("embed lib.so m.spv --as-target spir64_x86_64 -o d", 2),
+        ("filter lib.so -t nvidia_gpu_sm_80 -o d", 2),
+        ("embed in --as-target spir64_x86_64 m.spv -o d", 2),
+        ("build lib.so -t intel_gpu_pvc -o d/x.so -MD --no-policy", 2),
+        ("split m.spv -o d", 0),
+        ("split m.spv -o d/images.table", 0),
+        // A link that is named.
+        ("wrap m.spv -o out/named.so --emit shared", 0),
+    ];
+    for (call, code) in calls {
+        let done = tool(&folder, call.split(' '));
+        assert_eq!(done.status.code(), Some(code), "{call}: {}", said(&done));
+        assert_eq!(code == 2, said(&done).contains("is a link, which nobody named"), "{call}: {}", said(&done));
+        for name in ["lib.so", "images.table", "x.so.d"] {
+            assert_eq!(folder.read(&format!("v/{name}")), b"precious", "{call}");
+        }
+    }
+    assert!(folder.path().join("v/named.so").exists());
+}
+
+/// Directives of inline assembly (`.incbin`) have the assembler of a CPU's driver read what whoever compiles it may read.
+#[test]
+fn inline_assembly_is_given_to_no_cpu_compiler() {
+    let folder = Folder::new();
+    let text = "; Version: 1.4\nOpCapability Addresses\nOpCapability Kernel\nOpCapability AsmINTEL\n\
+                OpExtension \"SPV_INTEL_inline_assembly\"\nOpMemoryModel Physical64 OpenCL\nOpEntryPoint Kernel %1 \"k\"\n\
+                %2 = OpTypeVoid\n%3 = OpTypeFunction %2\n%1 = OpFunction %2 None %3\n%4 = OpLabel\nOpReturn\nOpFunctionEnd\n";
+    folder.put("m.spv", spirv::assemble(text).unwrap());
+    let done = tool(&folder, ["build", "m.spv", "-t", "spir64_x86_64", "-o", "o.table", "--no-policy"]);
+    assert!(said(&done).contains("0 of 1 image compiled"), "{}", said(&done));
+    assert!(said(&done).contains("it has inline assembly"), "{}", said(&done));
+}
+
+/// Making something of each member costs more than its bytes, of which a package may have next to none.
+#[test]
+fn members_without_number_are_left_early() {
+    let folder = Folder::new();
+    let mut archive = b"!<arch>\n".to_vec();
+    for _ in 0..390_000 {
+        archive.extend(format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "a/", 0, 0, 0, 644, 36).as_bytes());
+        archive.extend(module());
+        archive.extend([0; 16]);
+    }
+    let mut zip = ZipWriter::new(File::create(folder.path().join("m.zip")).unwrap());
+    zip.start_file("m.a", SimpleFileOptions::default()).unwrap();
+    zip.write_all(&archive).unwrap();
+    zip.finish().unwrap();
+    let done = limited(&folder, 400 << 10, ["inspect", "m.zip", "--html", "o.html"]);
+    assert_eq!(done.status.code(), Some(3), "{}", said(&done));
+    assert!(said(&done).contains("more members"), "{}", said(&done));
+}
