@@ -20,6 +20,7 @@ use crate::container::address::AddressMap;
 use crate::error::{Context, Error, Result};
 use crate::{bytes, limits};
 use rayon::prelude::*;
+use std::collections::HashSet;
 
 /// Walker over image structures. It charges tables to a budget, so that overlapping tables cannot multiply a file's
 /// size.
@@ -478,7 +479,27 @@ pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
             }
         }
     }
+    find_relocated(&host.addresses, &mut found);
     found
+}
+
+/// Finds the descriptors whose pointer to the images a base relocation names, in segments that were not searched.
+fn find_relocated(map: &AddressMap<'_>, found: &mut Vec<Descriptor>) {
+    let mut known: HashSet<u64> = HashSet::new();
+    for pointer in map.pointers_elsewhere() {
+        let Some(address) = pointer.checked_sub(8) else { continue };
+        let (Some(head), Some(images)) = (map.pointer(address), map.pointer(pointer)) else { continue };
+        let Some(count) = count(head).filter(|_| !known.contains(&address)) else { continue };
+        let Some(layout) = sound_image(map, images) else { continue };
+        if found.len() >= limits::MAX_DESCRIPTORS {
+            break;
+        }
+        known.insert(address);
+        found.push(Descriptor { address, count, images, layout });
+    }
+    if !known.is_empty() {
+        found.sort_by_key(|descriptor| descriptor.address);
+    }
 }
 
 /// Returns the image count in a descriptor's first word, or none where the word does not begin a descriptor.

@@ -4,6 +4,7 @@
 //! too (GNU ld writes it, LLD leaves zeros). Segments that relocations write to are copied once and relocated; all
 //! others are borrowed from the file.
 
+use super::base_relocations::{self, PAGE};
 use crate::bytes;
 use crate::limits;
 use std::borrow::Cow;
@@ -17,7 +18,8 @@ pub struct Segment<'a> {
     pub offset: u64,
     /// Bytes that come from the file, relocated.
     pub data: Cow<'a, [u8]>,
-    /// Whether the segment may hold structures with pointers.
+    /// Whether structures with pointers may be anywhere in the segment. In others they are only where base relocations
+    /// tell of a pointer.
     pub holds_pointers: bool,
 }
 
@@ -42,6 +44,8 @@ pub struct AddressMap<'a> {
     written_words: Vec<Vec<u64>>,
     /// The first address without a byte in the file that a relocation writes a known value to.
     outside: Option<u64>,
+    /// Image base and table of base relocations, where only they tell of some segments' pointers.
+    base_relocations: Option<(u64, &'a [u8])>,
 }
 
 /// Bytes that a relocation writes at most.
@@ -149,6 +153,34 @@ impl<'a> AddressMap<'a> {
             return (word <= last).then(|| base.saturating_add(word.saturating_mul(8)));
         }
         None
+    }
+
+    /// Notes the base relocations, which tell where pointers are in segments that do not hold them anywhere.
+    pub(super) fn take_base_relocations(&mut self, image_base: u64, table: &'a [u8]) {
+        self.base_relocations = Some((image_base, table));
+    }
+
+    /// Returns the addresses that base relocations name in segments that do not hold pointers anywhere, in the table's
+    /// order.
+    pub(crate) fn pointers_elsewhere(&self) -> impl Iterator<Item = u64> + '_ {
+        let (image_base, table) = self.base_relocations.unwrap_or_default();
+        let at = move |address: u32| image_base.saturating_add(address.into());
+        let elsewhere = |address: u64| {
+            self.find(address).and_then(|nth| self.segments.get(nth)).is_some_and(|one| !one.holds_pointers)
+        };
+        base_relocations::blocks(table)
+            .map_while(Result::ok)
+            // Most pages are data.
+            .filter(move |block| {
+                let page = at(block.page);
+                let end = page.saturating_add(PAGE.into());
+                let first = self.segments.partition_point(|one| one.end() <= page);
+                let mut met = self.segments.iter().skip(first).take_while(|one| one.address < end);
+                met.any(|one| !one.holds_pointers)
+            })
+            .flat_map(|block| block.relocations())
+            .map(move |relocation| at(relocation.address))
+            .filter(move |address| elsewhere(*address))
     }
 
     /// Notes the addresses where a loader writes what is not known.

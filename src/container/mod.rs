@@ -7,6 +7,7 @@
 //! long as the file is read. Bytes are added through a shared reference and never move or go away.
 
 pub mod address;
+pub(crate) mod base_relocations;
 pub(crate) mod device_elf;
 pub mod elf;
 pub(crate) mod inflate;

@@ -4,18 +4,23 @@
 //! holds its pointers as they are at its preferred base, so nothing is relocated: an address is ImageBase + RVA, and
 //! base relocations only list the addresses that a loader would change. goblin's own walk over the import tables copies
 //! each table as often as it is named; the walk here reads in place and within a budget.
+//!
+//! What is in memory is what the loader of Windows maps, whatever the flags of a section say: its bytes begin with a
+//! whole block of 512 bytes of the file, and end with a whole page, so that what stands behind a section's size in memory
+//! is there as well. Sections that are aligned to less than a page are mapped with the whole file, as they stand in it.
 
 use super::Section;
 use super::address::{AddressMap, Segment};
+use super::base_relocations::{self, PAGE};
 use crate::bytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
+use goblin::pe::characteristic::IMAGE_FILE_RELOCS_STRIPPED;
 use goblin::pe::data_directories::DataDirectory;
+use goblin::pe::dll_characteristic::IMAGE_DLLCHARACTERISTICS_DYNAMIC_BASE;
 use goblin::pe::header::{COFF_MACHINE_ARM64, COFF_MACHINE_X86_64, DosHeader, Header};
 use goblin::pe::optional_header::MAGIC_32;
-use goblin::pe::section_table::{
-    IMAGE_SCN_CNT_INITIALIZED_DATA, IMAGE_SCN_MEM_DISCARDABLE, IMAGE_SCN_MEM_EXECUTE, SectionTable,
-};
+use goblin::pe::section_table::{IMAGE_SCN_MEM_EXECUTE, SectionTable};
 use goblin::pe::symbol::COFF_SYMBOL_SIZE;
 use std::borrow::Cow;
 
@@ -25,6 +30,10 @@ const HEADERS: usize = 24;
 const SECTION_HEADER: usize = 40;
 /// Size of an entry of the import directory in bytes.
 const IMPORT_ENTRY: usize = 20;
+/// Size of the blocks of a file with which the bytes of sections begin, whatever their alignment in the file.
+pub(crate) const BLOCK: u32 = 512;
+/// Largest alignment of sections in the file.
+const MAX_FILE_ALIGN: u32 = 1 << 16;
 
 /// Error for a valid file that is for no machine of SYCL programs.
 #[cold]
@@ -41,6 +50,14 @@ pub(crate) struct Pe<'a> {
     /// Section headers with their file offsets.
     sections: Vec<(u64, SectionTable)>,
     imports: Option<DataDirectory>,
+    /// Base relocations of a file that is loaded anywhere. The pointers of others need none.
+    base_relocations: Option<DataDirectory>,
+    section_align: u32,
+    file_align: u32,
+    /// Size of all headers, which are mapped before the sections, in bytes.
+    headers_size: u32,
+    /// Size in memory, in bytes.
+    image_size: u32,
 }
 
 /// Imports of a PE file.
@@ -89,65 +106,139 @@ impl<'a> Pe<'a> {
             0 => &[],
             pointer => bytes.get((pointer as usize).saturating_add(symbols)..).unwrap_or_default(),
         };
+        let fields = optional.windows_fields;
+        let moves = fields.dll_characteristics & IMAGE_DLLCHARACTERISTICS_DYNAMIC_BASE != 0
+            && coff.characteristics & IMAGE_FILE_RELOCS_STRIPPED == 0;
         let mut pe = Pe {
             bytes,
-            image_base: optional.windows_fields.image_base,
+            image_base: fields.image_base,
             sections: Vec::new(),
             imports: optional.data_directories.get_import_table().copied(),
+            base_relocations: optional.data_directories.get_base_relocation_table().copied().filter(|_| moves),
+            section_align: fields.section_alignment,
+            file_align: fields.file_alignment,
+            headers_size: fields.size_of_headers,
+            image_size: fields.size_of_image,
         };
         let mut sections = Vec::new();
         for (index, raw) in headers.chunks_exact(SECTION_HEADER).enumerate() {
             let here = table.saturating_add(index.saturating_mul(SECTION_HEADER)) as u64;
             let header = section_header(raw).ok_or_else(|| Error::at(here, format!("section header {index}")))?;
-            let data = pe.loaded(here, &header)?;
+            let (offset, data) = pe.mapped(here, &header)?;
             if let Some(name) = name(raw, &header, strings) {
                 let address = pe.image_base.wrapping_add(header.virtual_address.into());
-                sections.push(Section { name, address, offset: header.pointer_to_raw_data.into(), data });
+                let len = usize::try_from(size(&header)).unwrap_or(usize::MAX).min(data.len());
+                sections.push(Section { name, address, offset, data: data.get(..len).unwrap_or_default() });
             }
             pe.sections.push((here, header));
         }
         Ok((pe, sections))
     }
 
-    /// Returns the bytes of a section that come from the file. The stored size is padded to whole blocks of the file.
-    fn loaded(&self, here: u64, header: &SectionTable) -> Result<&'a [u8]> {
-        let len = match header.virtual_size {
-            0 => header.size_of_raw_data,
-            size => size.min(header.size_of_raw_data),
-        };
-        if len == 0 {
-            return Ok(&[]);
+    /// Whether the file is mapped as it stands, sections with it.
+    fn is_flat(&self) -> bool {
+        self.section_align < PAGE
+    }
+
+    /// Returns the bytes that a loader maps for a section, and their file offset.
+    fn mapped(&self, here: u64, header: &SectionTable) -> Result<(u64, &'a [u8])> {
+        let raw = u64::from(header.pointer_to_raw_data);
+        if header.size_of_raw_data == 0 {
+            return Ok((raw, &[]));
         }
-        bytes::slice_at(self.bytes, header.pointer_to_raw_data as usize, len as usize)
+        let (start, align, page) = match self.is_flat() {
+            true => (raw, 1, 1),
+            false => {
+                let align = Some(self.file_align).filter(|align| align.is_power_of_two() && *align <= MAX_FILE_ALIGN);
+                (raw & !u64::from(BLOCK - 1), align.unwrap_or(BLOCK).max(BLOCK), PAGE)
+            }
+        };
+        let stored = raw.saturating_add(header.size_of_raw_data.into());
+        let least = stored.saturating_sub(start).min(size(header));
+        let whole = |value: u64, align: u32| bytes::align_up(value, align.into()).unwrap_or(value);
+        let most = whole(stored, align).saturating_sub(start).min(whole(size(header), page));
+        // The last block of a file may be cut short.
+        let most = most.min((self.bytes.len() as u64).saturating_sub(start)).max(least);
+        let data = usize::try_from(start).ok().zip(usize::try_from(most).ok());
+        data.and_then(|(start, most)| Some((start as u64, bytes::slice_at(self.bytes, start, most)?)))
             .ok_or_else(|| Error::at(here, "the section passes the end of the file"))
     }
 
     /// Returns the memory image at the preferred base.
     ///
     /// # Errors
-    /// `Input` where the sections together hold more than the file.
+    /// `Input` where sections overlap in memory, stand where no loader takes them from, or together hold more than the
+    /// file.
     pub(crate) fn address_map(&self) -> Result<AddressMap<'a>> {
-        let mut segments = Vec::new();
-        let mut total = 0u64;
-        for (here, header) in &self.sections {
-            let data = self.loaded(*here, header)?;
+        let mut order: Vec<&(u64, SectionTable)> = self.sections.iter().collect();
+        order.sort_by_key(|(_, header)| header.virtual_address);
+        for pair in order.windows(2) {
+            if let [(_, one), (here, next)] = pair
+                && u64::from(one.virtual_address).saturating_add(size(one)) > next.virtual_address.into()
+            {
+                return Err(Error::at(*here, "the section overlaps the one before it in memory"));
+            }
+        }
+        if self.is_flat() {
+            return self.flat();
+        }
+        let relocations = self.relocations(&order)?;
+        let first = order.first().map_or(self.image_size, |(_, header)| header.virtual_address);
+        let headers = self.headers_size.min(first) as usize;
+        let headers = self.bytes.get(..headers.min(self.bytes.len())).unwrap_or_default();
+        let mut segments =
+            vec![Segment { address: self.image_base, offset: 0, data: Cow::Borrowed(headers), holds_pointers: true }];
+        let mut total = headers.len() as u64;
+        let next = order.iter().skip(1).map(|(_, header)| header.virtual_address).chain([u32::MAX]);
+        for ((here, header), next) in order.iter().zip(next) {
+            let (offset, data) = self.mapped(*here, header)?;
+            let room = next.saturating_sub(header.virtual_address) as usize;
+            let data = data.get(..room.min(data.len())).unwrap_or_default();
             total = total.saturating_add(data.len() as u64);
-            let flags = header.characteristics;
-            let is_data = flags & IMAGE_SCN_CNT_INITIALIZED_DATA != 0;
-            let kept = flags & (IMAGE_SCN_MEM_EXECUTE | IMAGE_SCN_MEM_DISCARDABLE) == 0;
             if !data.is_empty() {
+                let is_code = header.characteristics & IMAGE_SCN_MEM_EXECUTE != 0;
                 segments.push(Segment {
                     address: self.image_base.wrapping_add(header.virtual_address.into()),
-                    offset: header.pointer_to_raw_data.into(),
+                    offset,
                     data: Cow::Borrowed(data),
-                    holds_pointers: is_data && kept,
+                    holds_pointers: !is_code || relocations.is_none(),
                 });
             }
         }
         if total > (self.bytes.len() as u64).saturating_add(1 << 20) {
             return Err(Error::at(0, "the sections together hold more than the file"));
         }
-        Ok(AddressMap::new(segments))
+        let mut map = AddressMap::new(segments);
+        if let Some(table) = relocations {
+            map.take_base_relocations(self.image_base, table);
+        }
+        Ok(map)
+    }
+
+    /// Returns the memory image of a file whose sections are aligned to less than a page.
+    fn flat(&self) -> Result<AddressMap<'a>> {
+        let misplaced =
+            |header: &SectionTable| header.size_of_raw_data > 0 && header.pointer_to_raw_data != header.virtual_address;
+        if let Some((here, _)) = self.sections.iter().find(|(_, header)| misplaced(header)) {
+            let align = self.section_align;
+            let message = format!("sections are aligned to {align} bytes, and this one is not where it is in the file");
+            return Err(Error::at(*here, message));
+        }
+        let len = (self.image_size as usize).min(self.bytes.len());
+        let data = Cow::Borrowed(self.bytes.get(..len).unwrap_or_default());
+        Ok(AddressMap::new(vec![Segment { address: self.image_base, offset: 0, data, holds_pointers: true }]))
+    }
+
+    /// Returns the table of base relocations, if it tells of every pointer: the loader chooses the address of the file,
+    /// and the table is sound and within one of these sections.
+    fn relocations(&self, sections: &[&(u64, SectionTable)]) -> Result<Option<&'a [u8]>> {
+        let Some(directory) = self.base_relocations else { return Ok(None) };
+        let (start, len) = (directory.virtual_address, directory.size as usize);
+        let before = sections.partition_point(|(_, header)| header.virtual_address <= start);
+        let Some((here, header)) = before.checked_sub(1).and_then(|at| sections.get(at)) else { return Ok(None) };
+        let (_, data) = self.mapped(*here, header)?;
+        let table = bytes::slice_at(data, start.saturating_sub(header.virtual_address) as usize, len);
+        Ok(table.filter(|table| !table.is_empty() && base_relocations::blocks(table).all(|block| block.is_ok())))
     }
 
     /// Returns the libraries that the file is linked to, and whether it imports a function of a name. Damaged tables
@@ -182,6 +273,11 @@ impl<'a> Pe<'a> {
         }
         found
     }
+}
+
+/// Returns the size of a section in memory. Old linkers leave it 0.
+fn size(header: &SectionTable) -> u64 {
+    if header.virtual_size == 0 { header.size_of_raw_data.into() } else { header.virtual_size.into() }
 }
 
 /// Whether bytes begin with a text and its NUL. Unlike a search for the NUL, the cost is bounded by the text's length.

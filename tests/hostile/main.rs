@@ -27,6 +27,7 @@ mod shown;
 mod strangers;
 #[path = "../support/mod.rs"]
 mod support;
+mod windows;
 
 use std::io::{Cursor, Read, Write as _};
 use std::path::Path;

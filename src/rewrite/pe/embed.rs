@@ -1,29 +1,34 @@
 //! How are images added to the list of a linked PE file?
 //!
-//! The file gets one more section behind its last: the new array (the old structures and the added ones), entries,
-//! property sets, strings and payloads, and a record with which all of it can be removed again. The pointers in it get
-//! base relocations: in the unused end of `.reloc` where they fit, otherwise in a longer copy of the table in the new
-//! section. Certificates must be removed first; other data behind the sections stays at the end of the file.
+//! The file gets one more section behind its last: the new arrays (the old structures that stay, and in one list the added
+//! ones), entries, property sets, strings and payloads, and a record with which all of it can be removed again. The pointers
+//! in it get base relocations: in the unused end of `.reloc` where they fit, otherwise in a longer copy of the table in the
+//! new section. Certificates must be removed first; other data behind the sections stays at the end of the file.
 
-use super::{BASE_RELOCATIONS, BaseRelocation, CERTIFICATES, DEBUG, DIR64, Headers, SECTION, update_checksum};
+use super::{BASE_RELOCATIONS, CERTIFICATES, DEBUG, Headers, SECTION, update_checksum};
 use crate::bundle::Bundle;
+use crate::bundle::structure::Descriptor;
 use crate::bytes;
 use crate::bytes::Draft;
 use crate::container::Host;
+use crate::container::base_relocations::{self, BaseRelocation, DIR64, PAGE};
 use crate::error::{Context, Error, Result};
+use crate::limits;
 use crate::rewrite::embed::arrays::{self, Structure};
 use crate::rewrite::embed::record::{Layer, MAX_PATCHES, PE_SECTION, Patch, Record};
 use crate::rewrite::embed::standalone::{self, StandaloneImages};
 use crate::rewrite::image_data::{Bases, OutImage, PAYLOAD_ALIGN};
-use std::collections::{BTreeSet, HashSet};
+use crate::rewrite::prune::{Structures, verify};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Section flags `IMAGE_SCN_CNT_INITIALIZED_DATA` and `IMAGE_SCN_MEM_READ`.
 const FLAGS: u32 = 0x4000_0040;
 /// Size of the head of the section, which holds the offset of the record.
 const HEAD: u64 = 16;
 
-/// Adds images with tables of their own to the first list of a linked PE file, in place of those with the indexes
-/// `omitted`.
+/// Adds images with tables of their own to the first list of a linked PE file. Those with the indexes `omitted` leave
+/// their lists.
 ///
 /// # Errors
 /// `Input` where the file is signed, has no room for another section header, or has no list that the runtime reads.
@@ -39,9 +44,13 @@ pub fn embed_images(
     let file: &[u8] = &roomy;
     let headers = Headers::parse(file)?;
     let overlay = check(file, &headers)?;
+    if matches!(roomy, Cow::Owned(_)) {
+        verify(file, bundle, &HashSet::new(), Structures::Go)
+            .context(|| "making room for one more section among the headers".to_owned())?;
+    }
     let standalone = StandaloneImages::new(bundle, images)?;
     let mut new = Section::place(&headers, overlay)?;
-    let array = new.fill(host, bundle, omitted, &standalone)?;
+    let lists = new.fill(host, bundle, omitted, &standalone)?;
     let places = new.places(&standalone)?;
     let mut edits = Edits::default();
     let moved = extend_relocations(&headers, file, &places, &new, &mut edits)?;
@@ -53,18 +62,26 @@ pub fn embed_images(
     }
     new.take_payloads(&standalone)?;
 
-    let descriptor = bundle.descriptors.get(standalone.descriptor).map_or(0, |descriptor| descriptor.address);
-    if moved.is_some() || !places.is_empty() && headers.directory(file, BASE_RELOCATIONS).is_some() {
-        let known = headers.relocations(file)?.map(|(_, table)| super::decode(table)).transpose()?;
-        let pointer = relative_to(&headers, descriptor.saturating_add(8))?;
-        if !known.is_some_and(|known| known.contains(&BaseRelocation { address: pointer, kind: DIR64 })) {
-            return Err(Error::input("the list of images is not relocated, though the file is"));
+    let relocated = moved.is_some() || !places.is_empty() && headers.directory(file, BASE_RELOCATIONS).is_some();
+    if relocated && !names_all(&headers, file, lists.iter().map(|list| list.descriptor.saturating_add(8)))? {
+        return Err(Error::input("the list of images is not relocated, though the file is"));
+    }
+    for list in &lists {
+        let at = host.addresses.file_offset(list.descriptor).and_then(|at| usize::try_from(at).ok());
+        let at = at.filter(|at| *at >= headers.headers_size as usize);
+        let at = at.ok_or_else(|| Error::input("a descriptor is not in the sections of the file"))?;
+        edits.put(at, &(1 | (list.count as u64) << 16).to_le_bytes());
+        edits.put(at.saturating_add(8), &list.array.to_le_bytes());
+    }
+    // Structures that nothing lists would be taken for those of a hidden list.
+    let origins = bundle.images.iter().filter(|image| omitted.contains(&image.index)).filter_map(|image| image.origin);
+    let gone: HashSet<u64> = origins.map(|origin| origin.address).collect();
+    for address in arrays::copies(host, bundle, |address| !gone.contains(&address)) {
+        let at = host.addresses.file_offset(address).and_then(|at| usize::try_from(at).ok());
+        if let Some(at) = at.filter(|at| *at >= headers.headers_size as usize) {
+            edits.put(at, &[0; 8]);
         }
     }
-    let at = host.addresses.file_offset(descriptor).and_then(|at| usize::try_from(at).ok());
-    let at = at.ok_or_else(|| Error::input("a descriptor is not in the file"))?;
-    edits.put(at, &(1 | (array.1 as u64) << 16).to_le_bytes());
-    edits.put(at.saturating_add(8), &array.0.to_le_bytes());
     let out = finish(host.bytes, file, &headers, new, edits, overlay, (layer, notes))?;
     let expected = bundle.images.len().saturating_sub(omitted.len()).saturating_add(images.len());
     standalone::verify(&out, bundle, expected, images).context(|| "checking the rewritten file".to_owned())?;
@@ -77,6 +94,12 @@ fn check(file: &[u8], headers: &Headers) -> Result<u64> {
         return Err(Error::input("the file is signed, and the signature would be wrong once it is rewritten"));
     }
     headers.check_sections()?;
+    if headers.section_align < PAGE {
+        let message = format!("sections are aligned to {} bytes: no loader takes one more", headers.section_align);
+        return Err(
+            Error::at(headers.optional as u64, message).with_remedy("link the file with sections of whole pages")
+        );
+    }
     let overlay = headers.sections.iter().map(super::Section::raw_end).max().unwrap_or(0);
     let overlay = overlay.max(headers.headers_size.into());
     if overlay > file.len() as u64 {
@@ -96,6 +119,29 @@ fn check(file: &[u8], headers: &Headers) -> Result<u64> {
     Ok(overlay)
 }
 
+/// List whose array is written anew.
+struct List {
+    /// Address of the descriptor.
+    descriptor: u64,
+    /// Address of the new array.
+    array: u64,
+    structures: Vec<Structure>,
+    /// Number of structures.
+    count: usize,
+}
+
+impl List {
+    /// Returns the list of a descriptor without the structures at these addresses.
+    fn without(host: &Host<'_>, descriptor: &Descriptor, omitted: &HashSet<u64>) -> Result<List> {
+        let stride = descriptor.layout.stride();
+        let place = |nth: u16| descriptor.images.saturating_add(u64::from(nth).saturating_mul(stride));
+        let stay = (0..descriptor.count).map(place).filter(|address| !omitted.contains(address));
+        let structures = stay.map(|address| arrays::existing(host, descriptor, address)).collect::<Result<Vec<_>>>()?;
+        let count = structures.len();
+        Ok(List { descriptor: descriptor.address, array: descriptor.images, structures, count })
+    }
+}
+
 /// Section to add.
 struct Section {
     image_base: u64,
@@ -105,8 +151,8 @@ struct Section {
     bytes: Vec<u8>,
     /// Addresses of the blocks, set by [`Section::fill`].
     bases: Bases,
-    array: u64,
-    structures: Vec<Structure>,
+    /// Addresses of the pointers in the new arrays, set by [`Section::fill`].
+    pointers: Vec<u64>,
 }
 
 impl Section {
@@ -119,7 +165,7 @@ impl Section {
         let bases = Bases { constants: 0, structures: 0, payloads: 0 };
         let image_base = headers.image_base;
         let bytes = vec![0; usize::try_from(HEAD).unwrap_or(0)];
-        Ok(Section { image_base, address, raw, bytes, bases, array: 0, structures: Vec::new() })
+        Ok(Section { image_base, address, raw, bytes, bases, pointers: Vec::new() })
     }
 
     /// Reserves space and returns its address.
@@ -145,46 +191,61 @@ impl Section {
         address.checked_sub(self.image_base).and_then(|at| u32::try_from(at).ok()).ok_or_else(too_large)
     }
 
-    /// Lays out and writes everything but the payloads, which are written once the relocations are known.
+    /// Lays out and writes everything but the payloads, which are written once the relocations are known. Returns the lists
+    /// that change: that of the added images, and those of omitted ones.
     fn fill(
         &mut self,
         host: &Host<'_>,
         bundle: &Bundle<'_>,
         omitted: &HashSet<usize>,
         standalone: &StandaloneImages<'_>,
-    ) -> Result<(u64, usize)> {
-        let omitted = bundle.images.iter().filter(|image| omitted.contains(&image.index));
-        let omitted: HashSet<u64> = omitted.filter_map(|image| Some(image.origin?.address)).collect();
-        let descriptor =
-            bundle.descriptors.get(standalone.descriptor).ok_or_else(|| Error::input("no list of images"))?;
-        let stride = descriptor.layout.stride();
-        for nth in 0..u64::from(descriptor.count) {
-            let address = descriptor.images.saturating_add(nth.saturating_mul(stride));
-            if !omitted.contains(&address) {
-                self.structures.push(arrays::existing(host, descriptor, address)?);
+    ) -> Result<Vec<List>> {
+        let mut changed: BTreeMap<usize, HashSet<u64>> = BTreeMap::from([(standalone.descriptor, HashSet::new())]);
+        for image in bundle.images.iter().filter(|image| omitted.contains(&image.index)) {
+            if let Some(origin) = image.origin {
+                changed.entry(origin.descriptor).or_default().insert(origin.address);
             }
-        }
-        let count = self.structures.len().saturating_add(standalone.len());
-        if count > usize::from(u16::MAX) {
-            return Err(Error::input(format!("a list of images would hold {count}; its count is a 16-bit field")));
         }
         let (structures, constants) = standalone.table_sizes();
         // Payloads come first, since all other sizes are independent of them.
         self.bases.payloads = self.reserve(standalone.payload_size(), PAYLOAD_ALIGN)?;
-        self.array = self.reserve((count as u64).saturating_mul(stride), 8)?;
+        let (mut lists, mut total) = (Vec::new(), 0usize);
+        for (place, omitted) in changed {
+            let descriptor = bundle.descriptors.get(place).ok_or_else(|| Error::input("no list of images"))?;
+            total = total.saturating_add(descriptor.count.into());
+            if total > limits::MAX_IMAGES {
+                return Err(Error::input(format!("the lists to write anew hold {total} images; they overlap")));
+            }
+            let takes = place == standalone.descriptor;
+            let mut list = List::without(host, descriptor, &omitted)?;
+            list.count = list.count.saturating_add(if takes { standalone.len() } else { 0 });
+            if list.count > usize::from(u16::MAX) {
+                let message = format!("a list of images would hold {}; its count is a 16-bit field", list.count);
+                return Err(Error::input(message));
+            }
+            // A list that nothing is left of keeps its array, which is not read.
+            if list.count > 0 {
+                list.array = self.reserve((list.count as u64).saturating_mul(descriptor.layout.stride()), 8)?;
+            }
+            lists.push((takes, list));
+        }
         self.bases.structures = self.reserve(structures, 8)?;
         self.bases.constants = self.reserve(constants, 8)?;
-        self.structures.extend(standalone.structures(&self.bases));
-        let mut at = self.array;
-        for structure in std::mem::take(&mut self.structures) {
-            self.put(at, &structure.bytes)?;
-            at = at.saturating_add(structure.bytes.len() as u64);
-            self.structures.push(structure);
+        for (takes, list) in &mut lists {
+            if *takes {
+                list.structures.extend(standalone.structures(&self.bases));
+            }
+            let mut at = list.array;
+            for structure in std::mem::take(&mut list.structures) {
+                self.put(at, &structure.bytes)?;
+                self.pointers.extend(structure.pointers().map(|pointer| at.saturating_add(pointer)));
+                at = at.saturating_add(structure.bytes.len() as u64);
+            }
         }
         for (address, table) in standalone.tables(&self.bases) {
             self.put(address, &table)?;
         }
-        Ok((self.array, count))
+        Ok(lists.into_iter().map(|(_, list)| list).collect())
     }
 
     fn take_payloads(&mut self, standalone: &StandaloneImages<'_>) -> Result<()> {
@@ -193,21 +254,27 @@ impl Section {
 
     /// Returns the addresses of the pointers in the section.
     fn places(&self, standalone: &StandaloneImages<'_>) -> Result<Vec<BaseRelocation>> {
-        let mut addresses = Vec::new();
-        let mut base = self.array;
-        for structure in &self.structures {
-            addresses.extend(structure.pointers().map(|at| base.saturating_add(at)));
-            base = base.saturating_add(structure.bytes.len() as u64);
-        }
+        let mut addresses = self.pointers.clone();
         addresses.extend(standalone.places(&self.bases).into_iter().map(|(place, _)| place));
         addresses.sort_unstable();
         addresses.into_iter().map(|place| Ok(BaseRelocation { address: self.relative(place)?, kind: DIR64 })).collect()
     }
 }
 
-fn relative_to(headers: &Headers, address: u64) -> Result<u32> {
-    let relative = address.checked_sub(headers.image_base).and_then(|at| u32::try_from(at).ok());
-    relative.ok_or_else(|| Error::input("a descriptor is not in the file"))
+/// Whether the base relocations name all of these pointers.
+fn names_all(headers: &Headers, file: &[u8], pointers: impl Iterator<Item = u64>) -> Result<bool> {
+    let relative = |pointer: u64| {
+        let relative = pointer.checked_sub(headers.image_base).and_then(|at| u32::try_from(at).ok());
+        relative.ok_or_else(|| Error::input("a descriptor is not in the file"))
+    };
+    let mut wanted = pointers.map(relative).collect::<Result<HashSet<u32>>>()?;
+    let table = headers.relocations(file)?.map_or(&[][..], |(_, table)| table);
+    for block in base_relocations::known_blocks(table) {
+        for place in block?.relocations().filter(|place| place.kind == DIR64) {
+            wanted.remove(&place.address);
+        }
+    }
+    Ok(wanted.is_empty())
 }
 
 /// Changes to the file, by offset.
@@ -239,10 +306,13 @@ fn extend_relocations(
     let end = at.saturating_add(table.len());
     let section = headers.directory(file, BASE_RELOCATIONS).and_then(|(address, len)| headers.section_of(address, len));
     let slack = section.filter(|section| {
-        let size = (end as u64).saturating_sub(section.raw.into()).saturating_add(more.len() as u64);
+        let begin = (end as u64).saturating_sub(section.raw.into());
+        let size = begin.saturating_add(more.len() as u64);
         let next = headers.sections.iter().map(|other| other.address).filter(|other| *other > section.address).min();
         let limit = next.map_or_else(|| new.address.saturating_sub(new.image_base), u64::from);
-        size <= section.raw_size.into() && u64::from(section.address).saturating_add(size) <= limit
+        // Zeros behind the table that are in memory as well are the program's own.
+        let unused = u64::from(section.address).saturating_add(begin) >= section.end();
+        unused && size <= section.raw_size.into() && u64::from(section.address).saturating_add(size) <= limit
     });
     let free = bytes::slice_at(file, end, more.len()).is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
     let (Some(section), true, true) = (slack, free, table.len().is_multiple_of(4)) else {

@@ -130,7 +130,7 @@ pub(crate) fn prune(
             relocations.apply(&moves, host, file, &mut out)?;
         }
         (None, Kind::Pe) => {
-            let relocations = pe::Relocations::read(host)?;
+            let relocations = pe::Relocations::read(host, bundle)?;
             let covers = |place| relocations.covers(place);
             let moves = Moves::new(host, bundle, (&kept, &emptied), &HashMap::new(), &covers)?;
             moves.write(host, &mut out)?;

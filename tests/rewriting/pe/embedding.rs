@@ -103,6 +103,30 @@ fn every_version_and_form_of_entries() {
     check(&library(&sample("joined").images(vec![two]).tgtimg(false)), 3);
 }
 
+/// The list of an image that is replaced is written anew, wherever the new one goes.
+#[test]
+fn an_image_of_another_list_is_replaced() {
+    let two = ["add_two", "negate"];
+    let image_of_two = ImageSpec::new(spirv::module("two_kernels")).entry(two[0]).entry(two[1]);
+    let original = library(&sample("joined").images(vec![image_of_two]).tgtimg(false));
+    let gone = {
+        let host = Host::read(&original).unwrap();
+        let bundle = Bundle::read(&host).unwrap();
+        bundle.images.iter().find(|image| image.entries == two).unwrap().index
+    };
+    let new = OutImage { entries: two.to_vec(), ..image(0) };
+    let edited = layers::edit(&original, &HashSet::from([gone]), &[new], &notes()).unwrap().bytes;
+    let descriptors = descriptors(&original);
+    for base in BASES {
+        let (before, after) = (seen(&original, base, &descriptors), seen(&edited, base, &descriptors));
+        let names = |image: &LoadedImage| image.entries.iter().map(|entry| entry.1.clone()).collect::<Vec<_>>();
+        assert_eq!(before[1].iter().map(names).collect::<Vec<_>>(), [two]);
+        let (new, own) = after[0].split_last().unwrap();
+        assert!(own == before[0] && after[1].is_empty(), "at {base:x?}");
+        assert_eq!((names(new), new.compile_options.as_str()), (two.map(str::to_owned).to_vec(), "-of-its-own"));
+    }
+}
+
 /// Few relocations find room in the slack of `.reloc`, many do not.
 #[test]
 fn base_relocations_stay_or_move() {
