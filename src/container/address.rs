@@ -80,6 +80,12 @@ impl<'a> AddressMap<'a> {
         (address < self.segments.get(index)?.end()).then_some(index)
     }
 
+    /// Whether some of these addresses have bytes.
+    pub(super) fn meets(&self, address: u64, len: u64) -> bool {
+        let after = self.segments.partition_point(|segment| segment.end() <= address);
+        self.segments.get(after).is_some_and(|segment| segment.address < address.saturating_add(len))
+    }
+
     /// Returns the segment of an address, and the offset in it.
     fn locate(&self, address: u64) -> Option<(&Segment<'a>, usize)> {
         let segment = self.segments.get(self.find(address)?)?;

@@ -271,8 +271,10 @@ impl<'a> Elf<'a> {
                 next = entry.wrapping_add(8);
                 continue;
             }
-            let mut bits = entry >> 1;
-            while bits != 0 && map.mark(next.wrapping_add(u64::from(bits.trailing_zeros()) * 8)) {
+            // A table of megabytes may be about nothing in the file.
+            let mut bits = if map.meets(next, 63 * 8) { entry >> 1 } else { 0 };
+            while bits != 0 {
+                map.mark(next.wrapping_add(u64::from(bits.trailing_zeros()) * 8));
                 bits &= bits - 1;
             }
             next = next.wrapping_add(63 * 8);
