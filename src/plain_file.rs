@@ -40,8 +40,19 @@ fn with(path: &Path, flags: OFlags) -> Result<(File, Metadata)> {
 /// # Errors
 /// Errors of [`open`] and reading; `FileTooLarge` where it is longer.
 pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
+    whole(open(path)?, most)
+}
+
+/// Reads a plain file of at most so many bytes that is no link.
+///
+/// # Errors
+/// Errors of [`open_itself`] and [`read`].
+pub(crate) fn read_itself(path: &Path, most: u64) -> Result<Vec<u8>> {
+    whole(open_itself(path)?, most)
+}
+
+fn whole((file, metadata): (File, Metadata), most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let (file, metadata) = open(path)?;
     let too_long = || Error::new(std::io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes"));
     if metadata.len() > most {
         return Err(too_long());
@@ -74,5 +85,6 @@ mod tests {
         // A file of no length that has some.
         assert_eq!(read(Path::new("/proc/self/status"), 5).map_err(|error| error.kind()), Err(ErrorKind::FileTooLarge));
         assert!(open_itself(&at("link")).is_err() && open_itself(&at("plain")).is_ok());
+        assert!(read_itself(&at("link"), 5).is_err() && read_itself(&at("plain"), 5).is_ok());
     }
 }

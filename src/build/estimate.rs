@@ -15,7 +15,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::{limits, plain_file};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
-use std::io::Read as _;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -63,12 +62,8 @@ pub(crate) struct History {
 impl History {
     /// Reads the measurements of earlier builds; what cannot be read counts as nothing.
     pub(crate) fn read(path: &Path) -> History {
-        let mut text = String::new();
-        let opened = plain_file::open_itself(path).ok().filter(|(_, about)| about.len() <= limits::HISTORY);
-        let read = opened.and_then(|(file, _)| file.take(limits::HISTORY).read_to_string(&mut text).ok());
-        if read.is_none() {
-            text.clear();
-        }
+        let text = plain_file::read_itself(path, limits::HISTORY).ok().and_then(|text| String::from_utf8(text).ok());
+        let text = text.unwrap_or_default();
         let line = |line: &str| {
             let mut words = line.split_whitespace();
             let target = words.next()?.to_owned();

@@ -1,12 +1,12 @@
 //! Which image structures are in no list that is known?
 //!
 //! The runtime registers what constructors hand to it, and reads the number of images and the address of the first alone: of a
-//! list it asks neither the version nor where it stands. What is no list in the eyes of [`structure::find`] may be one to the
+//! list it asks neither the version nor where it stands. What is no list to [`super::structure::find`] may be one to the
 //! runtime, so that its images would run unseen. They show by themselves: a structure has a version, a kind, a target and
 //! a payload. The structures that a rewriter left behind are those of listed images, or have no head any more.
 
 use super::image::EntryLayout;
-use super::structure::{Descriptor, ImageLayout, sound_image};
+use super::structure::{Descriptor, ImageLayout, is_printable, sound_image};
 use crate::container::Host;
 use crate::container::address::{AddressMap, occurrences};
 use crate::{bytes, limits};
@@ -47,16 +47,16 @@ pub(crate) fn copies(host: &Host<'_>, go: &[(u64, ImageLayout)], stay: &[(u64, I
 fn structures(map: &AddressMap<'_>, most: usize, is_wanted: impl Fn(u64) -> bool) -> Vec<u64> {
     let mut found = Vec::new();
     for segment in map.segments().iter().filter(|segment| segment.holds_pointers) {
-        let wanted = |at: usize| segment.address.checked_add(at as u64).filter(|address| is_wanted(*address));
+        let is_wanted = |address: &u64| is_wanted(*address);
         if map.is_unaligned() {
             let places = HEADS.iter().flat_map(|head| occurrences(&segment.data, head));
-            found.extend(places.filter_map(wanted).take(most));
+            let addresses = places.filter_map(|at| segment.address.checked_add(at as u64));
+            found.extend(addresses.filter(is_wanted).take(most));
         } else {
-            let skew = usize::try_from(segment.address.wrapping_neg() & 7).unwrap_or(0);
-            let words = segment.data.get(skew..).unwrap_or_default().as_chunks::<8>().0;
+            let (first, words) = segment.words();
             let heads = words.iter().enumerate().filter(|(_, word)| HEADS.iter().any(|head| word.starts_with(head)));
-            let places = heads.map(|(nth, _)| skew.saturating_add(nth.saturating_mul(8)));
-            found.extend(places.filter_map(wanted).take(most));
+            let addresses = heads.filter_map(|(nth, _)| first.checked_add(nth as u64 * 8));
+            found.extend(addresses.filter(is_wanted).take(most));
         }
     }
     found
@@ -105,7 +105,7 @@ impl Known {
 /// Whether what looks like a structure has the tables of one, and pointers where a loader makes some. Other data, as the record of
 /// an edit, may begin like a structure.
 fn has_tables(map: &AddressMap<'_>, address: u64, layout: ImageLayout) -> bool {
-    let field = |at: u64| map.pointer(address.saturating_add(at)).unwrap_or(0);
+    let field = |at| field(map, address, at);
     let is_text = |at: u64| field(at) == 0 || map.c_string(field(at)).is_some();
     let is_table = |at: u64, strides: &[u64]| {
         let len = field(at + 8).checked_sub(field(at));
@@ -120,8 +120,13 @@ fn has_tables(map: &AddressMap<'_>, address: u64, layout: ImageLayout) -> bool {
         && is_table(layout.properties(), &[24])
 }
 
+/// Returns the word at an offset of a structure; 0 beyond the file.
+fn field(map: &AddressMap<'_>, address: u64, at: u64) -> u64 {
+    map.pointer(address.saturating_add(at)).unwrap_or(0)
+}
+
 fn contents(map: &AddressMap<'_>, address: u64, layout: ImageLayout) -> Contents {
-    let field = |at: u64| map.pointer(address.saturating_add(at)).unwrap_or(0);
+    let field = |at| field(map, address, at);
     let tables = [16, 24, layout.entries(), layout.properties()].map(field);
     (field(layout.payload()), field(layout.payload() + 8), tables)
 }
@@ -148,8 +153,7 @@ fn unknown_fields<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm
         }
         let head = map.slice(*at, 3)?;
         let layout = ImageLayout::from_version(bytes::u16_at(head, 0)?, *head.get(2)?)?;
-        let printable = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_graphic);
-        Some((open(at.checked_add(8)?) || target(*at).is_some_and(printable)) && payload(*at, layout)?)
+        Some((open(at.checked_add(8)?) || target(*at).is_some_and(is_printable)) && payload(*at, layout)?)
     };
     let places = map.open().iter().flat_map(|place| FIELDS.iter().filter_map(|field| place.checked_sub(*field)));
     places.filter(move |at| is_one(at) == Some(true))

@@ -460,13 +460,12 @@ pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
         if !segment.holds_pointers {
             continue;
         }
-        let skew = usize::try_from(segment.address.wrapping_neg() & 7).unwrap_or(0);
-        let words = segment.data.get(skew..).unwrap_or_default().as_chunks::<8>().0;
+        let (first, words) = segment.words();
         for (index, window) in words.windows(2).enumerate() {
             // The runtime reads the count and the array alone, whatever the other fields hold.
             let [head, images] = [0, 1].map(|at| window.get(at).map_or(0, |word| u64::from_le_bytes(*word)));
             let Some(count) = count(head) else { continue };
-            let Some(address) = segment.address.checked_add((skew + index * 8) as u64) else { continue };
+            let Some(address) = first.checked_add(index as u64 * 8) else { continue };
             // Images of such a list are told as those of none.
             if host.addresses.first_changed(address, 8).is_some() {
                 continue;
@@ -511,16 +510,20 @@ fn count(head: u64) -> Option<u16> {
 /// Bytes of a target with its NUL in an image structure that is taken for one.
 const MAX_TARGET: usize = 256;
 
+/// Whether a text may be a target's name.
+pub(super) fn is_printable(target: &[u8]) -> bool {
+    !target.is_empty() && target.iter().all(u8::is_ascii_graphic)
+}
+
 /// Returns the layout of the image structure at an address if that is valid: known version and kind, a printable target,
 /// and a payload range within the file.
 pub(super) fn sound_image(map: &AddressMap<'_>, address: u64) -> Option<ImageLayout> {
     let head = map.tail(address)?;
     let layout = ImageLayout::from_version(bytes::u16_at(head, 0)?, *head.get(2)?)?;
     let target = map.c_string_within(bytes::u64_at(head, 8)?, MAX_TARGET)?;
-    let printable = !target.is_empty() && target.iter().all(u8::is_ascii_graphic);
     let at = usize::try_from(layout.payload()).ok()?;
     let (start, end) = (bytes::u64_at(head, at)?, bytes::u64_at(head, at.checked_add(8)?)?);
-    let sound = printable && start <= end && map.slice(start, end.checked_sub(start)?).is_some();
+    let sound = is_printable(target) && start <= end && map.slice(start, end.checked_sub(start)?).is_some();
     sound.then_some(layout)
 }
 

@@ -9,7 +9,6 @@ use super::examine::Examined;
 use crate::bundle::format::Format;
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::spec_constants::ITT;
-use crate::spirv::Module;
 use std::fmt;
 
 /// Sub-group sizes of Intel's OpenCL CPU driver (`CL_DEVICE_SUB_GROUP_SIZES_INTEL` of 2026.2).
@@ -210,7 +209,7 @@ pub(crate) fn on_nvidia(examined: &Examined<'_, '_>) -> Option<Stay> {
         return Some(Stay::Nvidia(format!("requires sub-group size {size}")));
     }
     let module = examined.module.as_ref()?;
-    if has_assembly(module) {
+    if module.has_assembly() {
         return Some(Stay::Assembly);
     }
     let capabilities = &module.capabilities;
@@ -218,19 +217,12 @@ pub(crate) fn on_nvidia(examined: &Examined<'_, '_>) -> Option<Stay> {
     found.map(|(_, what)| Stay::Nvidia(what.to_owned()))
 }
 
-/// Whether a module has inline assembly, or says so.
-pub(crate) fn has_assembly(module: &Module) -> bool {
-    /// `AsmINTEL`.
-    const ASSEMBLY: u32 = 5606;
-    !module.assembly.is_empty() || module.capabilities.contains(&ASSEMBLY)
-}
-
 /// Tells what the image needs and no CPU has, or does.
 pub(crate) fn on_cpu(examined: &Examined<'_, '_>) -> Option<Stay> {
     if examined.is_esimd() {
         return Some(Stay::Esimd);
     }
-    if has_assembly(examined.module.as_ref()?) {
+    if examined.module.as_ref()?.has_assembly() {
         return Some(Stay::Assembly);
     }
     let required = &examined.requirements;

@@ -24,6 +24,13 @@ pub struct Segment<'a> {
 }
 
 impl Segment<'_> {
+    /// Returns the words at multiples of 8, and the address of the first.
+    pub(crate) fn words(&self) -> (u64, &[[u8; 8]]) {
+        let skew = self.address.wrapping_neg() & 7;
+        let rest = usize::try_from(skew).ok().and_then(|skew| self.data.get(skew..)).unwrap_or_default();
+        (self.address.wrapping_add(skew), rest.as_chunks::<8>().0)
+    }
+
     fn end(&self) -> u64 {
         self.address.saturating_add(self.data.len() as u64)
     }
@@ -77,18 +84,32 @@ impl<'a> AddressMap<'a> {
         (address < self.segments.get(index)?.end()).then_some(index)
     }
 
+    /// Whether some of these addresses have bytes.
+    pub(super) fn meets(&self, address: u64, len: u64) -> bool {
+        let after = self.segments.partition_point(|segment| segment.end() <= address);
+        self.segments.get(after).is_some_and(|segment| segment.address < address.saturating_add(len))
+    }
+
     /// Returns the segment of an address, and the offset in it.
     fn locate(&self, address: u64) -> Option<(&Segment<'a>, usize)> {
         let segment = self.segments.get(self.find(address)?)?;
         Some((segment, usize::try_from(address.checked_sub(segment.address)?).ok()?))
     }
 
-    /// Overwrites the pointer at an address, copying its segment the first time. Returns false where nothing is mapped.
-    pub(super) fn write_pointer(&mut self, address: u64, value: u64) -> bool {
+    /// Makes the segment of an address the one that is written to. Returns false where nothing is mapped.
+    fn turn_to(&mut self, address: u64) -> bool {
         let again = |segment: &Segment<'_>| (segment.address..segment.end()).contains(&address);
         if !self.segments.get(self.written).is_some_and(again) {
             let Some(index) = self.find(address) else { return false };
             self.written = index;
+        }
+        true
+    }
+
+    /// Overwrites the pointer at an address, copying its segment the first time. Returns false where nothing is mapped.
+    pub(super) fn write_pointer(&mut self, address: u64, value: u64) -> bool {
+        if !self.turn_to(address) {
+            return false;
         }
         let Some(segment) = self.segments.get_mut(self.written) else { return false };
         let Ok(at) = usize::try_from(address.wrapping_sub(segment.address)) else { return false };
@@ -104,10 +125,8 @@ impl<'a> AddressMap<'a> {
 
     /// Notes that a relocation writes the 8 bytes at an address. Returns false where the file has none.
     pub(super) fn mark(&mut self, address: u64) -> bool {
-        let again = |segment: &Segment<'_>| (segment.address..segment.end()).contains(&address);
-        if !self.segments.get(self.written).is_some_and(again) {
-            let Some(index) = self.find(address) else { return false };
-            self.written = index;
+        if !self.turn_to(address) {
+            return false;
         }
         let Some(segment) = self.segments.get(self.written) else { return false };
         self.written_words.resize(self.segments.len(), Vec::new());

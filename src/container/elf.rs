@@ -220,7 +220,7 @@ impl<'a> Elf<'a> {
     fn relocate(&self, machine: Machine, map: &mut AddressMap<'a>) -> Result<()> {
         // Looked up once: a hostile dynamic section is as long as the file.
         let symbols = self.dynamic_value(elf::DT_SYMTAB);
-        let (mut open, mut places) = (Vec::new(), 0u64);
+        let (mut open, mut places, mut used) = (Vec::new(), 0u64, Vec::new());
         for (start, size) in [(elf::DT_RELA, elf::DT_RELASZ), (elf::DT_JMPREL, elf::DT_PLTRELSZ)] {
             let is_plt = start == elf::DT_JMPREL;
             if is_plt && self.dynamic_value(elf::DT_PLTREL) != Some(elf::DT_RELA.0.cast_unsigned()) {
@@ -232,6 +232,7 @@ impl<'a> Elf<'a> {
                 let value = if kind == machine.relative() {
                     Some(addend)
                 } else if machine.symbolic().contains(&kind) {
+                    used.push(rela.r_sym(LE, false));
                     definition(map, symbols, rela.r_sym(LE, false)).map(|value| value.wrapping_add(addend))
                 } else {
                     None
@@ -270,8 +271,10 @@ impl<'a> Elf<'a> {
                 next = entry.wrapping_add(8);
                 continue;
             }
-            let mut bits = entry >> 1;
-            while bits != 0 && map.mark(next.wrapping_add(u64::from(bits.trailing_zeros()) * 8)) {
+            // A table of megabytes may be about nothing in the file.
+            let mut bits = if map.meets(next, 63 * 8) { entry >> 1 } else { 0 };
+            while bits != 0 {
+                map.mark(next.wrapping_add(u64::from(bits.trailing_zeros()) * 8));
                 bits &= bits - 1;
             }
             next = next.wrapping_add(63 * 8);
@@ -279,25 +282,27 @@ impl<'a> Elf<'a> {
         if self.is_position_independent() && places & 7 == 0 {
             map.set_aligned();
         }
-        self.tables_stay(map)
+        self.tables_stay(map, &used)
     }
 
-    /// Checks that no relocation writes into what says which relocations there are.
-    fn tables_stay(&self, map: &AddressMap<'a>) -> Result<()> {
+    /// Checks that no relocation writes into what says which relocations there are, or into the symbols that they use.
+    fn tables_stay(&self, map: &AddressMap<'a>, used: &[u32]) -> Result<()> {
         let range = |start, size| Some((self.dynamic_value(start)?, self.dynamic_value(size)?));
-        let symbols = self.dynamic_value(elf::DT_SYMTAB).zip(range(elf::DT_STRTAB, elf::DT_STRSZ));
-        let symbols =
-            symbols.map(|(start, (strings, size))| (start, strings.saturating_add(size).saturating_sub(start)));
+        const SYMBOL: u64 = size_of::<Sym64<LE>>() as u64;
+        let symbols = self.dynamic_value(elf::DT_SYMTAB).into_iter();
+        let symbols = symbols.flat_map(|table| {
+            used.iter().map(move |index| table.saturating_add(u64::from(*index).saturating_mul(SYMBOL)))
+        });
         let dynamic = self.program_headers.iter().rev().find(|header| header.p_type(LE) == elf::PT_DYNAMIC);
         let tables = [
             range(elf::DT_RELA, elf::DT_RELASZ),
             range(elf::DT_JMPREL, elf::DT_PLTRELSZ),
             range(elf::DT_RELR, elf::DT_RELRSZ),
             range(elf::DT_REL, elf::DT_RELSZ),
-            symbols.filter(|(_, size)| *size > 0),
+            range(elf::DT_STRTAB, elf::DT_STRSZ),
             dynamic.map(|header| (header.p_vaddr(LE), header.p_filesz(LE))),
         ];
-        for (start, size) in tables.into_iter().flatten() {
+        for (start, size) in tables.into_iter().flatten().chain(symbols.map(|symbol| (symbol, SYMBOL))) {
             if let Some(place) = map.first_changed(start, size) {
                 let message =
                     format!("a relocation at address {place:#x} writes into the tables of relocations or symbols");

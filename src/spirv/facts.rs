@@ -201,6 +201,17 @@ impl Module {
         open.map_or(Ok(()), |function| Err(ends_within(bytes, function)))
     }
 
+    /// Whether it has inline assembly, or says so.
+    pub(crate) fn has_assembly(&self) -> bool {
+        self.declares_assembly() || !self.assembly.is_empty()
+    }
+
+    /// Whether it declares inline assembly (`AsmINTEL`).
+    pub(crate) fn declares_assembly(&self) -> bool {
+        const ASSEMBLY: u32 = 5606;
+        self.capabilities.contains(&ASSEMBLY)
+    }
+
     /// Returns the names of the kernels.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         const KERNEL: u32 = 6;

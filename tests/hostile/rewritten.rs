@@ -52,6 +52,25 @@ fn lists_of_images_beside_a_long_table_of_relocations() {
     run_bounded(&folder, &arguments, TIME_LIMIT, &[0]);
 }
 
+/// A run of relocations may begin where the file has nothing, and lead into it.
+#[test]
+fn relocations_that_begin_outside_of_the_file_are_seen_within_it() {
+    for (reaches_target, code) in [(0, 0), (1, 3)] {
+        let mut file = Linked::new();
+        let target = file.add(b"spir64\0");
+        let array = list(&mut file, &[target]);
+        file.add(&words(&[1 | 1 << 16, array, 0, 0]));
+        let begin = BASE - 24;
+        let place = (target - begin - 8) / 8;
+        assert!((2..63).contains(&place), "{target:#x}");
+        let bitmap = (1 | reaches_target << place) << 1 | 1;
+        let folder = Folder::new();
+        folder.put("a.so", with_relr(file, &words(&[begin, bitmap]), &[]));
+        let done = tool(&folder, ["inspect", "a.so"]);
+        assert_eq!(done.status.code(), Some(code), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+}
+
 #[test]
 fn relocations_that_stand_for_many_times_their_size() {
     let mut file = Linked::new();

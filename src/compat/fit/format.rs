@@ -370,9 +370,6 @@ fn is_dg2_or_newer(target: &Target) -> Option<bool> {
     target.ip_versions.first().map(|ip| (ip.architecture, ip.release) >= (12, 55))
 }
 
-/// `AsmINTEL`.
-const ASSEMBLY: u32 = 5606;
-
 /// Checks assembly, and calls of functions that Intel's compiler for GPUs makes instructions of. GPUs that load blocks of two dimensions are
 /// those for which ocloc 26.27 builds such code.
 pub(crate) fn intel_gpu_functions(module: &Module, target: &Target, fit: &mut Fit) {
@@ -458,12 +455,11 @@ fn has_instruction(ip: &IpVersion, name: &str) -> bool {
 /// Checks the inline assembly of a module.
 fn assembly(module: &Module, target: &Target, fit: &mut Fit) {
     let gpu = &target.name;
-    let declared = module.capabilities.contains(&ASSEMBLY);
-    if !declared && module.assembly.is_empty() {
+    if !module.has_assembly() {
         return;
     }
     let Some(ip) = target.ip_versions.first() else {
-        if !declared {
+        if !module.declares_assembly() {
             let message = format!("The module has inline assembly; whether {gpu} takes it is not known.");
             fit.gap(RuleId::Capability, message);
         }

@@ -17,7 +17,7 @@ use crate::bundle::image::Image;
 use crate::bundle::property_sets::{key, set};
 use crate::compat::examine::Examined;
 use crate::compat::kernels::KernelFacts;
-use crate::compat::native::{Stay, has_assembly};
+use crate::compat::native::Stay;
 use crate::compat::offers::Lent;
 use crate::spirv::Module;
 use std::borrow::Cow;
@@ -133,7 +133,7 @@ fn query<'a>(
         .map_err(|symbol| without(Some("build"), format!("no device image found for external symbol {symbol}")))?
     {
         let contents = image.contents().map_err(|error| without(None, error.to_string()))?;
-        if device.kind == "cpu" && Module::parse(&contents).is_ok_and(|module| has_assembly(&module)) {
+        if device.kind == "cpu" && Module::parse(&contents).is_ok_and(|module| module.has_assembly()) {
             return Err(without(None, Stay::Assembly.to_string()));
         }
         modules.push(contents);
