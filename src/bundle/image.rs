@@ -89,6 +89,8 @@ pub struct Origin {
     /// Virtual addresses of the compile options, link options, entries and property sets. Images that were added to a
     /// file share them with the image that they were compiled from.
     pub tables: [u64; 4],
+    /// Whether pointers to the structure or in it depend on the loader, or on the other files of the program.
+    pub varies: bool,
 }
 
 /// Device image: a payload with its options, entries and property sets.

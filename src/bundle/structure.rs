@@ -28,6 +28,8 @@ use std::collections::HashSet;
 pub struct Walker<'a> {
     map: &'a AddressMap<'a>,
     left: Budget,
+    /// Whether a pointer in what was read of the image depends on the loader.
+    varies: bool,
 }
 
 /// Limits on the cost of tables.
@@ -65,7 +67,7 @@ impl<'a> Walker<'a> {
         let (entries, properties) = (limits::MAX_ENTRIES, limits::MAX_PROPERTIES);
         let overlap = usize::try_from(limits::MAX_OVERLAP).unwrap_or(usize::MAX);
         let contents = file_len.saturating_mul(overlap).saturating_add(1 << 20);
-        Walker { map, left: Budget { entries, properties, string_bytes, contents, exceeded: false } }
+        Walker { map, left: Budget { entries, properties, string_bytes, contents, exceeded: false }, varies: false }
     }
 
     /// Reads all images of a descriptor, in order, as chunks; the first image has number `index` in the file.
@@ -100,7 +102,7 @@ impl<'a> Walker<'a> {
         let done: Vec<(Vec<Result<Image<'a>>>, Budget)> = numbers
             .par_chunks(SHARE)
             .map(|share| {
-                let mut walker = Walker { map, left: part };
+                let mut walker = Walker { map, left: part, varies: false };
                 (walker.walk(share, descriptor, place, index), walker.left)
             })
             .collect();
@@ -130,6 +132,7 @@ impl<'a> Walker<'a> {
             .checked_mul(layout.stride())
             .and_then(|at| descriptor.images.checked_add(at))
             .ok_or_else(|| Error::input("the image array passes the end of the address space"))?;
+        self.varies = self.map.varies(descriptor.address.saturating_add(8), 8);
         let data = self.bytes(address, layout.stride(), "image structure")?;
         self.spend(|left| &mut left.contents, data.len(), "structures").map_err(|error| self.place(address, error))?;
         self.stays(address, 8, address, "head of an image structure")?;
@@ -170,7 +173,16 @@ impl<'a> Walker<'a> {
             .map_err(|error| self.place(address, error))?;
         Ok(Image {
             index,
-            origin: Some(Origin { descriptor: place, address, version, kind, payload: start, entry_layout, tables }),
+            origin: Some(Origin {
+                descriptor: place,
+                address,
+                version,
+                kind,
+                payload: start,
+                entry_layout,
+                tables,
+                varies: self.varies,
+            }),
             stored,
             offset: self.map.file_offset(start).unwrap_or(0),
             inflated: false,
@@ -278,18 +290,19 @@ impl<'a> Walker<'a> {
         Ok(Property { name, value })
     }
 
-    fn range(&self, begin: u64, end: u64, holder: u64, what: &str) -> Result<&'a [u8]> {
+    fn range(&mut self, begin: u64, end: u64, holder: u64, what: &str) -> Result<&'a [u8]> {
         let Some(len) = end.checked_sub(begin) else {
             return Err(self.error(holder, format!("the {what} ends at {end:#x}, before it begins at {begin:#x}")));
         };
         self.sized(begin, len, holder, what)
     }
 
-    fn sized(&self, begin: u64, len: u64, holder: u64, what: &str) -> Result<&'a [u8]> {
+    fn sized(&mut self, begin: u64, len: u64, holder: u64, what: &str) -> Result<&'a [u8]> {
         if let Some(place) = self.map.first_open(begin, len) {
             let message = format!("a relocation at address {place:#x} writes into the {what} what is not known");
             return Err(self.error(holder, message));
         }
+        self.varies |= self.map.varies(begin, len);
         self.map.slice(begin, len).ok_or_else(|| self.outside(begin, len, holder, what))
     }
 
@@ -309,7 +322,7 @@ impl<'a> Walker<'a> {
         self.error(holder, format!("the {what} at address {begin:#x}, {len} bytes, is not in the file"))
     }
 
-    pub(super) fn bytes(&self, address: u64, len: u64, what: &str) -> Result<&'a [u8]> {
+    pub(super) fn bytes(&mut self, address: u64, len: u64, what: &str) -> Result<&'a [u8]> {
         self.sized(address, len, address, what)
     }
 
@@ -370,7 +383,7 @@ const END: &str = "__nativecpu_end";
 impl<'a> Walker<'a> {
     /// Returns the kernel names of the payload at an address.
     pub(super) fn native_cpu(&mut self, payload: u64) -> Result<Vec<&'a str>> {
-        let pointer = |walker: &Self, address: u64| {
+        let pointer = |walker: &mut Self, address: u64| {
             walker.bytes(address, 8, "native CPU entry").map(|data| bytes::u64_at(data, 0).unwrap_or(0))
         };
         let mut at = pointer(self, payload)?;
@@ -467,7 +480,8 @@ pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
             let Some(count) = count(head) else { continue };
             let Some(address) = first.checked_add(index as u64 * 8) else { continue };
             // Images of such a list are told as those of none.
-            if host.addresses.first_changed(address, 8).is_some() {
+            let pointer = address.saturating_add(8);
+            if host.addresses.first_changed(address, 8).is_some() || host.addresses.first_open(pointer, 8).is_some() {
                 continue;
             }
             if let Some(layout) = sound_image(&host.addresses, images) {

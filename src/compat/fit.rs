@@ -152,6 +152,11 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
     if let Some(kernel) = format::named(image.absent.as_slice()) {
         fit.gap(RuleId::Damaged, format!("the image lists kernel {kernel}, which its code does not have"));
     }
+    if image.image.origin.is_some_and(|origin| origin.varies) {
+        let message =
+            "what the image's structure points to depends on the loader, or on symbols that other files may define";
+        fit.gap(RuleId::Unread, message);
+    }
     if let Some(problem) = &image.problem {
         fit.gap(RuleId::Damaged, format!("the image could not be read to its end: {}", problem.message()));
     }

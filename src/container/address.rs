@@ -43,20 +43,22 @@ pub struct AddressMap<'a> {
     segments: Vec<Segment<'a>>,
     /// Segment that was written to last: relocations come in runs.
     written: usize,
-    /// Addresses where a loader writes what is not known here, in order.
+    /// Addresses of 8 bytes into which a loader writes what is not known here, in order.
     open: Vec<u64>,
+    /// Addresses of pointers whose value depends on the loader, or on the other files of the program; in order.
+    varying: Vec<u64>,
     /// Whether all pointers stand at multiples of 8, as far as relocations tell.
     aligned: bool,
     /// A bit for each word of a segment that a relocation writes, counted from the word of its address; empty until one does.
     written_words: Vec<Vec<u64>>,
-    /// The first address without a byte in the file that a relocation writes a known value to.
+    /// The first address without a byte in the file that a relocation writes to.
     outside: Option<u64>,
     /// Image base and table of base relocations, where only they tell of some segments' pointers.
     base_relocations: Option<(u64, &'a [u8])>,
 }
 
-/// Bytes that a relocation writes at most.
-const WRITTEN: u64 = 16;
+/// Bytes from each place on that a loader writes.
+pub(super) const WRITTEN: u64 = 8;
 
 impl<'a> AddressMap<'a> {
     /// Creates a map over segments and sorts them. Where two overlap, the earlier one keeps the addresses.
@@ -202,15 +204,29 @@ impl<'a> AddressMap<'a> {
             .filter(move |address| elsewhere(*address))
     }
 
-    /// Notes the addresses where a loader writes what is not known.
+    /// Notes the addresses of 8 bytes into which a loader writes what is not known.
     pub(super) fn leave_open(&mut self, mut places: Vec<u64>) {
         places.sort_unstable();
+        if let Some(place) = places.iter().find(|place| self.find(**place).is_none()) {
+            self.outside.get_or_insert(*place);
+        }
         self.open = places;
     }
 
     /// Returns the addresses where a loader writes what is not known, in order.
     pub(crate) fn open(&self) -> &[u64] {
         &self.open
+    }
+
+    /// Notes the addresses of pointers whose value depends on the loader, or on the other files of the program.
+    pub(super) fn set_varying(&mut self, mut places: Vec<u64>) {
+        places.sort_unstable();
+        self.varying = places;
+    }
+
+    /// Whether some pointer within these bytes depends on the loader, or on the other files of the program.
+    pub(crate) fn varies(&self, address: u64, len: u64) -> bool {
+        first_within(&self.varying, address, len).is_some()
     }
 
     /// Notes that all pointers stand at multiples of 8.
@@ -225,9 +241,7 @@ impl<'a> AddressMap<'a> {
 
     /// Returns the first place within some bytes where a loader writes what is not known.
     pub(crate) fn first_open(&self, address: u64, len: u64) -> Option<u64> {
-        let first = self.open.partition_point(|place| place.saturating_add(WRITTEN) <= address);
-        let place = *self.open.get(first)?;
-        (place < address.saturating_add(len)).then_some(place)
+        first_within(&self.open, address, len)
     }
 
     /// Returns all bytes from an address to the end of its segment.
@@ -267,6 +281,13 @@ impl<'a> AddressMap<'a> {
         let (segment, at) = self.locate(address)?;
         segment.offset.checked_add(at as u64)
     }
+}
+
+/// Returns the first of some words, in order, that reaches into these bytes.
+fn first_within(words: &[u64], address: u64, len: u64) -> Option<u64> {
+    let first = words.partition_point(|place| place.saturating_add(WRITTEN) <= address);
+    let place = *words.get(first)?;
+    (place < address.saturating_add(len)).then_some(place)
 }
 
 /// Returns the position of the first NUL.

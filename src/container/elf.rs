@@ -5,7 +5,7 @@
 //! same. Section headers only provide names (`.comment`, `.tgtimg`).
 
 use super::Section;
-use super::address::{AddressMap, Segment};
+use super::address::{AddressMap, Segment, WRITTEN};
 use crate::error::{Error, Result};
 use crate::limits;
 use object::elf::{self, Dyn64, DynamicTag, FileHeader64, ProgramHeader64, Rel64, Rela64, Sym64};
@@ -28,6 +28,22 @@ impl Machine {
         match self {
             Machine::X86_64 => elf::R_X86_64_RELATIVE.0,
             Machine::Aarch64 => elf::R_AARCH64_RELATIVE.0,
+        }
+    }
+
+    /// Returns the relocation type that copies a symbol's bytes from another file.
+    fn copy(self) -> u32 {
+        match self {
+            Machine::X86_64 => elf::R_X86_64_COPY.0,
+            Machine::Aarch64 => elf::R_AARCH64_COPY.0,
+        }
+    }
+
+    /// Returns the relocation type that writes two words: a function and its argument, for a thread's variable.
+    fn descriptor(self) -> u32 {
+        match self {
+            Machine::X86_64 => elf::R_X86_64_TLSDESC.0,
+            Machine::Aarch64 => elf::R_AARCH64_TLSDESC.0,
         }
     }
 
@@ -162,7 +178,7 @@ impl<'a> Elf<'a> {
     }
 
     /// Returns the memory image with relocations applied: RELATIVE ones (RELA, RELR) and those against symbols that the file
-    /// itself defines. Others keep the value in the file; SYCL's structures do not need them.
+    /// itself defines. Others keep the value in the file, and their places are open.
     ///
     /// # Errors
     /// `Input` where segments pass the end of the file, overlap, or together hold more than the file, and where relocations are
@@ -186,21 +202,16 @@ impl<'a> Elf<'a> {
             if header.p_type(LE) != elf::PT_LOAD || header.p_filesz(LE) == 0 {
                 continue;
             }
-            let data = header
-                .data(LE, self.bytes)
-                .map_err(|()| Error::at(header.p_offset(LE), format!("segment {index} passes the end of the file")))?;
+            let (address, offset, data) = self
+                .mapped(header)
+                .ok_or_else(|| Error::at(header.p_offset(LE), format!("segment {index} passes the end of the file")))?;
             total = total.saturating_add(data.len() as u64);
             // In a position-independent file pointers are in segments that relocations write to. Elsewhere they may be
             // anywhere: linkers without a segment for constants (`-z noseparate-code`, `--no-rosegment`) put them
             // beside the code.
             let holds_pointers =
                 !self.is_position_independent() || has_text_relocations || header.p_flags(LE).contains(elf::PF_W);
-            segments.push(Segment {
-                address: header.p_vaddr(LE),
-                offset: header.p_offset(LE),
-                data: Cow::Borrowed(data),
-                holds_pointers,
-            });
+            segments.push(Segment { address, offset, data: Cow::Borrowed(data), holds_pointers });
         }
         // A valid file loads each byte once; a hostile one must not multiply its size by relocated copies.
         if total > (self.bytes.len() as u64).saturating_add(1 << 20) {
@@ -213,6 +224,29 @@ impl<'a> Elf<'a> {
         Ok(map)
     }
 
+    /// Returns the address, file offset and bytes of a segment as loaders map them: in whole pages, as far as the bytes around it
+    /// are no other segment's. None where the segment passes the end of the file.
+    fn mapped(&self, header: &ProgramHeader64<LE>) -> Option<(u64, u64, &'a [u8])> {
+        let (address, offset, size) = (header.p_vaddr(LE), header.p_offset(LE), header.p_filesz(LE));
+        let end = offset.checked_add(size).filter(|end| *end <= self.bytes.len() as u64)?;
+        // The last page of a segment with zeros behind its bytes is cleared.
+        let after = if header.p_memsz(LE) > size { 0 } else { address.wrapping_add(size).wrapping_neg() % self.page() };
+        let (mut begin, mut until) = (offset.saturating_sub(address % self.page()), end.saturating_add(after));
+        for other in self.program_headers.iter().filter(|other| other.p_type(LE) == elf::PT_LOAD) {
+            let range = other.p_offset(LE)..other.p_offset(LE).saturating_add(other.p_filesz(LE));
+            begin = if range.start < offset { begin.max(range.end.min(offset)) } else { begin };
+            until = if range.end > end { until.min(range.start.max(end)) } else { until };
+        }
+        let until = usize::try_from(until).unwrap_or(usize::MAX).min(self.bytes.len());
+        let data = self.bytes.get(usize::try_from(begin).ok()?..until)?;
+        Some((address.checked_sub(offset.checked_sub(begin)?)?, begin, data))
+    }
+
+    /// Returns the largest size of a page that a system of the machine may have.
+    fn page(&self) -> u64 {
+        if self.machine == Some(Machine::X86_64) { 1 << 12 } else { 1 << 16 }
+    }
+
     /// Applies relocations.
     ///
     /// # Errors
@@ -220,7 +254,9 @@ impl<'a> Elf<'a> {
     fn relocate(&self, machine: Machine, map: &mut AddressMap<'a>) -> Result<()> {
         // Looked up once: a hostile dynamic section is as long as the file.
         let symbols = self.dynamic_value(elf::DT_SYMTAB);
-        let (mut open, mut places, mut used) = (Vec::new(), 0u64, Vec::new());
+        let (mut open, mut varying, mut places, mut used) = (Vec::new(), Vec::new(), 0u64, Vec::new());
+        // Copies that do not overlap are of no more bytes than the file has.
+        let mut copied = self.bytes.len() as u64;
         for (start, size) in [(elf::DT_RELA, elf::DT_RELASZ), (elf::DT_JMPREL, elf::DT_PLTRELSZ)] {
             let is_plt = start == elf::DT_JMPREL;
             if is_plt && self.dynamic_value(elf::DT_PLTREL) != Some(elf::DT_RELA.0.cast_unsigned()) {
@@ -229,20 +265,32 @@ impl<'a> Elf<'a> {
             for rela in self.table::<Rela64<LE>>(map, start, size) {
                 let addend = rela.r_addend.get(LE).cast_unsigned();
                 let kind = rela.r_type(LE, false).0;
+                let symbol = || symbol(map, symbols, rela.r_sym(LE, false));
+                let place = rela.r_offset.get(LE);
+                places |= place;
                 let value = if kind == machine.relative() {
                     Some(addend)
                 } else if machine.symbolic().contains(&kind) {
+                    let symbol = symbol().filter(|symbol| is_address(symbol));
                     used.push(rela.r_sym(LE, false));
-                    definition(map, symbols, rela.r_sym(LE, false)).map(|value| value.wrapping_add(addend))
+                    varying.extend(symbol.filter(|symbol| self.is_preemptible(symbol)).map(|_| place));
+                    symbol.map(|symbol| symbol.st_value.get(LE).wrapping_add(addend))
                 } else {
                     None
                 };
-                let place = rela.r_offset.get(LE);
-                places |= place;
+                // `R_X86_64_NONE` and `R_AARCH64_NONE` write nothing.
                 match value {
                     Some(value) => map.relocate(place, value),
-                    // `R_X86_64_NONE` and `R_AARCH64_NONE` write nothing.
                     None if kind == 0 => {}
+                    None if kind == machine.copy() => {
+                        let size = symbol().map_or(WRITTEN, |symbol| symbol.st_size.get(LE));
+                        let size = size.min(map.tail(place).map_or(0, <[u8]>::len) as u64);
+                        copied = copied.checked_sub(size).ok_or_else(|| {
+                            Error::at(map.file_offset(place).unwrap_or(0), "relocations copy symbols over each other")
+                        })?;
+                        open.extend((place..place.saturating_add(size)).step_by(WRITTEN as usize));
+                    }
+                    None if kind == machine.descriptor() => open.extend([place, place.saturating_add(WRITTEN)]),
                     None => open.push(place),
                 }
             }
@@ -252,15 +300,18 @@ impl<'a> Elf<'a> {
         for rel in self.table::<Rel64<LE>>(map, elf::DT_REL, elf::DT_RELSZ) {
             let place = rel.r_offset.get(LE);
             places |= place;
+            varying.push(place);
+            let symbol = symbol(map, symbols, rel.r_sym(LE)).filter(|symbol| is_address(symbol));
             // The addend is in place, so a RELATIVE relocation at base 0 changes nothing.
             if machine.symbolic().contains(&rel.r_type(LE).0)
-                && let (Some(value), Some(addend)) = (definition(map, symbols, rel.r_sym(LE)), map.pointer(place))
+                && let (Some(symbol), Some(addend)) = (symbol, map.pointer(place))
             {
-                map.relocate(place, value.wrapping_add(addend));
+                map.relocate(place, symbol.st_value.get(LE).wrapping_add(addend));
             } else {
                 map.mark(place);
             }
         }
+        map.set_varying(varying);
         // RELR relocations are relative with the addend in place, so at base 0 nothing changes. Even entries are the first
         // places of runs, odd ones the bits of the 63 words that follow (`generic-abi`, `SHT_RELR`).
         let mut next = 0u64;
@@ -283,6 +334,13 @@ impl<'a> Elf<'a> {
             map.set_aligned();
         }
         self.tables_stay(map, &used)
+    }
+
+    /// Whether another file of the program may define a symbol first.
+    fn is_preemptible(&self, symbol: &Sym64<LE>) -> bool {
+        self.is_position_independent()
+            && symbol.st_bind() != elf::STB_LOCAL
+            && ![elf::STV_HIDDEN, elf::STV_INTERNAL].contains(&symbol.st_visibility())
     }
 
     /// Checks that no relocation writes into what says which relocations there are, or into the symbols that they use.
@@ -326,14 +384,16 @@ impl<'a> Elf<'a> {
     }
 }
 
-/// Returns the value of a dynamic symbol that the file with this table defines; none of one whose value is no address of it, or is
-/// what a function returns.
-fn definition(map: &AddressMap<'_>, table: Option<u64>, index: u32) -> Option<u64> {
+/// Returns a symbol of a dynamic symbol table.
+fn symbol<'m>(map: &'m AddressMap<'_>, table: Option<u64>, index: u32) -> Option<&'m Sym64<LE>> {
     let at = table?.checked_add(u64::from(index).checked_mul(size_of::<Sym64<LE>>() as u64)?)?;
-    let (symbol, _) = pod::from_bytes::<Sym64<LE>>(map.tail(at)?).ok()?;
+    Some(pod::from_bytes::<Sym64<LE>>(map.tail(at)?).ok()?.0)
+}
+
+/// Whether the value of a symbol is an address of the file: not of one that others define, nor what a function returns.
+fn is_address(symbol: &Sym64<LE>) -> bool {
     let section = symbol.st_shndx.get(LE);
-    let is_address = section != elf::SHN_UNDEF && section != elf::SHN_ABS && symbol.st_type() != elf::STT_GNU_IFUNC;
-    is_address.then(|| symbol.st_value.get(LE))
+    section != elf::SHN_UNDEF && section != elf::SHN_ABS && symbol.st_type() != elf::STT_GNU_IFUNC
 }
 
 fn sections<'a>(header: &'a FileHeader64<LE>, bytes: &'a [u8]) -> Result<Vec<Section<'a>>> {

@@ -106,9 +106,14 @@ fn relocated_files_are_the_same_in_memory() {
         for (place, addend) in &relative {
             assert_eq!(host.addresses.pointer(*place), Some(*addend), "{} {place:#x}", file.display());
         }
-        let ours: BTreeMap<u64, Vec<u8>> =
-            host.addresses.segments().iter().map(|segment| (segment.address, segment.data.to_vec())).collect();
-        assert!(ours == memory.segments, "{}: a segment differs", file.display());
+        // Whole pages are read, the segments of which the other reader knows alone.
+        for (address, bytes) in &memory.segments {
+            let ours = host.addresses.segments().iter().find_map(|segment| {
+                let at = usize::try_from(address.checked_sub(segment.address)?).ok()?;
+                segment.data.get(at..at + bytes.len())
+            });
+            assert!(ours == Some(bytes), "{}: the segment at {address:#x} differs", file.display());
+        }
         total.fetch_add(relative.len(), Ordering::Relaxed);
     });
     assert!(total.into_inner() > 10_000);

@@ -14,6 +14,7 @@ mod cut_off;
 mod embedding;
 mod forged;
 mod judged;
+mod linked;
 mod loader;
 mod meter;
 mod native;

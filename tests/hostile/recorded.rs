@@ -12,7 +12,7 @@ const CPU: &str = "spir64_x86_64";
 const GPU: &str = "intel_gpu_acm_g10";
 
 /// A module with one kernel.
-fn module(kernel: &str, generator: u32) -> Vec<u8> {
+pub fn module(kernel: &str, generator: u32) -> Vec<u8> {
     decorated(kernel, generator, &[])
 }
 

@@ -431,7 +431,7 @@ struct CodeFor<'i> {
 /// All that the rules look at.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct Kind<'i> {
-    target: (&'i str, Option<&'i str>, bool),
+    target: (&'i str, Option<&'i str>, Option<bool>),
     format: (&'static str, u8, Declared),
     requirements: &'i Requirements,
     properties: [Option<String>; 3],
@@ -473,7 +473,7 @@ impl<'i> Kind<'i> {
             || image.format == Format::LlvmBitcode
             || crate::compat::fit::spec(image.image) == "amdgcn";
         Kind {
-            target: (image.image.target, image.image.compile_target(), image.image.origin.is_some()),
+            target: (image.image.target, image.image.compile_target(), image.image.origin.map(|origin| origin.varies)),
             format: (image.format.name(), image.state as u8, image.image.declared),
             requirements: &image.requirements,
             properties: [text("joint_matrix"), text("joint_matrix_mad"), esimd.map(|number| number.to_string())],

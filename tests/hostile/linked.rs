@@ -1,0 +1,152 @@
+//! Which words of an ELF file does a loader see otherwise than they stand in the file?
+
+use super::program::tool;
+use super::recorded::module;
+use super::repeated::{BASE, Linked, words};
+use super::support::folder::Folder;
+use std::process::Command;
+
+/// Types of relocations of x86-64.
+const COPY: u64 = 5;
+const ABSOLUTE: u64 = 1;
+const RELATIVE: u64 = 8;
+const TLS_DESCRIPTOR: u64 = 36;
+/// A global object of section 1.
+const GLOBAL: u64 = 0x11 << 32 | 1 << 48;
+/// A local one.
+const LOCAL: u64 = 0x01 << 32 | 1 << 48;
+
+/// Addresses in a file with one image: the target's name, the structure and the descriptor.
+struct Places {
+    target: u64,
+    structure: u64,
+    descriptor: u64,
+}
+
+/// Begins a file with a list of one image.
+fn image() -> (Linked, Places) {
+    let mut file = Linked::new();
+    let code = module("k", 0);
+    let (target, name, payload) = (file.add(b"spir64\0"), file.add(b"k\0"), file.add(&code));
+    let entry = file.add(&words(&[name, name, 0, 0]));
+    let end = payload + code.len() as u64;
+    let fields = [3 | 4 << 16 | 2 << 24, target, 0, 0, payload, end, entry, entry + 32, 0, 0];
+    let structure = file.add(&words(&fields));
+    let descriptor = file.add(&words(&[1 | 1 << 16, structure, 0, 0]));
+    (file, Places { target, structure, descriptor })
+}
+
+/// Adds relocations to a file, in the table of RELA or of REL, with a symbol of these words.
+fn relocated(mut file: Linked, relocations: &[u64], with_addend: bool, symbol: &[u64; 3]) -> Vec<u8> {
+    let table = file.add(&words(relocations));
+    let (strings, symbols) = (file.add(b"\0x\0"), file.add(&words(&[&[0; 3][..], symbol].concat())));
+    let (tags, entry) = if with_addend { ([7, 8, 9], 24) } else { ([17, 18, 19], 16) };
+    let size = relocations.len() as u64 * 8;
+    let entries = [tags[0], table, tags[1], size, tags[2], entry, 5, strings, 10, 3, 6, symbols, 11, 24, 0, 0];
+    let at = file.add(&words(&entries));
+    file.finish(Some((at, entries.len() as u64 * 8)), None)
+}
+
+/// The exit code of `check` for a file, with what was told.
+fn checked(file: Vec<u8>) -> (Option<i32>, String) {
+    let folder = Folder::new();
+    folder.put("a.so", file);
+    let done = tool(&folder, ["check", "--strict", "-t", "spir64_x86_64", "a.so"]);
+    (done.status.code(), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
+}
+
+/// The last pointer of the constants stands before the table of what is dynamic, and is another's.
+#[test]
+fn a_pointer_before_the_dynamic_section_does_not_reach_into_it() {
+    let folder = Folder::new();
+    folder.put("a.c", "extern int another; int *const pointer = &another;");
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-nostdlib", "-Wl,--allow-shlib-undefined", "-o", "a.so", "a.c"]);
+    assert!(cc.current_dir(folder.path()).status().unwrap().success());
+    let done = tool(&folder, ["inspect", "a.so"]);
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(6), "{told}");
+    assert!(told.contains("no device code") && !told.contains("relocation"), "{told}");
+}
+
+#[test]
+fn relocations_reach_as_far_as_they_write() {
+    let symbol = [2 | GLOBAL, 0, 40];
+    for (kind, reach) in [(ABSOLUTE, 8), (TLS_DESCRIPTOR, 16), (COPY, 40)] {
+        for (before, code) in [(reach, 0), (reach - 1, 3)] {
+            let (mut file, Places { target, .. }) = image();
+            // Room before the payload of a second list.
+            let (_, payload) = (file.add(&[0; 64]), file.add(&module("b", 0)));
+            let end = payload + module("b", 0).len() as u64;
+            let structure = file.add(&words(&[3 | 4 << 16 | 2 << 24, target, 0, 0, payload, end, 0, 0, 0, 0]));
+            file.add(&words(&[1 | 1 << 16, structure, 0, 0]));
+            let (seen, told) = checked(relocated(file, &[payload - before, 1 << 32 | kind, 0], true, &symbol));
+            assert_eq!(seen, Some(code), "{kind} {before}: {told}");
+        }
+    }
+}
+
+/// The first file of a program that has a symbol gives it its value.
+#[test]
+fn another_file_may_have_a_symbol_of_this_name() {
+    for (symbol, code) in [(LOCAL, 0), (2 << 40 | GLOBAL, 0), (GLOBAL, 1)] {
+        let (_, places) = image();
+        for (place, value) in [(places.structure + 8, places.target), (places.descriptor + 8, places.structure)] {
+            // The value of the symbol stands there, too: only a loader knows better.
+            let relocations = [place, 1 << 32 | ABSOLUTE, 0];
+            let (seen, told) = checked(relocated(image().0, &relocations, true, &[symbol, value, 8]));
+            assert_eq!(seen, Some(code), "{symbol:#x} {place:#x}: {told}");
+        }
+    }
+}
+
+/// glibc does not read this table on x86-64, musl does.
+#[test]
+fn relocations_that_only_some_loaders_apply_leave_images_open() {
+    let (_, places) = image();
+    for (place, code) in [(places.structure + 8, 1), (places.descriptor + 8, 1), (places.descriptor, 3)] {
+        let relocations = [place, 1 << 32 | ABSOLUTE, places.structure + 8, RELATIVE];
+        let (seen, told) = checked(relocated(image().0, &relocations, false, &[LOCAL, 0, 8]));
+        assert_eq!(seen, Some(code), "{place:#x}: {told}");
+    }
+}
+
+/// Loaders map whole pages.
+#[test]
+fn what_stands_on_the_pages_of_a_segment_is_read() {
+    let whole = |file: Linked| {
+        let mut bytes = file.finish(None, None);
+        // The addresses are fixed.
+        bytes[16] = 2;
+        bytes
+    };
+    let count = |file: &[u8]| {
+        let folder = Folder::new();
+        folder.put("a.out", file);
+        let done = tool(&folder, ["inspect", "a.out", "--format", "json"]);
+        let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        report["files"][0]["images"].as_array().map_or(0, Vec::len)
+    };
+    let (file, places) = image();
+    let bytes = whole(file);
+    assert_eq!(count(&bytes), 1);
+    let put = |at: usize, value: u64| {
+        let mut bytes = bytes.clone();
+        bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        bytes
+    };
+    // The segment ends before the descriptor, in the file and in memory.
+    let size = places.descriptor - BASE;
+    let mut cut = put(64 + 32, size);
+    cut[64 + 40..64 + 48].copy_from_slice(&size.to_le_bytes());
+    assert_eq!(count(&cut), 1);
+    // The rest of the page is cleared where there is more in memory.
+    assert_eq!(count(&put(64 + 32, size)), 0);
+    // The segment begins behind all.
+    let mut late = bytes.clone();
+    for (field, value) in [(8, 0x800u64), (16, BASE + 0x800), (24, BASE + 0x800), (32, 8), (40, 8)] {
+        late[64 + field..72 + field].copy_from_slice(&value.to_le_bytes());
+    }
+    late.resize(0x808, 0);
+    assert_eq!(count(&late), 1);
+}
