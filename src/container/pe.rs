@@ -210,6 +210,9 @@ impl<'a> Pe<'a> {
         }
         let mut map = AddressMap::new(segments);
         if let Some(table) = relocations {
+            for place in base_relocations::blocks(table).map_while(Result::ok).flat_map(|block| block.relocations()) {
+                map.mark(self.image_base.saturating_add(place.address.into()));
+            }
             map.take_base_relocations(self.image_base, table);
         }
         Ok(map)

@@ -191,6 +191,23 @@ fn whatever_a_loader_maps_is_searched() {
     }
 }
 
+/// A loader adds the distance from the preferred base wherever a base relocation says.
+#[test]
+fn base_relocations_of_what_is_no_pointer_leave_images_open() {
+    let read = |place: Option<u32>| {
+        let mut one = Part::new(1);
+        // The payload is behind the target's name.
+        one.list(&["halve"]);
+        one.pointers.extend(place);
+        let bytes = file(vec![(one, CONSTANTS), (Part::new(2), 0x4200_0040)], 0, &[]);
+        let host = Host::read(&bytes).unwrap();
+        Bundle::read(&host).unwrap().problems.iter().map(|problem| problem.error.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(read(None), Vec::<String>::new());
+    let problems = read(Some(16));
+    assert!(problems.iter().any(|problem| problem.contains("relocation")), "{problems:?}");
+}
+
 #[test]
 fn a_list_among_the_headers_is_read() {
     let mut file = library(&["add_one"], &["halve"]);
