@@ -492,6 +492,7 @@ fn parts(before: &[Facts], choices: &mut Choices<'_>) -> Change {
         epoch: Epoch::From2026,
         target_number: &|_| 0,
         spool: &split::in_memory,
+        room: &Cell::new(split::room_for(0)),
     };
     let Ok(outcome) = split::split(&arena, input, &options) else { return Change::default() };
     if Module::parse(image.stored).is_err() {

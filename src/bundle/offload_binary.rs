@@ -13,7 +13,7 @@ use super::format::Declared;
 use super::image::Image;
 use super::property::Properties;
 use super::{property_text, syclbin};
-use crate::bytes::{self, align_up};
+use crate::bytes::{self, Draft, align_up};
 use crate::container::Place;
 use crate::container::{Host, inflate};
 use crate::error::{Error, Result};
@@ -345,21 +345,19 @@ impl Version {
 /// Writes entries as one OffloadBinary, or as one per entry in version 1.
 ///
 /// # Errors
-/// `Input` for a string that the version cannot hold (a key, or in version 1 a value, with a NUL).
-pub fn write(version: Version, entries: &[Entry<'_>]) -> Result<Vec<u8>> {
+/// `Input` for a string that the version cannot hold (a key, or in version 1 a value, with a NUL); errors of
+/// [`Draft::with_capacity`].
+pub fn write(version: Version, entries: &[Entry<'_>]) -> Result<Draft> {
+    let mut out = Draft::from(Vec::new());
     match version {
-        Version::V1 => {
-            let mut out = Vec::new();
-            for entry in entries {
-                out.extend(one(version, std::slice::from_ref(entry))?);
-            }
-            Ok(out)
-        }
-        _ => one(version, entries),
+        Version::V1 => entries.iter().try_for_each(|entry| one(version, std::slice::from_ref(entry), &mut out))?,
+        _ => one(version, entries, &mut out)?,
     }
+    Ok(out)
 }
 
-fn one(version: Version, entries: &[Entry<'_>]) -> Result<Vec<u8>> {
+/// Appends one OffloadBinary.
+fn one(version: Version, entries: &[Entry<'_>], out: &mut Draft) -> Result<()> {
     let (header, stride) = match version.number() {
         1 => (32, 16),
         2 => (32, 24),
@@ -382,39 +380,41 @@ fn one(version: Version, entries: &[Entry<'_>]) -> Result<Vec<u8>> {
     }
     let images = aligned(base + strings.bytes.len())?;
     let mut image = images;
-    let mut out = vec![0; header];
+    let mut head = vec![0; header];
     for entry in entries {
-        out.extend(entry.image_kind.to_le_bytes());
-        out.extend(entry.offload_kind.to_le_bytes());
-        out.extend(entry.flags.to_le_bytes());
+        head.extend(entry.image_kind.to_le_bytes());
+        head.extend(entry.offload_kind.to_le_bytes());
+        head.extend(entry.flags.to_le_bytes());
         for word in [maps, entry.strings.len(), image, entry.image.len()] {
-            out.extend((word as u64).to_le_bytes());
+            head.extend((word as u64).to_le_bytes());
         }
         maps += entry.strings.len() * stride;
         image += entry.image.len();
     }
-    out.extend(map);
-    out.extend(strings.bytes);
-    out.resize(images, 0);
-    entries.iter().for_each(|entry| out.extend_from_slice(entry.image));
-    out.resize(aligned(out.len())?, 0);
-    let inflated = out.len() as u64;
+    head.extend(map);
+    head.extend(strings.bytes);
+    head.resize(images, 0);
+    let begin = out.len();
+    out.extend(&head)?;
+    entries.iter().try_for_each(|entry| out.extend(entry.image))?;
+    let inflated = aligned(out.len().saturating_sub(begin))?;
+    out.resize(begin.saturating_add(inflated))?;
     if let Version::V3Compressed(level) = version {
-        let frame = inflate::zstd_frame(out.get(header..).unwrap_or_default(), level)?;
-        out.truncate(header);
-        out.extend(frame);
+        let frame = inflate::zstd_frame(out.get(begin.saturating_add(header)..).unwrap_or_default(), level)?;
+        out.truncate(begin.saturating_add(header));
+        out.extend(&frame)?;
     }
-    let size = out.len() as u64;
+    let size = out.len().saturating_sub(begin);
     let mut head = Vec::new();
     head.extend(MAGIC);
     head.extend(version.number().to_le_bytes());
     let count = if stride == 16 { ENTRY } else { entries.len() };
-    head.extend([size, header as u64, count as u64].into_iter().flat_map(u64::to_le_bytes));
+    head.extend([size, header, count].into_iter().flat_map(|word| (word as u64).to_le_bytes()));
     if matches!(version, Version::V3Compressed(_)) {
-        head.extend(inflated.to_le_bytes());
+        head.extend((inflated as u64).to_le_bytes());
     }
-    out.iter_mut().zip(head).for_each(|(byte, value)| *byte = value);
-    Ok(out)
+    out.iter_mut().skip(begin).zip(head).for_each(|(byte, value)| *byte = value);
+    Ok(())
 }
 
 fn aligned(len: usize) -> Result<usize> {

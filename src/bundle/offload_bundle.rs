@@ -12,7 +12,7 @@
 
 use super::blob::{self, Reader};
 use super::image::Image;
-use crate::bytes;
+use crate::bytes::{self, Draft};
 use crate::container::Place;
 use crate::container::inflate;
 use crate::error::{Error, Result};
@@ -283,26 +283,27 @@ pub struct NewPart<'a> {
 /// alignment of the parts; 1 packs them.
 ///
 /// # Errors
-/// `Input` for an alignment that is no power of two.
-pub fn write(parts: &[NewPart<'_>], align: usize) -> Result<Vec<u8>> {
+/// `Input` for an alignment that is no power of two; errors of [`Draft::with_capacity`].
+pub fn write(parts: &[NewPart<'_>], align: usize) -> Result<Draft> {
     if !align.is_power_of_two() {
         return Err(Error::input(format!("an alignment of {align} is no power of two")));
     }
     let list: usize = parts.iter().map(|part| 24 + part.id.len()).sum();
     let mut at = MAGIC.len() + 8 + list;
-    let mut out = MAGIC.to_vec();
-    out.extend((parts.len() as u64).to_le_bytes());
+    let mut head = MAGIC.to_vec();
+    head.extend((parts.len() as u64).to_le_bytes());
     for part in parts {
         at = at.next_multiple_of(align);
         for word in [at, part.data.len(), part.id.len()] {
-            out.extend((word as u64).to_le_bytes());
+            head.extend((word as u64).to_le_bytes());
         }
-        out.extend_from_slice(part.id.as_bytes());
+        head.extend_from_slice(part.id.as_bytes());
         at += part.data.len();
     }
+    let mut out = Draft::copy_of(&head, at.saturating_sub(head.len()))?;
     for part in parts {
-        out.resize(out.len().next_multiple_of(align), 0);
-        out.extend_from_slice(part.data);
+        out.resize(out.len().next_multiple_of(align))?;
+        out.extend(part.data)?;
     }
     Ok(out)
 }

@@ -22,7 +22,7 @@ use super::property_sets::set;
 use super::property_text;
 use crate::bundle::offload_binary::{self, SYCL, Version};
 use crate::bundle::property::{Property, PropertySet, byte_array};
-use crate::bytes;
+use crate::bytes::{self, Draft};
 use crate::container::Place;
 use crate::error::{Context as _, Error, Result};
 use std::collections::HashMap;
@@ -361,8 +361,8 @@ struct Text<'a> {
 /// Writes images as a SYCLBIN.
 ///
 /// # Errors
-/// `Input` where property sets cannot be written as text.
-pub fn write(envelope: Envelope, state: State, modules: &[NewModule<'_>]) -> Result<Vec<u8>> {
+/// `Input` where property sets cannot be written as text; errors of [`Draft::with_capacity`].
+pub fn write(envelope: Envelope, state: State, modules: &[NewModule<'_>]) -> Result<Draft> {
     let number = match state {
         State::Input => 0,
         State::Object => 1,
@@ -373,7 +373,7 @@ pub fn write(envelope: Envelope, state: State, modules: &[NewModule<'_>]) -> Res
     if envelope == Envelope::V2 {
         return parted(&global, &texts);
     }
-    let bare = tables(&global, &texts);
+    let bare = tables(&global, &texts)?;
     if envelope == Envelope::Bare {
         return Ok(bare);
     }
@@ -408,14 +408,14 @@ fn modules<'t, 'a>(texts: &'t [Text<'a>]) -> impl Iterator<Item = &'t [Text<'a>]
 }
 
 /// Writes version 1 without a container.
-fn tables(global: &str, texts: &[Text<'_>]) -> Vec<u8> {
+fn tables(global: &str, texts: &[Text<'_>]) -> Result<Draft> {
     let mut metadata = global.as_bytes().to_vec();
     let mut add = |text: &str| {
         let at = metadata.len();
         metadata.extend_from_slice(text.as_bytes());
         [at, text.len()].map(|word| (word as u64).to_le_bytes()).concat()
     };
-    let (mut of_modules, mut ir, mut native, mut code) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut of_modules, mut ir, mut native, mut code) = (Vec::new(), Vec::new(), Vec::new(), 0usize);
     for members in modules(texts) {
         of_modules.extend(add(members.first().map_or("", |first| &first.module)));
         let natives = members.iter().filter(|text| text.of.native).count();
@@ -427,22 +427,24 @@ fn tables(global: &str, texts: &[Text<'_>]) -> Vec<u8> {
             let records = if text.of.native { &mut native } else { &mut ir };
             records.extend(add(&text.code));
             records
-                .extend([code.len(), text.of.payload.len()].into_iter().flat_map(|word| (word as u64).to_le_bytes()));
-            code.extend_from_slice(text.of.payload);
+                .extend([code, text.of.payload.len()].into_iter().flat_map(|word| (word as u64).to_le_bytes()));
+            code = code.saturating_add(text.of.payload.len());
         }
     }
     let modules = of_modules;
     let mut out = MAGIC.to_vec();
     let counts = [modules.len(), ir.len(), native.len()].map(|len| (len / RECORD as usize) as u32);
     out.extend([1, counts[0], counts[1], counts[2], 0].into_iter().flat_map(u32::to_le_bytes));
-    for word in [metadata.len(), code.len(), 0, global.len()] {
+    for word in [metadata.len(), code, 0, global.len()] {
         out.extend((word as u64).to_le_bytes());
     }
     debug_assert_eq!(out.len() as u64, HEADER);
     out.extend([modules, ir, native, metadata].concat());
     out.resize(out.len().next_multiple_of(8), 0);
-    out.extend(code);
-    out
+    let mut file = Draft::copy_of(&out, code)?;
+    // In the order of the texts, as the offsets are.
+    texts.iter().try_for_each(|text| file.extend(text.of.payload))?;
+    Ok(file)
 }
 
 fn part<'a>(image: &'a [u8], strings: Vec<(&'a [u8], &'a [u8])>) -> Entry<'a> {
@@ -451,13 +453,16 @@ fn part<'a>(image: &'a [u8], strings: Vec<(&'a [u8], &'a [u8])>) -> Entry<'a> {
 }
 
 /// Writes version 2.
-fn parted(global: &str, texts: &[Text<'_>]) -> Result<Vec<u8>> {
+fn parted(global: &str, texts: &[Text<'_>]) -> Result<Draft> {
     let groups: Vec<&[Text<'_>]> = modules(texts).collect();
     let indices: Vec<String> = (0..groups.len()).map(|index| index.to_string()).collect();
-    let codes: Vec<Vec<u8>> = texts
-        .iter()
-        .map(|text| [&(text.code.len() as u64).to_le_bytes()[..], text.code.as_bytes(), text.of.payload].concat())
-        .collect();
+    let code = |text: &Text<'_>| {
+        let head = [&(text.code.len() as u64).to_le_bytes()[..], text.code.as_bytes()].concat();
+        let mut code = Draft::copy_of(&head, text.of.payload.len())?;
+        code.extend(text.of.payload)?;
+        Ok(code)
+    };
+    let codes = texts.iter().map(code).collect::<Result<Vec<_>>>()?;
     let strings = |role: &'static str| -> Vec<(&[u8], &[u8])> {
         vec![(b"sycl_format_version", b"2"), (b"role", role.as_bytes())]
     };

@@ -27,15 +27,15 @@ pub(crate) struct Origin {
     pub(crate) comments: Vec<String>,
     /// The major version of the runtime's ABI that they are for, where something tells.
     pub(crate) abi: Option<u32>,
-    /// Files of this process that they are in.
-    pub(crate) spools: Vec<Spooled>,
+    /// File of this process that parts are in.
+    pub(crate) spooled: Option<Spooled>,
 }
 
 impl Origin {
     /// Gives back now and then the memory of images that have been looked at, `number` being that of the last one.
     pub(crate) fn pass(&self, number: usize) {
         if number % 64 == 63 {
-            self.spools.iter().for_each(Spooled::give_back);
+            self.spooled.iter().for_each(Spooled::give_back);
         }
     }
 }

@@ -8,20 +8,20 @@ use super::write::{cannot_write, folder_of, mode_of, write_atomically};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
-
-use crate::container::{Arena, Owner};
+use crate::container::Arena;
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::report::edited::Edited;
 use crate::report::text::{bytes, counted};
 use crate::rewrite::image_data::{OutImage, out_image};
 use crate::rewrite::split::check::Warning;
 use crate::rewrite::split::units::{self, Fixed, Inputs};
-use crate::rewrite::split::{Mode, Options, Spool, split, split_indexed};
+use crate::rewrite::split::{Mode, Options, room_for, split, split_indexed};
 use crate::select::{KernelName, Pattern, Selector};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Images that are to be split.
@@ -73,15 +73,17 @@ impl Splitting<'_> {
             }
             groups.iter().position(|group| group.iter().any(matches))
         };
-        let spools = Spools::default();
+        let parts = RefCell::new(Parts::default());
+        let room = gathered.images.iter().map(|image| image.stored.len() as u64).fold(0, u64::saturating_add);
         let options = Options {
             mode,
             explicit: &explicit,
             epoch,
             target_number: &|target| units::number_of(target, epoch),
-            spool: &|size| open_spool((self.output, self.scratch), size, &spools),
+            spool: &|bytes| parts.borrow_mut().add((self.output, self.scratch), bytes),
+            room: &Cell::new(room_for(room)),
         };
-        let mut made = Vec::new();
+        let (mut made, mut spooled) = (Vec::new(), Vec::new());
         let mut replaced = HashSet::new();
         let mut exit = gathered.exit;
         let inputs = Inputs { images: &gathered.images, labels: &gathered.labels, files: &gathered.files };
@@ -111,7 +113,17 @@ impl Splitting<'_> {
                 continue;
             }
             replaced.extend(unit.replaces.iter().copied());
+            spooled.extend(outcome.spooled.into_iter().map(|(at, range)| (made.len().saturating_add(at), range)));
             made.extend(outcome.images);
+        }
+        let parts = parts.into_inner().finish(self.output)?;
+        if let Some(parts) = &parts {
+            let bytes = arena.keep_owner(Box::new(parts.clone()))?;
+            for (at, range) in spooled {
+                if let (Some(image), Some(stored)) = (made.get_mut(at), bytes.get(range)) {
+                    image.stored = stored;
+                }
+            }
         }
         if let Some((glob, _)) = groups.iter().flatten().zip(&met).find(|(_, met)| !met.get()) {
             let message = format!("no kernel or exported function matches `--entry {}`", glob.text());
@@ -129,7 +141,7 @@ impl Splitting<'_> {
             image.index = number;
         }
         let images = counted(made.len(), "image");
-        gathered.origin.spools = spools.take();
+        gathered.origin.spooled = parts;
         let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
         let total = emit::write_with_parts(reporter, self.form, made, &gathered.origin, self.output, &paths)?;
         let (total, output) = (bytes(total), self.output.display());
@@ -170,45 +182,43 @@ impl Splitting<'_> {
     }
 }
 
-/// Modules of fewer bytes stay in memory.
-const LARGE: u64 = 4 << 20;
+/// Bytes of parts that stay in memory; the rest are in a file.
+const LARGE: usize = 4 << 20;
 
-/// The files of all large modules.
-type Spools = RefCell<Vec<Spooled>>;
-
-/// A file without a name, on the disk of the output.
-struct Unnamed<'p> {
-    output: &'p Path,
-    spools: &'p Spools,
-    file: BufWriter<File>,
+/// Bytes of the parts.
+#[derive(Default)]
+struct Parts {
+    /// Number of those in memory.
+    in_memory: usize,
+    /// File without a name, on the disk of the output, with the number of bytes in it.
+    file: Option<(BufWriter<File>, usize)>,
 }
 
-impl Spool for Unnamed<'_> {
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write_all(bytes).map_err(|error| cannot_write(self.output, &error))
+impl Parts {
+    /// Stores a part in the file once those in memory would be too many. Returns where it is.
+    fn add(&mut self, (output, scratch): (&Path, &Path), bytes: &[u8]) -> Result<Option<Range<usize>>> {
+        let in_memory = self.in_memory.saturating_add(bytes.len());
+        if self.file.is_none() && in_memory > LARGE {
+            // Devices and streams have no disk of their own.
+            let streams = output == Path::new("-") || output.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir());
+            let folder = if streams { scratch } else { folder_of(output) };
+            // Without one, parts wait in memory: whether the output can be written shows when it is.
+            self.file = tempfile::tempfile_in(folder).ok().map(|file| (BufWriter::new(file), 0));
+        }
+        let Some((file, len)) = &mut self.file else {
+            self.in_memory = in_memory;
+            return Ok(None);
+        };
+        file.write_all(bytes).map_err(|error| cannot_write(output, &error))?;
+        let begin = *len;
+        *len = begin.saturating_add(bytes.len());
+        Ok(Some(begin..*len))
     }
 
-    fn finish(self: Box<Self>) -> Result<Owner> {
-        let file = self.file.into_inner().map_err(|error| cannot_write(self.output, error.error()))?;
-        let spooled = Spooled::new(&file)?;
-        self.spools.borrow_mut().push(spooled.clone());
-        Ok(Box::new(spooled))
+    /// Maps the file.
+    fn finish(self, output: &Path) -> Result<Option<Spooled>> {
+        let Some((file, _)) = self.file else { return Ok(None) };
+        let file = file.into_inner().map_err(|error| cannot_write(output, error.error()))?;
+        Spooled::new(&file).map(Some)
     }
-}
-
-/// Opens a file for the images of a module of so many bytes, where it is large; it is among `spools` when it is full.
-fn open_spool<'p>(
-    (output, scratch): (&'p Path, &Path),
-    size: u64,
-    spools: &'p Spools,
-) -> Result<Option<Box<dyn Spool + 'p>>> {
-    if size < LARGE {
-        return Ok(None);
-    }
-    // Devices and streams have no disk of their own.
-    let streams = output == Path::new("-") || output.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir());
-    let folder = if streams { scratch.to_path_buf() } else { folder_of(output).to_path_buf() };
-    // Without one, images wait in memory: whether the output can be written shows when it is.
-    let Ok(file) = tempfile::tempfile_in(folder) else { return Ok(None) };
-    Ok(Some(Box::new(Unnamed { output, spools, file: BufWriter::new(file) })))
 }

@@ -11,6 +11,7 @@ use crate::bundle::offload_binary::{self, Entry, Version, image_kind, kind_numbe
 use crate::bundle::offload_bundle::{self, NewPart, md5_half};
 use crate::bundle::property_text;
 use crate::bundle::syclbin::{self, Envelope, NewModule};
+use crate::bytes::Draft;
 use crate::container::Place;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::rewrite::extract::lines_of;
@@ -44,7 +45,7 @@ pub fn state(images: &[Image<'_>]) -> State {
 ///
 /// # Errors
 /// `Input` where property sets cannot be written as text.
-pub fn syclbin(images: &[Image<'_>], envelope: Envelope, state: State) -> Result<Vec<u8>> {
+pub fn syclbin(images: &[Image<'_>], envelope: Envelope, state: State) -> Result<Draft> {
     let natives: Vec<Image<'_>> = images
         .iter()
         .map(|image| {
@@ -69,7 +70,7 @@ pub fn syclbin(images: &[Image<'_>], envelope: Envelope, state: State) -> Result
 ///
 /// # Errors
 /// `NoDeviceCode` without images, `Input` where property sets or symbols cannot be written as text, or a string holds a NUL.
-pub fn offload_binary(images: &[Image<'_>], version: Version) -> Result<Vec<u8>> {
+pub fn offload_binary(images: &[Image<'_>], version: Version) -> Result<Draft> {
     binary_of(images, version, |entries| Ok(lines_of(entries)?.trim_end().as_bytes().to_vec()))
 }
 
@@ -78,7 +79,7 @@ pub fn offload_binary(images: &[Image<'_>], version: Version) -> Result<Vec<u8>>
 ///
 /// # Errors
 /// Errors of [`offload_binary()`], and `Input` where names take more than 4 GiB.
-pub(crate) fn registered_binary(images: &[Image<'_>]) -> Result<Vec<u8>> {
+pub(crate) fn registered_binary(images: &[Image<'_>]) -> Result<Draft> {
     let spirv = |image: &Image<'_>| image.target == "spir64";
     let images: Vec<Image<'_>> = images
         .iter()
@@ -87,7 +88,7 @@ pub(crate) fn registered_binary(images: &[Image<'_>]) -> Result<Vec<u8>> {
     binary_of(&images, Version::V2, offload_binary::write_symbols)
 }
 
-fn binary_of(images: &[Image<'_>], version: Version, symbols: impl Fn(&[&str]) -> Result<Vec<u8>>) -> Result<Vec<u8>> {
+fn binary_of(images: &[Image<'_>], version: Version, symbols: impl Fn(&[&str]) -> Result<Vec<u8>>) -> Result<Draft> {
     if images.is_empty() {
         return Err(Error::new(ErrorKind::NoDeviceCode, "there are no images to write"));
     }
@@ -140,7 +141,7 @@ impl EntryStrings {
 ///
 /// # Errors
 /// Errors of [`offload_binary()`].
-pub fn offload_bundle(images: &[Image<'_>], host: &str, compress: Option<i32>) -> Result<Vec<u8>> {
+pub fn offload_bundle(images: &[Image<'_>], host: &str, compress: Option<i32>) -> Result<Draft> {
     let mut groups: Vec<(String, Vec<Image<'_>>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for image in images {
@@ -154,20 +155,35 @@ pub fn offload_bundle(images: &[Image<'_>], host: &str, compress: Option<i32>) -
         }
     }
     let data = groups.iter().map(|(_, group)| match group.as_slice() {
-        [image] if is_payload_only(image) => Ok(image.stored.to_vec()),
-        images => offload_binary(images, Version::V1),
+        [image] if is_payload_only(image) => Ok(Part::Payload(image.stored)),
+        images => offload_binary(images, Version::V1).map(Part::Binary),
     });
     let data = data.collect::<Result<Vec<_>>>()?;
     let host = format!("host-{host}");
     let mut parts = vec![NewPart { id: &host, data: &[] }];
-    parts.extend(groups.iter().zip(&data).map(|((id, _), data)| NewPart { id, data }));
+    parts.extend(groups.iter().zip(&data).map(|((id, _), data)| NewPart { id, data: data.bytes() }));
     let bundle = offload_bundle::write(&parts, 1)?;
     match compress {
         None => Ok(bundle),
         Some(level) => {
             // LLVM 18 and later read version 2; bundles over 4 GiB need version 3.
             let version = if u32::try_from(bundle.len()).is_ok() { 2 } else { 3 };
-            offload_bundle::compress(&bundle, version, level, md5_half(&bundle))
+            offload_bundle::compress(&bundle, version, level, md5_half(&bundle)).map(Draft::from)
+        }
+    }
+}
+
+/// Contents of a bundle's entry.
+enum Part<'k> {
+    Payload(&'k [u8]),
+    Binary(Draft),
+}
+
+impl Part<'_> {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Part::Payload(bytes) => bytes,
+            Part::Binary(draft) => draft,
         }
     }
 }

@@ -24,8 +24,9 @@
 //! returns to the caller of the constructor. There is no stack frame, so nothing to unwind. Each function is a valid
 //! target of indirect calls where the processor checks them.
 
-use super::image_data::{Block, EntryForm, ImageData, ImageVersion, Location, OutImage, PAYLOAD_ALIGN, Word};
+use super::image_data::{Block, EntryForm, ImageData, ImageVersion, Location, OutImage, PAYLOAD_ALIGN, Payloads, Word};
 use super::shared::Machine;
+use crate::bytes::Draft;
 use crate::error::{Error, ErrorKind, Result};
 use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
 use object::{
@@ -68,11 +69,12 @@ const LLVM_PRIORITY: &str = "00101";
 /// # Errors
 /// Errors of [`ImageData::new`]; `Input` for a comment with a NUL byte, and for sizes beyond the format's limits (COFF:
 /// 4 GiB).
-pub fn object_file(images: &[OutImage<'_>], options: &ObjectOptions<'_>) -> Result<Vec<u8>> {
+pub fn object_file(images: &[OutImage<'_>], options: &ObjectOptions<'_>) -> Result<Draft> {
     let data = ImageData::new(images, options.version, options.entries)?;
     check(options, data.payloads.iter().map(|block| block.size).sum())?;
+    let payloads = data.payloads.iter().map(block_of).collect::<Result<Vec<_>>>()?;
     let mut file = File::new(options, &data);
-    file.fill(&data)?;
+    file.fill(&data, &payloads)?;
     let descriptors = data.descriptors.iter().enumerate().map(|(index, descriptor)| {
         let section = file.section_of(descriptor.block)?;
         // The name of the first descriptor is that of DPC++.
@@ -82,7 +84,22 @@ pub fn object_file(images: &[OutImage<'_>], options: &ObjectOptions<'_>) -> Resu
     let descriptors = descriptors.collect::<Result<Vec<SymbolId>>>()?;
     file.writer.register(&descriptors, None, PRIORITY)?;
     file.writer.marks(options);
-    file.writer.object.write().map_err(writing)
+    written(&file.writer.object)
+}
+
+/// Returns the bytes of a payload section.
+fn block_of(block: &Payloads<'_>) -> Result<Draft> {
+    let mut bytes = Draft::with_capacity(usize::try_from(block.size).unwrap_or(usize::MAX))?;
+    for (offset, part) in &block.parts {
+        bytes.resize(usize::try_from(*offset).unwrap_or(usize::MAX))?;
+        bytes.extend(part)?;
+    }
+    Ok(bytes)
+}
+
+/// Returns the object as a file.
+fn written(object: &Object<'_>) -> Result<Draft> {
+    Draft::written(|bytes| object.emit(bytes).map_err(writing))
 }
 
 /// The end of the names for one of several descriptors.
@@ -95,7 +112,7 @@ fn suffix(index: usize) -> String {
 ///
 /// # Errors
 /// `Input` for a comment with a NUL byte, and for sizes beyond the format's limits.
-pub(crate) fn object_file_of_binary(binary: &[u8], options: &ObjectOptions<'_>) -> Result<Vec<u8>> {
+pub(crate) fn object_file_of_binary(binary: &[u8], options: &ObjectOptions<'_>) -> Result<Draft> {
     check(options, binary.len() as u64)?;
     let mut file = Writer::new(options);
     let section = add(&mut file.object, ".sycl_fatbin", SectionKind::ReadOnlyData);
@@ -103,7 +120,7 @@ pub(crate) fn object_file_of_binary(binary: &[u8], options: &ObjectOptions<'_>) 
     let symbol = file.symbol(".sycl_offloading.binary", SymbolKind::Data, section, 0, binary.len() as u64);
     file.register(&[symbol], Some(binary.len() as u64), LLVM_PRIORITY)?;
     file.marks(options);
-    file.object.write().map_err(writing)
+    written(&file.object)
 }
 
 /// Checks what no object can hold.
@@ -163,15 +180,10 @@ impl<'a> File<'a> {
     }
 
     /// Writes the structures that the runtime reads, and `.tgtimg`.
-    fn fill(&mut self, data: &ImageData<'a>) -> Result<()> {
+    fn fill(&mut self, data: &ImageData<'a>, payloads: &'a [Draft]) -> Result<()> {
         self.writer.object.set_section_data(self.constants, data.constants.clone(), 8);
-        for (block, section) in data.payloads.iter().zip(self.payloads.clone()) {
-            let mut bytes = Vec::new();
-            for (offset, part) in &block.parts {
-                bytes.resize(usize::try_from(*offset).unwrap_or(usize::MAX), 0);
-                bytes.extend_from_slice(part);
-            }
-            self.writer.object.set_section_data(section, bytes, PAYLOAD_ALIGN);
+        for (block, section) in payloads.iter().zip(self.payloads.clone()) {
+            self.writer.object.set_section_data(section, &**block, PAYLOAD_ALIGN);
         }
         let words: Vec<u64> = data
             .structures

@@ -58,7 +58,7 @@ pub(super) fn remove(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>
         let mut new = offload_binary::write(version, &kept)?;
         zeroed = zeroed.saturating_add((blob.len() as u64).saturating_sub(new.len() as u64));
         removed = removed.saturating_add(gone.len());
-        new.resize(blob.len().max(new.len()), 0);
+        new.resize(blob.len().max(new.len()))?;
         let at = usize::try_from(offset).unwrap_or(usize::MAX);
         // The size that its header states is the one that the code states.
         if new.len() > blob.len() || !bytes::put_u64(&mut new, 8, blob.len() as u64) || !bytes::put(&mut out, at, &new)

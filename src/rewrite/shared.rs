@@ -23,6 +23,7 @@ mod write;
 
 use self::write::Section;
 use super::image_data::{EntryForm, ImageData, ImageVersion, OutImage};
+use crate::bytes::Draft;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rewrite::image_data::{Block, Location, PAYLOAD_ALIGN, Word};
 use object::Endianness;
@@ -68,18 +69,18 @@ impl<'a> SharedOptions<'a> {
 /// # Errors
 /// Errors of [`ImageData::new`]; `Input` for a name with a NUL byte in the options, and for images so large that code
 /// cannot reach the structures (gigabytes of property sets).
-pub fn shared_library(images: &[OutImage<'_>], options: &SharedOptions<'_>) -> Result<Vec<u8>> {
+pub fn shared_library(images: &[OutImage<'_>], options: &SharedOptions<'_>) -> Result<Draft> {
     let named = [options.soname, options.runtime];
     if let Some(name) = named.iter().chain(options.comments).find(|name| name.contains('\0')) {
         return Err(Error::new(ErrorKind::Usage, format!("the name {name:?} contains a NUL byte")));
     }
     let data = ImageData::new(images, options.version, options.entries)?;
     let names = Names::new(&data);
-    let mut bytes = Vec::new();
-    let mut writer = Writer::new(Endianness::Little, true, &mut bytes);
-    let layout = Layout::new(&mut writer, &data, options, &names)?;
-    write::write(&mut writer, &layout)?;
-    Ok(bytes)
+    Draft::written(|bytes| {
+        let mut writer = Writer::new(Endianness::Little, true, bytes);
+        let layout = Layout::new(&mut writer, &data, options, &names)?;
+        write::write(&mut writer, &layout)
+    })
 }
 
 /// Converts errors of the writer, which concern only extreme sizes.

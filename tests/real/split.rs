@@ -38,7 +38,7 @@ pub fn parts<'k>(arena: &'k Arena, image: &Image<'k>, epoch: Epoch, mode: Mode) 
     };
     let input = Input { image, label: "", sources: vec![source], epoch };
     let target_number = &|name: &str| aspect::number(epoch, name).unwrap_or_default();
-    let options = Options { mode, explicit: &|_| None, epoch, target_number, spool: &split::in_memory };
+    let options = Options { mode, explicit: &|_| None, epoch, target_number, spool: &split::in_memory, room: &Cell::new(u64::MAX) };
     split(arena, input, &options).unwrap_or_else(|error| panic!("image {}: {error}", image.index)).images
 }
 

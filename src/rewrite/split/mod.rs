@@ -13,7 +13,7 @@
 //! | `properties` | which property sets does each image have? |
 //!
 //! The images together are larger than the module, and only their names are needed until all are cut. In memory they would
-//! dominate the cost of a large module, so a caller can have them written to a file that is mapped at the end ([`Spool`]).
+//! dominate the cost, so a caller can have them written to a file that it maps at the end ([`Spool`]).
 
 pub(crate) mod check;
 pub(crate) mod entry;
@@ -26,7 +26,7 @@ use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::Image;
 use crate::bundle::property_sets::{key, set};
 use crate::compat::aspects::Code;
-use crate::container::{Arena, Owner};
+use crate::container::Arena;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::spirv::Module;
@@ -35,7 +35,9 @@ use crate::spirv::subset::{Cutter, Keep};
 use check::Warning;
 use entry::Entry;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 /// Grouping of kernels before requirements are considered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,9 +90,11 @@ pub struct Options<'o> {
     pub epoch: Epoch,
     /// Returns the number that stands for a fixed target.
     pub target_number: &'o dyn Fn(&str) -> u32,
-    /// Returns the spool for the images of a module of this many bytes. [`in_memory`] is for modules that fit
-    /// memory a few times over.
-    pub spool: &'o Opening<'o>,
+    /// Stores the bytes of images. [`in_memory`] is for modules that fit memory a few times over.
+    pub spool: &'o Spool<'o>,
+    /// Bytes that the images and their property sets may still have; shared by the splits of one output. [`room_for`] is
+    /// what an output begins with.
+    pub room: &'o Cell<u64>,
 }
 
 /// Images of one input.
@@ -98,6 +102,8 @@ pub struct Options<'o> {
 pub struct Outcome<'k> {
     /// Images in order.
     pub images: Vec<Image<'k>>,
+    /// Positions of the images whose bytes are in the spool, with where they are; here these are empty.
+    pub spooled: Vec<(usize, Range<usize>)>,
     /// Warnings about functions of other sources, image by image.
     pub(crate) warnings: Vec<Warning>,
 }
@@ -109,7 +115,7 @@ pub struct Outcome<'k> {
 /// two, or where the epoch lacks an aspect.
 pub fn split<'k>(arena: &'k Arena, input: Input<'_, 'k>, options: &Options<'_>) -> Result<Outcome<'k>> {
     if must_stay_whole(input.image) {
-        return Ok(Outcome { images: vec![input.image.clone()], warnings: Vec::new() });
+        return Ok(unsplit(input.image));
     }
     if input.image.format() == Format::LlvmBitcode {
         let error = Error::input("this is LLVM bitcode, which is not split here, only read");
@@ -119,6 +125,10 @@ pub fn split<'k>(arena: &'k Arena, input: Input<'_, 'k>, options: &Options<'_>) 
     }
     let index = Index::read(input.image.stored)?;
     split_indexed(arena, input, index, options)
+}
+
+fn unsplit<'k>(image: &Image<'k>) -> Outcome<'k> {
+    Outcome { images: vec![image.clone()], spooled: Vec::new(), warnings: Vec::new() }
 }
 
 /// Whether an image must stay whole because the runtime does not find it by kernel names.
@@ -139,7 +149,7 @@ pub(crate) fn split_indexed<'k>(
 ) -> Result<Outcome<'k>> {
     let image = input.image;
     if must_stay_whole(image) {
-        return Ok(Outcome { images: vec![image.clone()], warnings: Vec::new() });
+        return Ok(unsplit(image));
     }
     let (entries, variables) = (entry::entries(&index, &input), entry::variables(&index, image));
     if let [only] = input.sources.as_mut_slice() {
@@ -154,13 +164,13 @@ pub(crate) fn split_indexed<'k>(
     let groups = groups(&entries, options, &fixed);
     if groups.is_empty() {
         // A library whose functions are linked by other means than exports cannot be divided.
-        return Ok(Outcome { images: vec![image.clone()], warnings: Vec::new() });
+        return Ok(unsplit(image));
     }
     let mut cutter = match Cutter::new(&index) {
         Ok(cutter) => cutter,
         // A module that stays whole need not be cut.
         Err(_) if groups.len() <= 1 && index.stopped.is_none() => {
-            return Ok(Outcome { images: vec![image.clone()], warnings: Vec::new() });
+            return Ok(unsplit(image));
         }
         Err(error) => return Err(error),
     };
@@ -168,11 +178,13 @@ pub(crate) fn split_indexed<'k>(
     let all: HashSet<Cow<'k, str>> = index.entry_points.iter().map(|point| point.name.clone()).collect();
     let of_functions = image.properties.set(set::PARAM_OPT).iter().any(|property| !all.contains(property.name));
     let functions = if of_functions { names(&index) } else { HashSet::new() };
-    let size = image.stored.len() as u64;
-    let mut room = size.saturating_mul(limits::MAX_SPLIT_RATIO).max(limits::MAX_SPLIT_FLOOR);
+    let take = |bytes: usize| -> Result<()> {
+        options.room.set(options.room.get().checked_sub(bytes as u64).ok_or_else(too_large)?);
+        Ok(())
+    };
     let mut warnings = Vec::new();
     let mut made = Vec::with_capacity(groups.len());
-    let mut waiting = Waiting::begin(options.spool, size)?;
+    let mut spooled = Vec::new();
     let scoped = variables.iter().filter(|variable| variable.image_scope).map(|variable| variable.symbol.as_str());
     let mut users: HashMap<&str, Option<usize>> = scoped.map(|symbol| (symbol, None)).collect();
     let everywhere: Vec<u32> =
@@ -187,7 +199,7 @@ pub(crate) fn split_indexed<'k>(
             Err(_) if groups.len() <= 1 => image.stored.to_vec(),
             Err(error) => return Err(error),
         };
-        room = room.checked_sub(bytes.len() as u64).ok_or_else(too_large)?;
+        take(bytes.len())?;
         let facts = Module::parse(&bytes)?;
         for symbol in &facts.exports {
             let user = users.get_mut(symbol.as_str()).and_then(|user| user.replace(made.len()));
@@ -198,7 +210,14 @@ pub(crate) fn split_indexed<'k>(
         let here = if of_functions { names(&Index::read(&bytes)?) } else { HashSet::new() };
         let mut checked = check::check(&linked, sources, &members, options);
         warnings.append(&mut checked.warnings);
-        made.push((waiting.add(arena, bytes)?, members, properties::Symbols::from_module(facts), checked, here));
+        let stored = match (options.spool)(&bytes)? {
+            None => arena.keep(bytes)?,
+            Some(place) => {
+                spooled.push((made.len(), place));
+                &[]
+            }
+        };
+        made.push((stored, members, properties::Symbols::from_module(facts), checked, here));
     }
     // Freed early: the cutter takes several times the memory of the module.
     drop(cutter);
@@ -216,7 +235,6 @@ pub(crate) fn split_indexed<'k>(
         let entries = members.iter().map(|entry| name_of(arena, entry)).collect::<Result<Vec<_>>>()?;
         images.push(Image { index: images.len(), entries, stored, ..common.clone() });
     }
-    waiting.end(arena, &mut images)?;
     // Constants that no part uses stay with all parts.
     let constants: HashSet<u32> =
         made.iter().flat_map(|(_, _, symbols, ..)| symbols.spec_constants.iter().copied()).collect();
@@ -227,9 +245,9 @@ pub(crate) fn split_indexed<'k>(
         part.properties =
             carried.properties(arena, options, &properties::Part { members, symbols, checked, functions })?;
         let carried = part.properties.sets.iter().map(|set| size_of_val(set.properties.as_slice()));
-        room = room.checked_sub(carried.sum::<usize>() as u64).ok_or_else(too_large)?;
+        take(carried.sum())?;
     }
-    Ok(Outcome { images, warnings })
+    Ok(Outcome { images, spooled, warnings })
 }
 
 /// Returns the name of an entry, copied to the arena.
@@ -245,9 +263,14 @@ fn names(index: &Index<'_>) -> HashSet<String> {
     index.functions.iter().filter_map(|function| index.name(function.id)).collect()
 }
 
+/// Returns the bytes that the parts of inputs of this many bytes may have together.
+pub fn room_for(inputs: u64) -> u64 {
+    inputs.saturating_mul(limits::MAX_SPLIT_RATIO).max(limits::MAX_SPLIT_FLOOR)
+}
+
 fn too_large() -> Error {
     let times = limits::MAX_SPLIT_RATIO;
-    Error::input(format!("the parts come to more than {times} times the module")).with_remedy("split into fewer")
+    Error::input(format!("the parts come to more than {times} times the input")).with_remedy("split into fewer")
 }
 
 fn in_two_images(symbol: &str) -> Error {
@@ -294,105 +317,14 @@ fn groups(entries: &[Entry<'_>], options: &Options<'_>, fixed: &dyn Fn(usize) ->
     groups
 }
 
-/// Storage that bytes are appended to, and that is read once it is complete.
-pub trait Spool {
-    /// Appends bytes.
-    ///
-    /// # Errors
-    /// An error of writing.
-    fn append(&mut self, bytes: &[u8]) -> Result<()>;
+/// Function that stores the bytes of an image outside of memory and returns where, or returns none where they are to stay in
+/// memory.
+pub(crate) type Spool<'o> = dyn Fn(&[u8]) -> Result<Option<Range<usize>>> + 'o;
 
-    /// Returns everything that was appended.
-    ///
-    /// # Errors
-    /// An error of reading.
-    fn finish(self: Box<Self>) -> Result<Owner>;
-}
-
-/// Opens a spool for the images of a module of this many bytes, or returns none where they stay in memory.
-pub(crate) type Opening<'o> = dyn Fn(u64) -> Result<Option<Box<dyn Spool + 'o>>> + 'o;
-
-/// Returns no spool, whatever the module's size.
+/// Keeps all bytes in memory.
 ///
 /// # Errors
 /// None.
-pub fn in_memory<'o>(_: u64) -> Result<Option<Box<dyn Spool + 'o>>> {
+pub fn in_memory(_: &[u8]) -> Result<Option<Range<usize>>> {
     Ok(None)
-}
-
-/// Payloads of the images of one split.
-struct Waiting<'o> {
-    spool: Option<Box<dyn Spool + 'o>>,
-    /// Length of each image in the spool.
-    lengths: Vec<usize>,
-}
-
-impl<'o> Waiting<'o> {
-    fn begin(opening: &Opening<'o>, size: u64) -> Result<Waiting<'o>> {
-        Ok(Waiting { spool: opening(size)?, lengths: Vec::new() })
-    }
-
-    /// Stores the next image's bytes. Returns them, or nothing where they are in the spool until the end.
-    fn add<'k>(&mut self, arena: &'k Arena, bytes: Vec<u8>) -> Result<&'k [u8]> {
-        match &mut self.spool {
-            None => arena.keep(bytes),
-            Some(spool) => {
-                spool.append(&bytes)?;
-                self.lengths.push(bytes.len());
-                Ok(&[])
-            }
-        }
-    }
-
-    /// Sets the payloads of all images.
-    fn end<'k>(self, arena: &'k Arena, images: &mut [Image<'k>]) -> Result<()> {
-        let Some(spool) = self.spool else { return Ok(()) };
-        let mut rest = arena.keep_owner(spool.finish()?)?;
-        for (image, length) in images.iter_mut().zip(self.lengths) {
-            let cut = rest.split_at_checked(length);
-            (image.stored, rest) = cut.ok_or_else(|| Error::input("the file of the parts is not what was written"))?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Bytes(Vec<u8>);
-
-    impl Spool for Bytes {
-        fn append(&mut self, bytes: &[u8]) -> Result<()> {
-            self.0.extend(bytes);
-            Ok(())
-        }
-
-        fn finish(self: Box<Self>) -> Result<Owner> {
-            Ok(Box::new(self.0))
-        }
-    }
-
-    #[test]
-    fn images_get_their_own_bytes_from_the_spool_or_at_once() {
-        let arena = Arena::default();
-        let parts = [vec![1], vec![], vec![2, 3]];
-        let openings: [&Opening<'_>; 2] = [&in_memory, &|_| Ok(Some(Box::new(Bytes(Vec::new()))))];
-        for opening in openings {
-            let mut waiting = Waiting::begin(opening, 9).unwrap();
-            let add = |part: &Vec<u8>| Image::bare(waiting.add(&arena, part.clone()).unwrap(), 0);
-            let mut images: Vec<Image<'_>> = parts.iter().map(add).collect();
-            waiting.end(&arena, &mut images).unwrap();
-            assert_eq!(images.iter().map(|image| image.stored).collect::<Vec<_>>(), parts);
-        }
-    }
-
-    #[test]
-    fn a_spool_that_lost_bytes_is_an_error() {
-        let arena = Arena::default();
-        let mut waiting = Waiting::begin(&|_| Ok(Some(Box::new(Bytes(Vec::new())))), 9).unwrap();
-        let mut images = [Image::bare(waiting.add(&arena, vec![7; 4]).unwrap(), 0)];
-        waiting.lengths = vec![5];
-        assert!(waiting.end(&arena, &mut images).is_err());
-    }
 }
