@@ -5,6 +5,7 @@
 //! step says what they are to be, and the file is read back after each. A step may also change a word that decides where
 //! things are: from then on nothing is known but that no step panics, costs too much or fails for no reason.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 
 use sycl_bundle::bundle::Bundle;
@@ -14,6 +15,7 @@ use sycl_bundle::bundle::image::{Image, State};
 use sycl_bundle::bundle::offload_binary::Version;
 use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value};
 use sycl_bundle::bundle::syclbin::Envelope;
+use sycl_bundle::bytes::Draft;
 use sycl_bundle::container::Arena;
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::{Error, ErrorKind};
@@ -282,11 +284,11 @@ fn written(facts: &[Facts], choices: &mut Choices<'_>, linked: bool) -> Result<V
     let machine = if linked { Machine::X86_64 } else { [Machine::X86_64, Machine::Aarch64][choices.below(2)] };
     if linked {
         let options = SharedOptions { machine, version, entries, ..SharedOptions::new("libmade.so") };
-        return shared_library(&out, &options);
+        return shared_library(&out, &options).map(Draft::into_vec);
     }
     let format = [ObjectFormat::Elf, ObjectFormat::Coff][choices.below(2)];
     let options = ObjectOptions { machine, format, version, entries, comments: &[] };
-    object_file(&out, &options)
+    object_file(&out, &options).map(Draft::into_vec)
 }
 
 /// Runs a series of rewrites on one of `bases` or on a library that is made here. Gives the file that came out of it, unless
@@ -580,7 +582,7 @@ fn elsewhere(before: &[Facts], choices: &mut Choices<'_>) {
         1 => blobs::offload_binary(&images, Version::V2),
         2 => blobs::offload_bundle(&images, "x86_64-unknown-linux-gnu-", [None, Some(3)][choices.below(2)]),
         3 => blobs::syclbin(&images, [Envelope::Bare, Envelope::V1, Envelope::V2][choices.below(3)], State::Input),
-        _ => self::written(before, choices, false),
+        _ => self::written(before, choices, false).map(Draft::from),
     };
     let written = match written {
         Ok(written) => written,

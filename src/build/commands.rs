@@ -87,11 +87,13 @@ impl Draft {
     fn name(&self, text: &str) -> Result<String> {
         let text = Self::plain(text)?;
         let refused = match self.engine {
-            CommandEngine::Make if is_unnameable(Path::new(text)) || is_no_target(text) => Some((
-                "make would take it for a command, a variable or a pattern",
-                "say `--format ninja`, or rename it",
-            )),
-            CommandEngine::Ninja if text.contains('|') => Some(("ninja would take it for two", "rename it")),
+            // The command of the plan writes a rule.
+            _ if is_unnameable(Path::new(text)) => {
+                Some(("make or ninja would take it for a command, a pattern, or another file", "rename it"))
+            }
+            CommandEngine::Make if is_no_target(text) => {
+                Some(("make would take it for a variable or a pattern", "say `--format ninja`, or rename it"))
+            }
             _ => None,
         };
         if let Some((why, remedy)) = refused {
@@ -202,15 +204,15 @@ pub(crate) fn is_no_target(name: &str) -> bool {
     name.contains(['%', '=']) || name.strip_prefix('.').is_some_and(is_special)
 }
 
-/// Whether no escape makes a file's name one in a rule, for `make` and for ninja: a control character ends it, what follows
-/// `;` is a command, what follows `|` an order, `*`, `?` and `[` are patterns of other files, `~` begins a user's folder, `\` at the
-/// end joins it to the next, `&` there to the targets beside it, `(a)` there is a member of an archive, and two words are
-/// directives.
+/// Whether no escape makes a file's name one in a rule, for `make` and for ninja: a control character ends it, for ninja 1.11
+/// also quotes, `&`, `<`, `>` and `^`; what follows `;` is a command, what follows `|` an order, `*`, `?` and `[` are patterns of
+/// other files, `~` begins a user's folder, `\` at the end joins it to the next, `(a)` there is a member of an archive, and two
+/// words are directives.
 pub(crate) fn is_unnameable(path: &Path) -> bool {
     let Some(name) = path.to_str() else { return true };
-    name.contains(|c: char| c.is_control() || ";|*?[".contains(c))
+    name.contains(|c: char| c.is_control() || ";|*?[\"&'<>^`".contains(c))
         || name.starts_with('~')
-        || name.ends_with(['\\', '&'])
+        || name.ends_with('\\')
         || (name.ends_with(')') && name.contains('('))
         || matches!(name, "define" | "undefine")
 }
@@ -248,10 +250,12 @@ mod tests {
     /// Names that `make` or ninja take for something else, by trying both.
     #[test]
     fn some_names_cannot_be_written() {
+        let quoted = ["a\"b", "a&b", "a'b", "a<b", "a>b", "a^b", "a`b"];
+        assert!(quoted.iter().all(|name| is_unnameable(Path::new(name))));
         for name in ["a\nb", "a\tb", "a;b", "a|b", "a*b", "a?b", "a[1].so", "~root", "a\\", "a&", "lib(m)", "define"] {
             assert!(is_unnameable(Path::new(name)), "{name:?}");
         }
-        for name in ["a%b", "a=b", "a&b", "lib(m).so", "a]b", "b~", "./define", "a\\b", "\u{e9}'\"<>^`!{}@,+"] {
+        for name in ["a%b", "a=b", "lib(m).so", "a]b", "b~", "./define", "a\\b", "\u{e9}!{}@,+"] {
             assert!(!is_unnameable(Path::new(name)), "{name:?}");
         }
         let latin: OsString = std::os::unix::ffi::OsStringExt::from_vec(vec![b'a', 0xe9]);
@@ -264,8 +268,10 @@ mod tests {
         for name in ["a%b", "a=b", "a|b", "a[1].so"] {
             assert!(draft(CommandEngine::Make).text(Vec::new(), &[name.into()], Path::new("o")).is_err(), "{name:?}");
         }
-        assert!(draft(CommandEngine::Ninja).text(Vec::new(), &["a|b".into()], Path::new("o")).is_err());
-        assert!(draft(CommandEngine::Ninja).text(Vec::new(), &["a%b[1]".into()], Path::new("o")).is_ok());
+        for name in ["a|b", "a[1].so"] {
+            assert!(draft(CommandEngine::Ninja).text(Vec::new(), &[name.into()], Path::new("o")).is_err(), "{name:?}");
+        }
+        assert!(draft(CommandEngine::Ninja).text(Vec::new(), &["a%b".into()], Path::new("o")).is_ok());
         // The rule of dependencies is for the shell first, and has a blank in its name.
         let plan = draft(CommandEngine::Make).text(Vec::new(), &["i".into()], Path::new("a b")).unwrap();
         assert!(plan.contains("--MT 'a\\ b.plan/done'"), "{plan}");

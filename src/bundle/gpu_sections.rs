@@ -119,7 +119,7 @@ mod tests {
         let plain = offload_bundle::write(&parts, 4096).unwrap();
         match compressed {
             Some(version) => offload_bundle::compress(&plain, version, 3, offload_bundle::md5_half(&plain)).unwrap(),
-            None => plain,
+            None => plain.into_vec(),
         }
     }
 

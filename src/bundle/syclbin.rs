@@ -426,8 +426,7 @@ fn tables(global: &str, texts: &[Text<'_>]) -> Result<Draft> {
         for text in members {
             let records = if text.of.native { &mut native } else { &mut ir };
             records.extend(add(&text.code));
-            records
-                .extend([code, text.of.payload.len()].into_iter().flat_map(|word| (word as u64).to_le_bytes()));
+            records.extend([code, text.of.payload.len()].into_iter().flat_map(|word| (word as u64).to_le_bytes()));
             code = code.saturating_add(text.of.payload.len());
         }
     }

@@ -497,7 +497,7 @@ impl DependArgs {
         } else {
             return Ok(());
         };
-        let message = format!("`{}` can stand in no rule: make would take its name {what}", path.display());
+        let message = format!("`{}` can stand in no rule: make or ninja would take its name {what}", path.display());
         Err(Error::new(ErrorKind::Usage, message).with_remedy("rename it, or leave out -MD, --MF and --MT"))
     }
 

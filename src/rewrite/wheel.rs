@@ -39,6 +39,9 @@ struct Recorded {
     hash: String,
 }
 
+/// Bytes of the end record of a zip without its comment (APPNOTE 4.3.16).
+const END: usize = 22;
+
 /// Bytes of a hash and a size in `RECORD`, with their commas, at most.
 const MAX_STATED: u64 = 80;
 
@@ -48,8 +51,9 @@ const MAX_STATED: u64 = 80;
 /// `Input` where the wheel is malformed or has no `RECORD`, `Io` where it cannot be written, and those of `contents`.
 pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) -> Result<Repacked> {
     let mut archive = ZipArchive::new(Cursor::new(wheel)).map_err(|error| malformed(&error))?;
-    if !wheel.starts_with(b"PK") {
-        return Err(malformed(&"other bytes stand before its members, and would be lost"));
+    let end = wheel.len().checked_sub(END.saturating_add(archive.comment().len()));
+    if !end.is_some_and(|at| wheel.get(at..).is_some_and(|end| end.starts_with(b"PK\x05\x06"))) {
+        return Err(malformed(&"other bytes stand behind its end, and would be lost"));
     }
     let listed = Directory::read(wheel, &archive);
     if let Some(name) = listed.duplicates.first() {
@@ -63,10 +67,11 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     writer.set_raw_comment(archive.comment().into()).map_err(|error| unwritable(&error))?;
     let mut repacked = Repacked::default();
     let (mut recorded, mut before): (BTreeMap<String, Recorded>, BTreeMap<String, Recorded>) = Default::default();
-    let mut record = None;
+    let (mut record, mut first) = (None, u64::MAX);
     for index in 0..archive.len() {
         let member = archive.by_index_raw(index).map_err(|error| malformed(&error))?;
         let name = member.name().map_err(|error| malformed(&error))?.into_owned();
+        first = first.min(member.header_start());
         if !is_as_listed(wheel, &member, directory) {
             return Err(malformed(&format!(
                 "the member {} is not as its directory lists it",
@@ -95,6 +100,9 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
             }
             (_, None) => writer.raw_copy_file(member).map_err(|error| unwritable(&error))?,
         }
+    }
+    if first > 0 {
+        return Err(malformed(&"other bytes stand before its members, and would be lost"));
     }
     // `RECORD` lists the others, and stands behind them.
     let Some(record) = record else {

@@ -2,6 +2,7 @@
 //!
 //! Each is sound, has tens of thousands of one thing, and is read by the program with a bounded time, memory and output.
 
+use super::program::tool;
 use super::repeated::of_device;
 use super::support::folder::Folder;
 use std::io::Read as _;
@@ -527,4 +528,47 @@ fn a_text_of_many_dots() {
     folder.put("m.spv", module.bytes());
     let split = ["split", "--mode", "per_kernel", "--emit", "offload-binary", "-o", "o", "m.spv"];
     run_bounded(&folder, &split, TIME_LIMIT, &[0]);
+}
+
+/// Each kernel of a module of 800 KB needs nearly all of it.
+#[test]
+fn parts_that_come_to_many_times_the_module_are_not_all_in_memory() {
+    let folder = Folder::new();
+    let mut module = Module::default();
+    let reached = (0..4).fold(None, |next, _| {
+        let id = module.function(next, false);
+        put(&mut module.texts, 5, &[id], Some(&"f".repeat(200_000)), &[]);
+        Some(id)
+    });
+    (0..70).for_each(|nth| module.kernel(&format!("kernel{nth}"), reached));
+    folder.put("m.spv", module.bytes());
+    for form in ["offload-binary", "offload-bundle", "object", "shared", "syclbin", "table"] {
+        let bounds = ["--max-memory", "96MiB", "--emit", form, "-o", form];
+        let split = [&["split", "m.spv", "--mode", "per_kernel"][..], &bounds].concat();
+        run_bounded(&folder, &split, TIME_LIMIT, &[0]);
+    }
+}
+
+/// The bound is that of all modules together: each alone may have parts of 64 MB.
+#[test]
+fn parts_of_many_modules_have_one_bound() {
+    let folder = Folder::new();
+    let names: Vec<String> = (0..3).map(|nth| format!("{nth}.spv")).collect();
+    for name in &names {
+        let mut module = Module::default();
+        let reached = module.function(None, false);
+        put(&mut module.texts, 5, &[reached], Some(&name.repeat(40_000)), &[]);
+        (0..190).for_each(|nth| module.kernel(&format!("{name}_{nth}"), Some(reached)));
+        folder.put(name, module.bytes());
+    }
+    let split = |files: &[String]| {
+        let mut command = vec!["split", "--mode", "per_kernel", "--emit", "offload-binary", "-o", "o"];
+        command.extend(files.iter().map(String::as_str));
+        tool(&folder, command)
+    };
+    assert_eq!(split(&names[..1]).status.code(), Some(0));
+    let refused = split(&names);
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(3), "{told}");
+    assert!(told.contains("more than 64 times the input"), "{told}");
 }

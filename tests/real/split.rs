@@ -4,6 +4,7 @@
 //! kernel as the whole (arguments, attributes, memory, specialization constants, aspects), with the same requirements, and
 //! whatever SPIRV-Tools accepts of the whole it has to accept of the part.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -38,7 +39,14 @@ pub fn parts<'k>(arena: &'k Arena, image: &Image<'k>, epoch: Epoch, mode: Mode) 
     };
     let input = Input { image, label: "", sources: vec![source], epoch };
     let target_number = &|name: &str| aspect::number(epoch, name).unwrap_or_default();
-    let options = Options { mode, explicit: &|_| None, epoch, target_number, spool: &split::in_memory, room: &Cell::new(u64::MAX) };
+    let options = Options {
+        mode,
+        explicit: &|_| None,
+        epoch,
+        target_number,
+        spool: &split::in_memory,
+        room: &Cell::new(u64::MAX),
+    };
     split(arena, input, &options).unwrap_or_else(|error| panic!("image {}: {error}", image.index)).images
 }
 

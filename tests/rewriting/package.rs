@@ -168,7 +168,6 @@ fn what_cannot_be_packed_again_is_refused() {
     assert!(status == Some(0) && !folder.path().join("trial").exists(), "{said}");
 }
 
-/// Whether an input is a package is told without a byte of a pipe.
 /// A wheel stays as it was where a member would be lost, or changed beside the libraries.
 #[test]
 fn a_wheel_that_would_lose_something_stays() {
@@ -182,7 +181,9 @@ fn a_wheel_that_would_lose_something_stays() {
     let listed = position(&encrypted, b"foo/b.txt") - 46;
     encrypted[listed + 8] |= 1;
     let script = [b"#!/bin/sh\n".as_slice(), &wheel(&[("foo/a.so", &rewritten)])].concat();
-    for bytes in [same, counted, encrypted, script] {
+    let prefixed = [b"PK".as_slice(), &wheel(&[("foo/a.so", &rewritten)])].concat();
+    let followed = [wheel(&[("foo/a.so", &rewritten)]).as_slice(), b"signature"].concat();
+    for bytes in [same, counted, encrypted, script, prefixed, followed] {
         let folder = Folder::new();
         folder.file("foo.whl", &bytes);
         let output = tool(folder.path(), &["prune", "foo.whl", "--restore", "--in-place"]);
@@ -191,6 +192,7 @@ fn a_wheel_that_would_lose_something_stays() {
     }
 }
 
+/// Whether an input is a package is told without a byte of a pipe.
 #[test]
 fn a_pipe_is_read_once() {
     let folder = Folder::new();

@@ -143,11 +143,15 @@ fn registered(images: &[Image<'_>]) -> Vec<Vec<u8>> {
         (ImageVersion::V3, EntryForm::Old),
         (ImageVersion::V3, EntryForm::New),
     ] {
-        all.push(shared_library(&out, &SharedOptions { version, entries, ..SharedOptions::new("lib.so") }).unwrap());
+        all.push(
+            shared_library(&out, &SharedOptions { version, entries, ..SharedOptions::new("lib.so") })
+                .unwrap()
+                .into_vec(),
+        );
         for machine in [Machine::X86_64, Machine::Aarch64] {
             for format in [ObjectFormat::Elf, ObjectFormat::Coff] {
                 let options = ObjectOptions { machine, format, version, entries, ..LINUX };
-                all.push(object_file(&out, &options).unwrap());
+                all.push(object_file(&out, &options).unwrap().into_vec());
             }
         }
     }

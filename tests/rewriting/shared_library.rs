@@ -11,7 +11,7 @@ use sycl_bundle::rewrite::shared::{Machine, SharedOptions, shared_library};
 
 fn bytes(images: &[ImageSpec], options: &SharedOptions) -> Vec<u8> {
     let raw = raw_values(images);
-    shared_library(&out_images(images, &raw), options).unwrap()
+    shared_library(&out_images(images, &raw), options).unwrap().into_vec()
 }
 
 /// Keeps the file as long as the folder.

@@ -405,7 +405,7 @@ fn images_leave_an_offload_binary_that_code_registers() {
     let payload = host::ImageSpec::new(folder.read("all.bin"));
     let images = [payload];
     let raw = raw_values(&images);
-    let mut library = shared_library(&out_images(&images, &raw), &SharedOptions::new("lib.so")).unwrap();
+    let mut library = shared_library(&out_images(&images, &raw), &SharedOptions::new("lib.so")).unwrap().into_vec();
     let list = {
         let host = sycl_bundle::container::Host::read(&library).unwrap();
         let bundle = sycl_bundle::bundle::Bundle::read(&host).unwrap();

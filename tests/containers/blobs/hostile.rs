@@ -14,7 +14,8 @@ fn files() -> Vec<Vec<u8>> {
     let modules = [module(1), module(2)];
     let strings = [("triple", "spir64-unknown-unknown"), ("arch", "pvc")];
     let entries = modules.each_ref().map(|module| entry(module, &strings));
-    let mut files: Vec<Vec<u8>> = VERSIONS.iter().map(|&version| write(version, &entries).unwrap()).collect();
+    let mut files: Vec<Vec<u8>> =
+        VERSIONS.iter().map(|&version| write(version, &entries).unwrap().into_vec()).collect();
     files.extend(ENVELOPES.map(|envelope| written(envelope, State::Input)));
     files.extend([binary(1), compress(&binary(1), 3, 3, 0).unwrap()]);
     let text = b"# __CLANG_OFFLOAD_BUNDLE____START__ sycl-spir64\nBC\n# __CLANG_OFFLOAD_BUNDLE____END__ sycl-spir64\n";

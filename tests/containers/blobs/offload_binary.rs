@@ -54,10 +54,10 @@ fn entries_come_back_and_are_written_the_same() {
 #[test]
 fn several_follow_one_another_with_padding_and_rubbish_between() {
     let modules = [module(1), module(2), module(3)];
-    let mut bytes = write(Version::V2, &[entry(&modules[0], &[])]).unwrap();
-    bytes.extend(write(Version::V1, &[entry(&modules[1], &[])]).unwrap());
+    let mut bytes = write(Version::V2, &[entry(&modules[0], &[])]).unwrap().into_vec();
+    bytes.extend(write(Version::V1, &[entry(&modules[1], &[])]).unwrap().into_vec());
     bytes.extend([0; 16]);
-    bytes.extend(write(Version::V3Compressed(1), &[entry(&modules[2], &[])]).unwrap());
+    bytes.extend(write(Version::V3Compressed(1), &[entry(&modules[2], &[])]).unwrap().into_vec());
     let all = modules.each_ref().map(|module| plain(module, "spir64", ""));
     assert_eq!(sound(&bytes), all);
     let first = write(Version::V2, &[entry(&modules[0], &[])]).unwrap().len();
@@ -139,7 +139,7 @@ fn the_programming_model_depends_on_when_it_was_written() {
 fn a_damaged_entry_costs_itself() {
     let modules = [module(1), module(2), module(3)];
     let written = modules.each_ref().map(|module| entry(module, &[("triple", "spir64")]));
-    let sound = write(Version::V2, &written).unwrap();
+    let sound = write(Version::V2, &written).unwrap().into_vec();
     // Fields of entry 1, whose 40 bytes start at 72: strings, count of strings, image, size.
     for at in [80, 88, 96, 104] {
         let mut bytes = sound.clone();

@@ -12,7 +12,7 @@ pub fn binary(align: usize) -> Vec<u8> {
         NewPart { id: "hip-amdgcn-amd-amdhsa--gfx906:xnack+", data: b"code" },
         NewPart { id: "sycl-spir64_gen-unknown-unknown", data: b"" },
     ];
-    write(&parts, align).unwrap()
+    write(&parts, align).unwrap().into_vec()
 }
 
 fn expected() -> [super::Seen; 2] {

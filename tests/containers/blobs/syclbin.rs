@@ -49,7 +49,7 @@ pub fn written(envelope: Envelope, state: State) -> Vec<u8> {
             kernels: vec!["_ZTS1c"],
         },
     ];
-    syclbin::write(envelope, state, &modules).unwrap()
+    syclbin::write(envelope, state, &modules).unwrap().into_vec()
 }
 
 pub const ENVELOPES: [Envelope; 3] = [Envelope::Bare, Envelope::V1, Envelope::V2];

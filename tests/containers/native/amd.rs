@@ -72,7 +72,7 @@ fn a_bundle_as_payload_has_a_part_per_processor() {
     let ids = ["host-x86_64-unknown-linux-gnu-", "hipv4-amdgcn-amd-amdhsa--gfx906", "hipv4-amdgcn-amd-amdhsa--gfx90a"];
     let data: [&[u8]; 3] = [&[], &objects[0], &objects[1]];
     let parts: Vec<NewPart> = ids.into_iter().zip(data).map(|(id, data)| NewPart { id, data }).collect();
-    let plain = offload_bundle::write(&parts, 4096).unwrap();
+    let plain = offload_bundle::write(&parts, 4096).unwrap().into_vec();
     let packed = offload_bundle::compress(&plain, 3, 3, 0).unwrap();
     for payload in [plain, packed] {
         assert_eq!(Format::sniff(&payload), Format::Hsaco);
@@ -93,7 +93,7 @@ fn bundles_in_sections_of_host_files_are_images() {
     let ids = ["host-x86_64-unknown-linux-gnu-", "hipv4-amdgcn-amd-amdhsa--gfx906", "hipv4-amdgcn-amd-amdhsa--gfx90a"];
     let data: [&[u8]; 3] = [&[], &objects[0], &objects[1]];
     let parts: Vec<NewPart> = ids.into_iter().zip(data).map(|(id, data)| NewPart { id, data }).collect();
-    let plain = offload_bundle::write(&parts, 4096).unwrap();
+    let plain = offload_bundle::write(&parts, 4096).unwrap().into_vec();
     let bundles = [plain.clone(), offload_bundle::compress(&plain, 2, 3, 0).unwrap(), plain.clone()];
     for (format, name) in [(object::BinaryFormat::Elf, ".hip_fatbin"), (object::BinaryFormat::Coff, ".hip_fat")] {
         let mut object = object::write::Object::new(format, object::Architecture::X86_64, object::Endianness::Little);

@@ -30,7 +30,7 @@ fn payloads() -> Vec<Vec<u8>> {
         cubin,
         fatbin.bytes("kernels.fatbin"),
         ptx("sm_80").into_bytes(),
-        offload_bundle::write(&[part], 8).unwrap(),
+        offload_bundle::write(&[part], 8).unwrap().into_vec(),
         object,
     ]
 }

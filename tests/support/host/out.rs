@@ -53,5 +53,5 @@ pub const LINUX: ObjectOptions<'static> = ObjectOptions {
 /// An object with images.
 pub fn object(images: &[ImageSpec], options: &ObjectOptions<'_>) -> Vec<u8> {
     let raw = raw_values(images);
-    object_file(&out_images(images, &raw), options).unwrap()
+    object_file(&out_images(images, &raw), options).unwrap().into_vec()
 }
