@@ -219,6 +219,14 @@ fn many_kernels_are_held_in_little() {
     bounded(&folder, &["kernels", "m.spv", "--max-memory", "192MiB"]);
 }
 
+/// The text of the page, made of copies of all names, and a list for each row would take 290 MB.
+#[test]
+fn pages_of_many_kernels_are_not_held() {
+    let folder = Folder::new();
+    folder.put("m.spv", Module::kernels(300_000).bytes());
+    bounded(&folder, &["inspect", "m.spv", "--html", "page.html", "--max-memory", "192MiB"]);
+}
+
 #[test]
 fn many_kernels_of_the_same_code() {
     let folder = Folder::new();
