@@ -490,7 +490,9 @@ mod tests {
     fn nothing_ends_what_it_stands_in() {
         assert_eq!(html("</td>&\"'\u{1b}"), "&lt;/td&gt;&amp;&quot;&#39;\\u{1b}");
         let text = serde_json::to_string("</script><!--&\u{2028}").unwrap();
-        let embedded = script_json(&text);
+        let mut embedded = Vec::new();
+        InScript(&mut embedded).write_all(text.as_bytes()).unwrap();
+        let embedded = String::from_utf8(embedded).unwrap();
         assert!(!embedded.contains(['<', '>', '&']), "{embedded}");
         assert_eq!(serde_json::from_str::<String>(&embedded).unwrap(), "</script><!--&\u{2028}");
     }
@@ -499,7 +501,8 @@ mod tests {
     fn what_is_shared_stands_once() {
         let all = ["a::b<int>", "a::b<long>", "a::𝒳b", "a::𝒳c"].map(str::to_owned);
         let rest = |units, text: &str| (units, text.to_owned());
-        assert_eq!(packed(all.into_iter()), [rest(0, "a::b<int>"), rest(5, "long>"), rest(3, "𝒳b"), rest(5, "c")]);
+        let all: Vec<_> = packed(all.iter().map(String::as_str)).collect();
+        assert_eq!(all, [rest(0, "a::b<int>"), rest(5, "long>"), rest(3, "𝒳b"), rest(5, "c")]);
     }
 
     #[test]
@@ -509,6 +512,7 @@ mod tests {
         let table = names.sorted();
         assert_eq!(table.place("_ZTSN1a1kIiEE"), Some(0));
         assert_eq!(table.place("_ZTSN1b1kIfEE"), Some(1));
-        assert_eq!((table.families, table.all_families), (vec![0, 1, 1], vec!["a::k".to_owned(), "b::k".to_owned()]));
+        assert_eq!(table.families, [0, 1, 1]);
+        assert_eq!(table.families().collect::<Vec<_>>(), ["a::k", "b::k"]);
     }
 }
