@@ -6,6 +6,18 @@
 /// Images in one file. One descriptor holds at most 65,535; the largest libraries known hold under 10,000.
 pub(crate) const MAX_IMAGES: usize = 1 << 18;
 
+/// Images of a file of any size, and bytes of the file for each image beyond them: each takes more than a thousand bytes of memory
+/// for any verb, and hundreds of thousands of tiny ones are packed into kilobytes. Compilers write thousands of bytes for each. A
+/// file table may have as many as rows.
+pub(crate) const MAX_IMAGES_FLOOR: usize = 1 << 14;
+/// See [`MAX_IMAGES_FLOOR`].
+pub(crate) const IMAGE_BYTES: usize = 64;
+
+/// Returns the number of images that a file of so many bytes may have.
+pub(crate) fn images_of(bytes: usize) -> usize {
+    MAX_IMAGES_FLOOR.saturating_add(bytes / IMAGE_BYTES).min(MAX_IMAGES)
+}
+
 /// Descriptors in one file: one per object that was wrapped before the final link.
 pub(crate) const MAX_DESCRIPTORS: usize = 1 << 16;
 
@@ -283,6 +295,16 @@ pub(crate) const MAX_SPLIT_RATIO: u64 = 64;
 
 /// Bytes that the parts of a module may have whatever its size.
 pub(crate) const MAX_SPLIT_FLOOR: u64 = 64 << 20;
+
+/// Factor by which the images that `link --each` makes may exceed its inputs together: each takes in all that it needs, and each of
+/// thousands may need all others.
+pub(crate) const MAX_LINKED_RATIO: u64 = 64;
+
+/// Bytes that these images may have whatever the size of the inputs.
+pub(crate) const MAX_LINKED_FLOOR: u64 = 64 << 20;
+
+/// Images that are taken into all these together: each is read anew for each of them. Libraries have some for each kernel.
+pub(crate) const MAX_LINKED_INPUTS: usize = 1 << 17;
 
 /// Bytes of a module of SYCL's device library. The largest known one has 3 MB.
 pub(crate) const MAX_LIBRARY_MODULE: u64 = 64 << 20;

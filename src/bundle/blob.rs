@@ -28,18 +28,27 @@ pub struct Reader<'a> {
     pub problems: Vec<Problem>,
     /// Bytes that further parts may have in total.
     budget: u64,
+    /// Number of images that the file may have.
+    most: usize,
+    /// Whether it has more, which has been told.
+    is_full: bool,
 }
 
 impl<'a> Reader<'a> {
     /// Creates a reader for a file of this many bytes.
     pub fn new(arena: &'a Arena, size: usize) -> Self {
-        let mut reader = Reader { arena, images: Vec::new(), problems: Vec::new(), budget: 1 << 20 };
+        let most = limits::images_of(size);
+        let mut reader =
+            Reader { arena, images: Vec::new(), problems: Vec::new(), budget: 1 << 20, most, is_full: false };
         reader.grant(size);
         reader
     }
 
     /// Reads a blob of any kind; bytes of no known kind are an image. `outer` has the facts of the layer around it.
     pub fn read(&mut self, data: &'a [u8], place: Place, depth: u32, outer: Image<'a>) {
+        if self.is_full {
+            return;
+        }
         if depth > limits::MAX_BLOB_NESTING {
             return self
                 .problem(place.error(format!("more than {} blobs within each other", limits::MAX_BLOB_NESTING)));
@@ -80,8 +89,11 @@ impl<'a> Reader<'a> {
 
     /// Adds an image whose bytes have been charged.
     fn push(&mut self, stored: &'a [u8], place: Place, like: Image<'a>) {
-        if self.images.len() >= limits::MAX_IMAGES {
-            return self.problem(place.error(format!("more images than the limit of {}", limits::MAX_IMAGES)));
+        if self.images.len() >= self.most {
+            if !std::mem::replace(&mut self.is_full, true) {
+                self.problem(place.error(format!("more images than a file of this size may have ({})", self.most)));
+            }
+            return;
         }
         self.images.push(Image {
             index: self.images.len(),
@@ -146,6 +158,11 @@ impl<'a> Reader<'a> {
         let found = end_of_string(tail);
         self.spend(found.unwrap_or(tail.len()))?;
         Ok(found.and_then(|end| tail.get(..end)))
+    }
+
+    /// Counts rows, and files of so many bytes that they name, for the number of images.
+    pub(super) fn names(&mut self, rows: usize, bytes: usize) {
+        self.most = limits::images_of(bytes).max(rows);
     }
 
     /// Adds inflated bytes to the budget.

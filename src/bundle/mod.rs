@@ -125,11 +125,12 @@ impl<'a> Bundle<'a> {
     /// `NoDeviceCode` where it has no rows; the first problem where there is one and no image.
     pub fn from_table(host: &'a Host<'a>, rows: &[table::Row<'a>]) -> Result<Bundle<'a>> {
         let mut reader = Reader::new(&host.arena, host.bytes.len());
+        let len = rows.iter().map(|row| row.code.len()).fold(host.bytes.len(), usize::saturating_add);
+        reader.names(rows.len(), len);
         let mut left = limits::MAX_PROPERTIES;
         for row in rows {
             table::read_row(&mut reader, row, &mut left);
         }
-        let len = rows.iter().map(|row| row.code.len()).fold(host.bytes.len(), usize::saturating_add);
         Self::from_blobs(host, reader, len)
     }
 
@@ -162,15 +163,14 @@ impl<'a> Bundle<'a> {
         }
         let mut images: Vec<Image<'a>> = Vec::new();
         let mut walker = structure::Walker::new(&host.addresses, host.bytes.len());
-        let mut index = 0usize;
+        let (mut index, most) = (0usize, limits::images_of(host.bytes.len()));
         'all: for (place, found) in descriptors.iter().enumerate() {
             let lists = walker.images(found, place, index);
             images.reserve(lists.iter().map(Vec::len).sum());
             for image in lists.into_iter().flatten() {
-                if index >= limits::MAX_IMAGES || problems.len() >= limits::MAX_PROBLEMS {
+                if index >= most || problems.len() >= limits::MAX_PROBLEMS {
                     let stop = Error::input(format!(
-                        "more images than the limit of {}, or too many damaged",
-                        limits::MAX_IMAGES
+                        "more images than a file of this size may have ({most}), or too many damaged"
                     ));
                     let offset = host.addresses.file_offset(found.address).unwrap_or(0);
                     problems.push(Problem::general(stop.with_offset(offset)));

@@ -152,7 +152,7 @@ impl Args {
         let all = Report::new(old, new, &ignored, &budgets);
         out.put(self.format, &report::Comparison { report: &all, all: self.all })?;
         if let Some(path) = &self.html {
-            super::inspect::write_page(global, path, &page::builds(&all, paths, global.names())?)?;
+            super::inspect::write_page(global, path, |out| page::builds(&all, paths, global.names(), out))?;
         }
         let fails = self.exit_code && all.differs() || !all.breaches.is_empty();
         Ok(match (first == Exit::Input || second == Exit::Input, fails) {

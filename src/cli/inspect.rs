@@ -6,15 +6,15 @@ use super::policy_file::PolicyArgs;
 use super::selection::{DeviceConfigs, Selection, target_patterns};
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::check::read_baseline;
-use crate::files::page::{Draft, Rules};
+use crate::files::page::{self, Draft, Rules};
 use crate::files::sources::spare_others;
-use crate::files::write::write_atomically;
 use crate::files::{ReadOptions, each_file, each_file_with, report_problems};
 use crate::report::document::Form;
 use crate::report::gate::findings::{resolve_targets, spelled_targets};
 use crate::report::inspect::{Depth, Listing, json};
 use crate::report::{clones, text};
 use crate::select::Selector;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
@@ -209,7 +209,7 @@ impl PageArgs {
     /// Errors of reading a file again, and of writing the page.
     pub(crate) fn end(&self, global: &Global, draft: Option<Draft<'_>>, paths: &[PathBuf], whole: bool) -> Result<()> {
         let (Some(draft), Some(path)) = (draft, &self.html) else { return Ok(()) };
-        draft.page(paths, whole)?.map_or(Ok(()), |text| write_page(global, path, &text))
+        draft.page(paths, whole)?.map_or(Ok(()), |page| write_page(global, path, |out| page.write(out)))
     }
 }
 
@@ -229,8 +229,8 @@ pub(crate) fn check_page<'p>(path: &Path, read: impl IntoIterator<Item = &'p Pat
 ///
 /// # Errors
 /// `Environment` where that is not possible.
-pub(crate) fn write_page(global: &Global, path: &Path, text: &str) -> Result<()> {
-    write_atomically(path, text.as_bytes(), None)?;
-    global.note(&format!("a page of {}, written to {}", text::bytes(text.len() as u64), path.display()));
+pub(crate) fn write_page(global: &Global, path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let bytes = page::write_page(path, write)?;
+    global.note(&format!("a page of {}, written to {}", text::bytes(bytes), path.display()));
     Ok(())
 }

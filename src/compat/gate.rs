@@ -4,15 +4,15 @@
 //! [`fit`](super::fit), with the aspects that its code uses, and with the images that define what it imports. Images
 //! that differ in nothing the rules look at are judged once: thousands of images are a few dozen kinds.
 
+mod following;
 pub mod judgement;
 
 use super::aspects::{Code, Sets};
-use super::built_in::{of_bfloat16, of_the_device};
 use super::choice::{Choice, choose_among, refused_in_bundles};
 use super::engine::Engine;
 use super::examine::Examined;
 use super::finding::{Finding, RuleId, build_remedy};
-use super::fit::{Fit, Subject, buildable, runtime_checks};
+use super::fit::{Fit, Subject, buildable};
 use super::offers::Provider;
 use crate::bundle::format::Format;
 use crate::bundle::image::State;
@@ -20,6 +20,7 @@ use crate::device::target::{Has, current};
 use crate::limits;
 use crate::native::Coverage;
 use crate::spirv::link::{Declaration, declarations};
+use following::Step;
 use judgement::Kind;
 pub use judgement::codes;
 use judgement::{Depth, Proofs};
@@ -51,8 +52,10 @@ pub struct Gate<'g> {
     grouping: Arc<Grouping>,
     /// For each symbol, the places of the images that list it for others.
     exporters: HashMap<&'g str, Vec<usize>>,
-    /// The sets of virtual functions, with the places of the images that take part in each.
-    sets: HashMap<String, Vec<usize>>,
+    /// The places of the images that take part in each set of virtual functions.
+    sets: Vec<Vec<usize>>,
+    /// The numbers of the sets that images take part in.
+    sets_of: HashMap<usize, Vec<usize>>,
     /// The symbols of each image's module, once they are asked for.
     symbols: Vec<OnceLock<Symbols<'g>>>,
 }
@@ -74,9 +77,6 @@ struct Offer {
     is_sure: bool,
 }
 
-/// Imports that are followed for each image whatever all come to.
-const LEAST: usize = 256;
-
 /// Answers that have been worked out for a target.
 #[derive(Default)]
 struct Known<'k> {
@@ -84,6 +84,14 @@ struct Known<'k> {
     fits: HashMap<usize, Arc<Fit>>,
     /// For each symbol that images of a format import, what it is taken from.
     providers: HashMap<(&'k str, Format), Option<Offer>>,
+    /// What images lead to, once they are met.
+    steps: Vec<Option<Step>>,
+    /// The last walk that met each image, and whether the device meets its recorded requirements.
+    met: Vec<(usize, Option<bool>)>,
+    /// Number of walks.
+    walks: usize,
+    /// Number of imports that were looked up, each once.
+    looked_up: usize,
     /// Chosen images whose imports lead too far to be followed.
     endless: HashSet<usize>,
     /// Number of imports that were followed for all kernels.
@@ -119,14 +127,19 @@ impl<'g> Gate<'g> {
             *groups.entry(key).or_insert(next)
         };
         let grouping = Arc::new(Grouping::new((0..kernels.len()).map(group).collect()));
-        let mut sets: HashMap<String, Vec<usize>> = HashMap::new();
+        let (mut sets, mut sets_of): (Vec<Vec<usize>>, HashMap<usize, Vec<usize>>) = (Vec::new(), HashMap::new());
+        let mut numbers: HashMap<String, usize> = HashMap::new();
         for (at, image) in images.iter().enumerate() {
-            for set in Gate::sets_of(image) {
-                sets.entry(set).or_default().push(at);
+            let Sets { defined, used } = Sets::read(image.image);
+            for set in defined.into_iter().chain(used) {
+                let number = *numbers.entry(set).or_insert(sets.len());
+                sets.resize_with(numbers.len(), Vec::new);
+                sets.get_mut(number).into_iter().for_each(|own| own.push(at));
+                sets_of.entry(at).or_default().push(number);
             }
         }
         let symbols = images.iter().map(|_| OnceLock::new()).collect();
-        Gate { sets, symbols, engine, kinds, kernels: Arc::new(kernels), grouping, exporters }
+        Gate { sets, sets_of, symbols, engine, kinds, kernels: Arc::new(kernels), grouping, exporters }
     }
 
     /// Marks the images from a place on as those of other files.
@@ -197,21 +210,26 @@ impl<'g> Gate<'g> {
         let mut judgement: Vec<Item> = Vec::new();
         let place = images.iter().position(|at| *at == chosen).map(Whose::Own);
         // Kernels of one image follow its imports anew; where all come to too many, short ways alone are followed.
-        let most = if known.followed > limits::MAX_REACHED { LEAST } else { usize::MAX };
-        let (mut others, mut open, mut followed) = (Vec::new(), HashSet::from([chosen]), 0);
-        if !known.endless.contains(&chosen) {
-            (others, open, followed) = self.providers(chosen, most, subject, known);
+        let most = if known.followed > limits::MAX_REACHED { following::LEAST } else { usize::MAX };
+        let (mut others, mut followed, mut is_cut) = (Vec::new(), 0, known.endless.contains(&chosen));
+        if !is_cut {
+            (others, followed) = self.providers(chosen, most, subject, known);
         }
         known.followed = known.followed.saturating_add(followed);
         if followed > most {
-            (others, open) = (Vec::new(), HashSet::from([chosen]));
+            (others, is_cut) = (Vec::new(), true);
         }
         let members = std::iter::once((chosen, place)).chain(others.into_iter().map(|at| (at, Some(Whose::Other(at)))));
         let (mut seen, mut kinds, mut cut) = (HashSet::new(), HashSet::new(), 0usize);
         for (at, whose) in members {
+            let step = known.steps.get(at).and_then(Option::as_ref).filter(|_| !is_cut);
+            if step.is_some_and(|step| !step.speaks) {
+                continue;
+            }
+            let is_open = step.is_none_or(|step| step.is_open);
             let Some(fit) = self.fit(at, subject, known) else { continue };
             for finding in fit.reasons.iter().chain(&fit.gaps) {
-                if finding.rule == RuleId::Imports && !finding.certain && !open.contains(&at) {
+                if !counts(finding, is_open) {
                     continue;
                 }
                 // Thousands of images may stand behind each of thousands of kernels. A policy excuses by rule and aspect:
@@ -324,81 +342,6 @@ impl<'g> Gate<'g> {
         (!counted.is_empty()).then(|| choose_among(self.images(), counted, name, subject))
     }
 
-    /// Finds the chosen images whose imports lead too far to be followed for each. Short ways are followed first, so that a few
-    /// long ones leave nothing unknown but themselves.
-    fn endless(&self, chosen: BTreeSet<usize>, subject: &Subject<'_>, known: &mut Known<'g>) -> HashSet<usize> {
-        /// Factor by which more are followed the next time.
-        const MORE: usize = 4;
-        let (mut pending, mut left, mut most) = (chosen, limits::MAX_REACHED, LEAST);
-        while !pending.is_empty() {
-            pending.retain(|at| {
-                let followed = self.providers(*at, most, subject, known).2;
-                left = left.saturating_sub(followed.min(most));
-                followed > most
-            });
-            if pending.len().saturating_mul(most).saturating_mul(MORE) > left {
-                break;
-            }
-            most = most.saturating_mul(MORE);
-        }
-        pending.into_iter().collect()
-    }
-
-    /// The images that an image imports from on a target, and those that they import from; which of all leave something open;
-    /// and how many imports were followed, which ends beyond `most`.
-    fn providers(
-        &self,
-        chosen: usize,
-        most: usize,
-        subject: &Subject<'_>,
-        known: &mut Known<'g>,
-    ) -> (Vec<usize>, HashSet<usize>, usize) {
-        let (mut all, mut met, mut open, mut next) = (vec![chosen], HashSet::from([chosen]), HashSet::new(), 0usize);
-        let mut followed = 0usize;
-        while let Some((at, image)) = all.get(next).and_then(|at| Some((*at, self.images().get(*at)?))) {
-            next = next.saturating_add(1);
-            followed = followed.saturating_add(image.imports.len());
-            if followed > most {
-                break;
-            }
-            // The runtime links all images of a set that the device meets the recorded requirements of.
-            for others in Gate::sets_of(image).filter_map(|set| self.sets.get(&set)) {
-                followed = followed.saturating_add(others.len());
-                if followed > most {
-                    break;
-                }
-                let is_linked = |at: &usize| {
-                    let other = self.images().get(*at).filter(|other| other.format == image.format);
-                    other.is_some_and(|other| runtime_checks(other, subject.target).reasons.is_empty())
-                };
-                all.extend(others.iter().copied().filter(|at| met.insert(*at) && is_linked(at)));
-            }
-            for symbol in &image.imports {
-                match self.provider(symbol, image.format, subject, known) {
-                    None if of_bfloat16(symbol) => {}
-                    // Of a module that nothing lists the compiler defines these; what is listed an image has to export.
-                    None if image.image.is_unlisted() && of_the_device(symbol) => {}
-                    None => _ = open.insert(at),
-                    Some(offer) => {
-                        if !offer.is_sure || !self.agree(at, offer.place, symbol) {
-                            open.insert(at);
-                        }
-                        if met.insert(offer.place) {
-                            all.push(offer.place);
-                        }
-                    }
-                }
-            }
-        }
-        (all.split_off(1), open, followed)
-    }
-
-    /// The sets of virtual functions that an image takes part in.
-    fn sets_of(image: &Examined<'_, '_>) -> impl Iterator<Item = String> + use<> {
-        let Sets { defined, used } = Sets::read(image.image);
-        defined.into_iter().chain(used)
-    }
-
     /// The image that images of a format import a symbol from. As the runtime does, of the images that list it one is taken that the
     /// device can run; of several forms the one that needs least, which is what a device without their aspects is given.
     fn provider(&self, symbol: &'g str, format: Format, subject: &Subject<'_>, known: &mut Known<'g>) -> Option<Offer> {
@@ -459,6 +402,11 @@ impl<'g> Gate<'g> {
         known.fits.insert(kind, fit.clone());
         Some(fit)
     }
+}
+
+/// Whether a finding counts: that something is imported does where that is open.
+fn counts(finding: &Finding, is_open: bool) -> bool {
+    is_open || finding.certain || finding.rule != RuleId::Imports
 }
 
 /// Whether an image before all those of a kernel exports a function of its name. The runtime registers no kernel then (DPC++
@@ -726,7 +674,17 @@ mod tests {
             }
             image
         };
-        let found = judged((0..IMAGES).map(with).collect(), "intel_gpu_pvc", &Demand::default());
+        // Each is looked up once, however many ways lead there.
+        let images = numbered((0..IMAGES).map(with).collect());
+        let examined: Vec<_> = images.iter().map(examined).collect();
+        let codes = codes(&examined);
+        let (gate, mut known) = (Gate::new(&examined, &codes, |_| true), Known::default());
+        let subject = Subject::new(device::table().target("intel_gpu_pvc").unwrap());
+        let chosen = || (0..IMAGES).collect();
+        assert!(!gate.endless(chosen(), &subject, &mut known).is_empty());
+        gate.endless(chosen(), &subject, &mut known);
+        assert_eq!(known.looked_up, IMAGES - 1);
+        let found = judged(images, "intel_gpu_pvc", &Demand::default());
         let unknown: HashSet<&str> = found.iter().map(|found| found.2.as_str()).collect();
         assert!(unknown.contains(name(0)), "the test means ways that are too long");
         assert!((IMAGES - 1_000..IMAGES).all(|nth| !unknown.contains(name(nth))));

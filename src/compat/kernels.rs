@@ -259,15 +259,46 @@ impl Alike {
 
 /// The hashes of the code of an image's kernels, by name.
 fn bodies_of(image: &Image<'_>) -> HashMap<String, [u8; 32]> {
+    let mut found = HashMap::new();
+    each_body(image, |name, body| _ = found.insert(name.to_owned(), body));
+    found
+}
+
+/// Hands on the kernels of an image that is SPIR-V, each with the hash of its code where that is known.
+fn each_body(image: &Image<'_>, mut each: impl FnMut(&str, [u8; 32])) {
     let Some(contents) = image.contents().ok().filter(|contents| image.format_of(contents) == Format::SpirV) else {
-        return HashMap::new();
+        return;
     };
-    let Ok(index) = Index::read(&contents) else { return HashMap::new() };
+    let Ok(index) = Index::read(&contents) else { return };
     let listed: HashSet<&str> = image.kernels().into_iter().collect();
     let is_kernel = |name: &str| image.is_unlisted() || listed.contains(name);
     let mut numbers = Numbers::new(&index);
-    let kernels = kernel::reaches(&index).filter(|(name, _)| is_kernel(name));
-    kernels.filter_map(|(name, reach)| Some((name.to_owned(), body(&index, &reach, &mut numbers)?))).collect()
+    for (name, reach) in kernel::reaches(&index).filter(|(name, _)| is_kernel(name)) {
+        if let Some(body) = body(&index, &reach, &mut numbers) {
+            each(name, body);
+        }
+    }
+}
+
+/// The hashes of the code of an image's kernels, in the kernels' order.
+pub(crate) fn ordered_bodies(examined: &Examined<'_, '_>) -> Vec<Option<[u8; 32]>> {
+    let kernels = &examined.kernels;
+    let mut found = vec![None; kernels.len()];
+    if kernels.is_empty() {
+        return found;
+    }
+    let name = |place: &u32| kernels.get(*place as usize).map_or("", String::as_str);
+    let mut sorted: Vec<u32> = (0u32..).zip(kernels).map(|(place, _)| place).collect();
+    sorted.sort_by(|one, other| name(one).cmp(name(other)));
+    each_body(examined.image, |own, body| {
+        let first = sorted.partition_point(|place| name(place) < own);
+        for place in sorted.iter().skip(first).take_while(|place| name(place) == own) {
+            if let Some(known) = found.get_mut(*place as usize) {
+                *known = Some(body);
+            }
+        }
+    });
+    found
 }
 
 fn body(index: &Index<'_>, reach: &Reach, numbers: &mut Numbers) -> Option<[u8; 32]> {

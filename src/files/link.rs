@@ -17,6 +17,7 @@ use crate::compat::examine::examine;
 use crate::compat::fit::spec;
 use crate::container::{Arena, Host};
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
+use crate::limits;
 use crate::native::opencl_elf::spirv_of_object;
 use crate::policy::rules::Recipe;
 use crate::report::edited::Edited;
@@ -181,7 +182,7 @@ impl Linking<'_> {
             }
             images
         } else if self.each {
-            let (images, failed) = each(reporter, &arena, &gathered, &options);
+            let (images, failed) = each(reporter, &arena, &gathered, &options)?;
             exit = if failed { Exit::Build } else { exit };
             images
         } else {
@@ -224,7 +225,7 @@ impl Linking<'_> {
         let copies = Copies::read(&arena, files, (self.selector, self.drop_signature))?;
         let providers = Providers::from_property_sets(&copies.images);
         let options = Options { partial: self.partial };
-        let mut failed = false;
+        let (mut failed, mut room) = (false, Room::of(&copies.images));
         let mut change = |file: &LinkedFile| {
             let Some(number) = files.iter().position(|other| other.output == file.output) else {
                 return Err(Error::input("the file was not read").context(file.name.clone()));
@@ -236,11 +237,13 @@ impl Linking<'_> {
             for place in (0..copies.images.len()).filter(is_own) {
                 let distance = |at: usize, from: usize| copies.distance(files, at, from);
                 let needs = providers.needs_of(place, &distance);
+                room.need(&needs)?;
                 let rivals = copies.check_rivals(&needs);
                 let linked = complete(&arena, (&copies.images, &copies.labels), &needs, place, &options);
                 match linked.map(|linked| rivals.map_err(|error| vec![error]).and(linked)) {
                     None => {}
                     Some(Ok(image)) => {
+                        room.take(&image)?;
                         drop.insert(image.index);
                         made.push(image);
                     }
@@ -513,14 +516,19 @@ fn each<'k>(
     arena: &'k Arena,
     gathered: &Gathered<'k>,
     options: &Options,
-) -> (Vec<Image<'k>>, bool) {
+) -> Result<(Vec<Image<'k>>, bool)> {
     let providers = Providers::from_property_sets(&gathered.images);
+    let mut room = Room::of(&gathered.images);
     let mut made = Vec::with_capacity(gathered.images.len());
     let mut failed = false;
     for (at, image) in gathered.images.iter().take(gathered.selected).enumerate() {
         let needs = needs_of(&providers, gathered, at);
+        room.need(&needs)?;
         match complete(arena, (&gathered.images, &gathered.labels), &needs, at, options) {
-            Some(Ok(linked)) => made.push(linked),
+            Some(Ok(linked)) => {
+                room.take(&linked)?;
+                made.push(linked);
+            }
             None => made.push(image.clone()),
             Some(Err(errors)) => {
                 tell_errors(reporter, &errors);
@@ -529,7 +537,56 @@ fn each<'k>(
             }
         }
     }
-    (made, failed)
+    Ok((made, failed))
+}
+
+/// Bytes that images which are linked may have yet, and images that may be taken into them, all together.
+struct Room {
+    bytes: u64,
+    inputs: usize,
+}
+
+impl Room {
+    /// The bytes for images that are made of these.
+    fn of(images: &[Image<'_>]) -> Room {
+        let size = |image: &Image<'_>| match image.compression() {
+            None => image.stored.len() as u64,
+            Some(_) => image.contents().map_or(0, |contents| contents.len() as u64),
+        };
+        let all = images.iter().map(size).fold(0, u64::saturating_add);
+        let bytes = all.saturating_mul(limits::MAX_LINKED_RATIO).saturating_add(limits::MAX_LINKED_FLOOR);
+        Room { bytes, inputs: limits::MAX_LINKED_INPUTS }
+    }
+
+    /// Takes the images that another needs.
+    ///
+    /// # Errors
+    /// `Build` where all need too many.
+    fn need(&mut self, needs: &Needs) -> Result<()> {
+        let left = self.inputs.checked_sub(needs.images.len());
+        self.inputs = left.ok_or_else(|| {
+            let limit = limits::MAX_LINKED_INPUTS;
+            too_large(format!("the images need more than {limit} others together, where each gets its own"))
+        })?;
+        Ok(())
+    }
+
+    /// Takes the bytes of an image that was linked.
+    ///
+    /// # Errors
+    /// `Build` where all come to too many.
+    fn take(&mut self, image: &Image<'_>) -> Result<()> {
+        let left = self.bytes.checked_sub(image.stored.len() as u64);
+        self.bytes = left.ok_or_else(|| {
+            let ratio = limits::MAX_LINKED_RATIO;
+            too_large(format!("the images come to more than {ratio} times their size, where each gets what it needs"))
+        })?;
+        Ok(())
+    }
+}
+
+fn too_large(what: String) -> Error {
+    Error::new(ErrorKind::Build, what).with_remedy("link all to one (without --each), or select some of the images")
 }
 
 /// The needs of an image. Images that are not selected define what no selected one does.

@@ -1,7 +1,10 @@
-//! `inspect --html`: what stands on the page of files, and by what is its matrix judged?
+//! `inspect --html`: what stands on the page of files, by what is its matrix judged, and how is a page written?
+//!
+//! Pages are written piece by piece: that of a file with hundreds of thousands of kernels is as large as the file.
 
 use super::check::linked_elsewhere;
 use super::input::has_stdin;
+use super::write::{cannot_write, mode_of, write_atomically, write_streamed};
 use super::{ReadOptions, each_file_with};
 use crate::bundle::Bundle;
 use crate::compat::gate::judgement::Depth;
@@ -9,14 +12,19 @@ use crate::compat::offers::{Lent, are_open};
 use crate::compat::other_models::OtherModels;
 use crate::device::table::TargetTable;
 use crate::error::{Reporter, Result};
+use crate::plain_file;
 use crate::policy::{AppliedPolicy, Policy};
 use crate::report::evidence::Names;
+use crate::report::gate::TargetFindings;
 use crate::report::gate::baseline::Baseline;
 use crate::report::gate::findings::{Findings, JudgedTarget};
 use crate::report::{FileFacts, page};
 use crate::select::Selector;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fs::Metadata;
+use std::io::{self, BufReader, BufWriter, Read as _, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Targets that stand in every matrix, where none are named: a CPU, and GPUs that differ in what they lack.
@@ -61,6 +69,23 @@ pub(crate) struct Draft<'d> {
     /// The number of files, and whether any has imports that nothing in it defines.
     count: usize,
     open: bool,
+}
+
+/// Facts of a page, which can be written.
+pub(crate) struct Page<'d> {
+    rules: &'d Rules,
+    files: page::Files,
+    targets: Vec<TargetFindings>,
+}
+
+impl Page<'_> {
+    /// Writes the page.
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        page::library(&self.files, &self.targets, self.rules.held.as_ref(), self.rules.names, out)
+    }
 }
 
 impl Rules {
@@ -128,7 +153,7 @@ impl<'d> Draft<'d> {
     ///
     /// # Errors
     /// Errors of reading a file again.
-    pub(crate) fn page(mut self, paths: &[PathBuf], whole: bool) -> Result<Option<String>> {
+    pub(crate) fn page(mut self, paths: &[PathBuf], whole: bool) -> Result<Option<Page<'d>>> {
         if self.files.is_empty() {
             return Ok(None);
         }
@@ -153,7 +178,7 @@ impl<'d> Draft<'d> {
         if let Some((name, known)) = &rules.known {
             known.apply(name, &mut targets, &seen);
         }
-        page::library(&self.files, &targets, rules.held.as_ref(), rules.names).map(Some)
+        Ok(Some(Page { rules, files: self.files, targets }))
     }
 
     /// The findings so far. The targets are settled with the first file.
@@ -188,5 +213,103 @@ impl<'d> Draft<'d> {
                 own.insert(name.to_owned());
             }
         }
+    }
+}
+
+/// Writes what `write` makes to a file as [`write_atomically`] does, without all of it in memory. Returns the number of bytes.
+///
+/// # Errors
+/// Errors of [`write_atomically`].
+pub(crate) fn write_page(path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result<u64> {
+    let there = std::fs::metadata(path).ok();
+    let is_own = |file: &Metadata| file.is_file() && file.uid() == rustix::process::geteuid().as_raw();
+    let is_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if is_folder || there.as_ref().is_some_and(|file| !is_own(file)) {
+        // What goes to a pipe, or in the place of another user's file, is rare.
+        let mut all = Vec::new();
+        write(&mut all).map_err(|error| cannot_write(path, &error))?;
+        write_atomically(path, &all, None)?;
+        return Ok(all.len() as u64);
+    }
+    if there.is_some()
+        && let Some(same) = Comparing::with(path, &write)
+    {
+        return Ok(same);
+    }
+    write_streamed(path, mode_of(path), |file| {
+        let mut out = Counting { out: BufWriter::new(file), count: 0 };
+        write(&mut out).and_then(|()| out.flush()).map_err(|error| cannot_write(path, &error))?;
+        Ok(out.count)
+    })
+}
+
+/// A writer that counts bytes.
+struct Counting<W> {
+    out: W,
+    count: u64,
+}
+
+impl<W: Write> Write for Counting<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.count = self.count.saturating_add(written as u64);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// A writer that fails where a file holds other bytes.
+struct Comparing<R> {
+    file: R,
+    read: Vec<u8>,
+}
+
+impl Comparing<()> {
+    /// Returns the size of a file that holds what `write` makes.
+    fn with(path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> Option<u64> {
+        let (file, _) = plain_file::open(path).ok()?;
+        let mut out = Counting { out: Comparing { file: BufReader::new(file), read: Vec::new() }, count: 0 };
+        write(&mut out).ok()?;
+        let is_end = out.out.file.read(&mut [0]).ok()? == 0;
+        is_end.then_some(out.count)
+    }
+}
+
+impl<R: io::Read> Write for Comparing<R> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.read.resize(bytes.len(), 0);
+        self.file.read_exact(&mut self.read)?;
+        if self.read == bytes { Ok(bytes.len()) } else { Err(io::ErrorKind::InvalidData.into()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write_page;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    #[test]
+    fn a_page_that_is_there_stays_and_another_takes_its_place_and_permissions() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.html");
+        let write = |text: &'static str| write_page(&path, |out| text.chars().try_for_each(|c| write!(out, "{c}")));
+        assert_eq!(write("first").unwrap(), 5);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let number = || std::fs::metadata(&path).unwrap().ino();
+        let first = number();
+        assert_eq!((write("first").unwrap(), number()), (5, first));
+        for text in ["firs", "first and more", "other", ""] {
+            assert_eq!(write(text).unwrap(), text.len() as u64);
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+            assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+        }
+        assert!(write_page(&folder.path().join("new/"), |_| Ok(())).is_err());
     }
 }

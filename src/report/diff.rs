@@ -83,6 +83,7 @@ impl Build {
         }
         let (mut snapshot, mut providers) = (Snapshot::default(), Providers::default());
         facts.each_share(true, |bundle, images| snapshot.add(bundle, images, &mut providers, interner))?;
+        snapshot.pack();
         facts.problems.extend(left_out(&snapshot.left_out));
         snapshot.partial |= !facts.problems.is_empty();
         let stem = stem(below(argument, facts.path));

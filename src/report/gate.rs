@@ -333,14 +333,21 @@ pub(super) struct FileRows<'r> {
     pub(crate) rows: Vec<Row<'r>>,
     /// Of each target what was judged, and which of the sets of kernels that was.
     targets: Vec<Option<(&'r FileFindings, usize)>>,
+    /// The kernel's index in each of the file's sets of kernels, row by row; [`NO_PLACE`] where a set lacks it.
+    places: Vec<u32>,
+    /// Number of these sets.
+    sets: usize,
 }
+
+/// Marks a set of kernels that lacks one.
+const NO_PLACE: u32 = u32::MAX;
 
 /// A kernel.
 pub(super) struct Row<'r> {
     /// The mangled name.
     pub name: &'r str,
-    /// The kernel's index in each of the file's sets of kernels; none where a set lacks it.
-    places: Vec<Option<usize>>,
+    /// The row's number.
+    nth: usize,
 }
 
 /// A kernel on a target that it was judged for.
@@ -400,17 +407,18 @@ impl<'r> FileRows<'r> {
     pub(crate) fn cells(&self, row: &Row<'r>) -> impl Iterator<Item = Option<Cell<'r>>> {
         self.targets.iter().map(|target| {
             let (of, set) = (*target)?;
-            Some(Cell { of, kernel: row.places.get(set).copied().flatten()? })
+            let place = self.places.get(row.nth.saturating_mul(self.sets).saturating_add(set))?;
+            Some(Cell { of, kernel: (*place != NO_PLACE).then_some(*place as usize)? })
         })
     }
 }
 
-/// The rows of each file of which kernels were judged.
-pub(super) fn rows_by_file<'r>(targets: &[&'r TargetFindings]) -> Vec<FileRows<'r>> {
+/// The rows of each file of which kernels were judged, made as they are asked for.
+pub(super) fn rows_by_file<'r>(targets: &[&'r TargetFindings]) -> impl Iterator<Item = FileRows<'r>> {
     let files: Vec<Vec<&FileFindings>> =
         targets.iter().map(|one| one.files.iter().filter(|of| !of.is_whole()).collect()).collect();
     let most = files.iter().map(Vec::len).max().unwrap_or(0);
-    (0..most).filter_map(|at| rows_of_file(files.iter().map(|own| own.get(at).copied()))).collect()
+    (0..most).filter_map(move |at| rows_of_file(files.iter().map(|own| own.get(at).copied())))
 }
 
 fn rows_of_file<'r>(files: impl Iterator<Item = Option<&'r FileFindings>>) -> Option<FileRows<'r>> {
@@ -424,20 +432,21 @@ fn rows_of_file<'r>(files: impl Iterator<Item = Option<&'r FileFindings>>) -> Op
     };
     let targets: Vec<Option<(&FileFindings, usize)>> = files.map(|of| of.map(|of| (of, set(of)))).collect();
     let file = &targets.iter().flatten().next()?.0.file;
-    let mut rows: Vec<Row<'r>> = Vec::new();
-    let mut known: HashMap<&str, usize> = HashMap::new();
+    let (mut rows, mut places): (Vec<Row<'r>>, Vec<u32>) = (Vec::new(), Vec::new());
+    let mut known: HashMap<&str, u32> = HashMap::new();
     for (nth, kernels) in sets.iter().enumerate() {
-        for (place, name) in kernels.names().enumerate() {
+        for (place, name) in (0u32..).zip(kernels.names()) {
             let row = *known.entry(name).or_insert_with(|| {
-                rows.push(Row { name, places: vec![None; sets.len()] });
-                rows.len().saturating_sub(1)
+                rows.push(Row { name, nth: rows.len() });
+                places.resize(rows.len().saturating_mul(sets.len()), NO_PLACE);
+                rows.len().saturating_sub(1) as u32
             });
-            if let Some(own) = rows.get_mut(row).and_then(|row| row.places.get_mut(nth)) {
-                *own = Some(place);
+            if let Some(own) = places.get_mut((row as usize).saturating_mul(sets.len()).saturating_add(nth)) {
+                *own = place;
             }
         }
     }
-    Some(FileRows { file, rows, targets })
+    Some(FileRows { file, rows, targets, places, sets: sets.len() })
 }
 
 /// Kernels judged for targets, with all that is told beside.

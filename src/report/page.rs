@@ -18,30 +18,38 @@ mod static_part;
 use super::evidence::Names;
 use super::gate::TargetFindings;
 use super::text;
-use crate::error::Result;
+use crate::names;
 use crate::policy::{AppliedPolicy, Exception};
 use crate::report::gate::{FileFindings, LocatedFinding};
 use crate::report::name::family;
 use crate::select::KernelName;
 pub(crate) use builds::builds;
 pub(crate) use files::Files;
-use serde::Serialize;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+use std::sync::Arc;
 
-/// The page of some files: who takes the space, what runs on `targets` and is against a policy, and which kernels and images
-/// there are.
+/// Writes the page of some files: who takes the space, what runs on `targets` and is against a policy, and which kernels and
+/// images there are.
 ///
 /// # Errors
-/// `Input` where what is known cannot be written as JSON.
+/// Errors of `out`.
 pub(crate) fn library(
     files: &Files,
     targets: &[TargetFindings],
     held: Option<&AppliedPolicy>,
     names: Names,
-) -> Result<String> {
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut table = files.names(names);
+    // Targets share the kernels of a file.
+    let mut known = HashSet::new();
     for of in targets.iter().flat_map(|target| &target.files) {
-        table.extend(of.judged.kernels.names());
+        if known.insert(Arc::as_ptr(&of.judged.kernels)) {
+            table.extend(of.judged.kernels.names());
+        }
     }
     let table = table.sorted();
     let policy = held.map(|held| held.section(targets, names));
@@ -50,11 +58,11 @@ pub(crate) fn library(
     let frame = Frame {
         title: files.title(),
         facts: [files.facts()].into_iter().chain(held.map(|held| held.facts())).collect::<Vec<_>>().join(" · "),
-        static_part: static_part::library(files, &named, policy.as_ref(), names),
-        data: files.data(&table, matrix::matrix(&named, files, &table, names), policy.as_ref())?,
+        static_part: static_part::library(files, &table, &named, policy.as_ref()),
         scripts: &[CORE, GRID, TREEMAP, MATRIX, POLICY, LIBRARY],
     };
-    Ok(frame.html())
+    let matrix = matrix::matrix(&named, files, &table, names);
+    frame.write(&files.data(&table, matrix, policy.as_ref()), out)
 }
 
 /// Reading the data, making elements, the tip.
@@ -81,19 +89,18 @@ struct Frame<'f> {
     pub(crate) facts: String,
     /// The content for readers without scripts, as HTML.
     pub(crate) static_part: String,
-    /// JSON that can stand in a `script` element.
-    pub(crate) data: String,
     /// The scripts, in order.
     pub(crate) scripts: &'f [&'static str],
 }
 
 impl Frame<'_> {
-    /// The document. Its policy lets it load nothing, from anywhere, and send nothing.
-    fn html(&self) -> String {
-        let Frame { title, facts, static_part, data, scripts } = self;
+    /// Writes the document, with its data. Its policy lets it load nothing, from anywhere, and send nothing.
+    fn write(&self, data: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+        let Frame { title, facts, static_part, scripts } = self;
         let (title, facts) = (html(title), html(facts));
         let (script, version) = (scripts.join("\n"), env!("CARGO_PKG_VERSION"));
-        format!(
+        write!(
+            out,
             r#"<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -118,7 +125,12 @@ impl Frame<'_> {
 </main>
 <footer>made by sycl-bundle {version}; this file loads nothing and needs no network</footer>
 <div id="tip" role="tooltip" hidden></div>
-<script type="application/json" id="data">{data}</script>
+<script type="application/json" id="data">"#
+        )?;
+        serde_json::to_writer(InScript(&mut *out), data)?;
+        write!(
+            out,
+            r#"</script>
 <script>
 "use strict";
 (() => {{
@@ -154,8 +166,35 @@ fn html(text: &str) -> String {
 }
 
 /// JSON that can stand in a `script` element: nothing in it ends or opens one. These letters stand in strings only.
-fn script_json(text: &str) -> String {
-    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+struct InScript<'o>(&'o mut dyn Write);
+
+impl Write for InScript<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut rest = bytes;
+        while let Some(at) = rest.iter().position(|byte| matches!(byte, b'<' | b'>' | b'&')) {
+            let (before, behind) = rest.split_at(at);
+            self.0.write_all(before)?;
+            if let Some((byte, behind)) = behind.split_first() {
+                write!(self.0, "\\u{:04x}", byte)?;
+                rest = behind;
+            }
+        }
+        self.0.write_all(rest)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// A list whose values are made while it is written.
+struct Each<F>(F);
+
+impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for Each<F> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_seq((self.0)())
+    }
 }
 
 /// Texts, each once and known by its number.
@@ -185,101 +224,146 @@ impl Texts {
 
 /// Names that are being gathered.
 #[derive(Debug)]
-struct Gathering {
+struct Gathering<'n> {
     names: Names,
-    mangled: BTreeSet<String>,
+    mangled: Vec<&'n str>,
 }
 
-/// Sorted names.
+/// Sorted names. Hundreds of thousands are held here beside the facts about their kernels: none has a text of its own.
 #[derive(Debug)]
-struct Table {
-    /// Names as they are shown, and mangled.
-    sorted: Vec<(String, String)>,
-    places: HashMap<String, usize>,
-    /// Of each, the number of its family.
-    families: Vec<usize>,
-    /// The families.
-    all_families: Vec<String>,
+struct Table<'n> {
+    /// The mangled names, sorted as such.
+    mangled: Vec<&'n str>,
+    /// The names as they are shown, in the same order; none where they are shown mangled.
+    shown: Option<names::Names>,
+    /// Places in that order, sorted by how names are shown.
+    order: Vec<u32>,
+    /// The place in `order` of each mangled name.
+    places: Vec<u32>,
+    /// Of each, as they are shown, the number of its family.
+    families: Vec<u32>,
+    /// The place in `order` of the first name of each family.
+    firsts: Vec<u32>,
 }
 
 /// The table as it stands in the page.
-#[derive(Debug, Serialize)]
-struct Packed<'t> {
-    /// Of each name how many UTF-16 units it shares with the one before, and the rest.
-    shown: Vec<(usize, String)>,
-    /// Mangled names in the form of `shown`; empty where names are shown mangled.
-    mangled: Vec<(usize, String)>,
-    /// Of each name the number of its family.
-    family: &'t [usize],
-    /// The families.
-    families: &'t [String],
-}
+struct Packed<'t>(&'t Table<'t>);
 
-impl Gathering {
-    fn new(names: Names) -> Gathering {
-        Gathering { names, mangled: BTreeSet::new() }
+impl<'n> Gathering<'n> {
+    fn new(names: Names) -> Gathering<'n> {
+        Gathering { names, mangled: Vec::new() }
     }
 
     /// Adds mangled names.
-    fn extend<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
-        for name in names {
-            if !self.mangled.contains(name) {
-                self.mangled.insert(name.to_owned());
-            }
-        }
+    fn extend(&mut self, names: impl Iterator<Item = &'n str>) {
+        self.mangled.extend(names);
     }
 
     /// Sorts them by how they are shown.
-    fn sorted(self) -> Table {
-        let show = |name: String| (self.names.show(&name), name);
-        let mut sorted: Vec<(String, String)> = self.mangled.into_iter().map(show).collect();
-        sorted.sort();
-        let places = sorted.iter().enumerate().map(|(at, (_, mangled))| (mangled.clone(), at)).collect();
-        let (mut families, mut all_families): (Vec<usize>, Vec<String>) = (Vec::new(), Vec::new());
-        let mut known: HashMap<&str, usize> = HashMap::new();
-        for (shown, _) in &sorted {
-            let own = family(shown);
-            families.push(*known.entry(own).or_insert_with(|| {
-                all_families.push(visible(own));
-                all_families.len().saturating_sub(1)
+    fn sorted(self) -> Table<'n> {
+        let Gathering { names, mut mangled } = self;
+        mangled.sort_unstable();
+        mangled.dedup();
+        mangled.shrink_to_fit();
+        let differs = mangled.iter().any(|name| names.show(name) != **name);
+        let shown = differs.then(|| mangled.iter().map(|name| names.show(name)).collect::<names::Names>());
+        let mut order: Vec<u32> = (0u32..).zip(&mangled).map(|(place, _)| place).collect();
+        if let Some(shown) = &shown {
+            order.sort_by_key(|place| (shown.get(*place as usize), *place));
+        }
+        let mut places = vec![0; order.len()];
+        for (at, place) in (0u32..).zip(&order) {
+            if let Some(own) = places.get_mut(*place as usize) {
+                *own = at;
+            }
+        }
+        let mut table = Table { mangled, shown, order, places, families: Vec::new(), firsts: Vec::new() };
+        let (mut families, mut firsts) = (Vec::with_capacity(table.order.len()), Vec::new());
+        let mut known: HashMap<&str, u32> = HashMap::new();
+        for (at, name) in (0u32..).zip(table.shown()) {
+            families.push(*known.entry(family(name)).or_insert_with(|| {
+                firsts.push(at);
+                firsts.len().saturating_sub(1) as u32
             }));
         }
-        Table { sorted, places, families, all_families }
+        (table.families, table.firsts) = (families, firsts);
+        table
     }
 }
 
-impl Table {
+impl Table<'_> {
     /// The number of a mangled name.
     fn place(&self, mangled: &str) -> Option<usize> {
-        self.places.get(mangled).copied()
+        let at = self.mangled.binary_search(&mangled).ok()?;
+        self.places.get(at).map(|place| *place as usize)
+    }
+
+    /// The names as they are shown, in that order.
+    fn shown(&self) -> impl Iterator<Item = &str> {
+        self.order.iter().map(|place| self.shown_at(*place))
+    }
+
+    /// A name as it is shown, by its place among mangled ones.
+    fn shown_at(&self, place: u32) -> &str {
+        match &self.shown {
+            Some(shown) => shown.get(place as usize),
+            None => self.mangled.get(place as usize).copied(),
+        }
+        .unwrap_or_default()
+    }
+
+    /// The number of the family of a name, by the name's number.
+    fn family_of(&self, name: usize) -> Option<usize> {
+        self.families.get(name).map(|family| *family as usize)
+    }
+
+    /// The families, by their numbers.
+    fn families(&self) -> impl Iterator<Item = &str> {
+        (0..self.firsts.len()).map(|number| self.family(number))
+    }
+
+    /// A family, by its number.
+    fn family(&self, number: usize) -> &str {
+        let first = self.firsts.get(number).and_then(|at| self.order.get(*at as usize));
+        first.map_or("", |place| family(self.shown_at(*place)))
     }
 
     /// As it stands in the page.
     fn packed(&self) -> Packed<'_> {
-        let plain = self.sorted.iter().all(|(shown, mangled)| shown == mangled);
-        let none: &[(String, String)] = if plain { &[] } else { &self.sorted };
-        Packed {
-            shown: packed(self.sorted.iter().map(|(shown, _)| visible(shown))),
-            mangled: packed(none.iter().map(|(_, mangled)| visible(mangled))),
-            family: &self.families,
-            families: &self.all_families,
-        }
+        Packed(self)
     }
 }
 
-/// Of each text how many UTF-16 units it shares with the one before, and the rest.
-fn packed(all: impl Iterator<Item = String>) -> Vec<(usize, String)> {
+impl Serialize for Packed<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let table = self.0;
+        let mangled = || table.order.iter().filter_map(|place| table.mangled.get(*place as usize).copied());
+        // Where names are shown mangled these stand once.
+        let most = if table.shown.is_some() { usize::MAX } else { 0 };
+        let mut all = out.serialize_struct("Packed", 4)?;
+        // Of each name how many UTF-16 units it shares with the one before, and the rest.
+        all.serialize_field("shown", &Each(|| packed(table.shown())))?;
+        all.serialize_field("mangled", &Each(|| packed(mangled().take(most))))?;
+        // Of each name the number of its family.
+        all.serialize_field("family", &table.families)?;
+        all.serialize_field("families", &Each(|| table.families().map(visible)))?;
+        all.end()
+    }
+}
+
+/// Of each text, as it is visible, how many UTF-16 units it shares with the one before, and the rest.
+fn packed<'t>(all: impl Iterator<Item = &'t str>) -> impl Iterator<Item = (usize, String)> {
     let mut before = String::new();
-    let mut out = Vec::new();
-    for text in all {
+    all.map(move |text| {
+        let text = visible(text);
         let shared = before.chars().zip(text.chars()).take_while(|(one, other)| one == other).map(|(one, _)| one);
         let (units, bytes) = shared.fold((0usize, 0usize), |(units, bytes), c| {
             (units.saturating_add(c.len_utf16()), bytes.saturating_add(c.len_utf8()))
         });
-        out.push((units, text.get(bytes..).unwrap_or_default().to_owned()));
+        let rest = text.get(bytes..).unwrap_or_default().to_owned();
         before = text;
-    }
-    out
+        (units, rest)
+    })
 }
 
 /// Kernels that are named for each thing that is found.
@@ -406,7 +490,9 @@ mod tests {
     fn nothing_ends_what_it_stands_in() {
         assert_eq!(html("</td>&\"'\u{1b}"), "&lt;/td&gt;&amp;&quot;&#39;\\u{1b}");
         let text = serde_json::to_string("</script><!--&\u{2028}").unwrap();
-        let embedded = script_json(&text);
+        let mut embedded = Vec::new();
+        InScript(&mut embedded).write_all(text.as_bytes()).unwrap();
+        let embedded = String::from_utf8(embedded).unwrap();
         assert!(!embedded.contains(['<', '>', '&']), "{embedded}");
         assert_eq!(serde_json::from_str::<String>(&embedded).unwrap(), "</script><!--&\u{2028}");
     }
@@ -415,7 +501,8 @@ mod tests {
     fn what_is_shared_stands_once() {
         let all = ["a::b<int>", "a::b<long>", "a::𝒳b", "a::𝒳c"].map(str::to_owned);
         let rest = |units, text: &str| (units, text.to_owned());
-        assert_eq!(packed(all.into_iter()), [rest(0, "a::b<int>"), rest(5, "long>"), rest(3, "𝒳b"), rest(5, "c")]);
+        let all: Vec<_> = packed(all.iter().map(String::as_str)).collect();
+        assert_eq!(all, [rest(0, "a::b<int>"), rest(5, "long>"), rest(3, "𝒳b"), rest(5, "c")]);
     }
 
     #[test]
@@ -425,6 +512,7 @@ mod tests {
         let table = names.sorted();
         assert_eq!(table.place("_ZTSN1a1kIiEE"), Some(0));
         assert_eq!(table.place("_ZTSN1b1kIfEE"), Some(1));
-        assert_eq!((table.families, table.all_families), (vec![0, 1, 1], vec!["a::k".to_owned(), "b::k".to_owned()]));
+        assert_eq!(table.families, [0, 1, 1]);
+        assert_eq!(table.families().collect::<Vec<_>>(), ["a::k", "b::k"]);
     }
 }

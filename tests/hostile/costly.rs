@@ -218,6 +218,15 @@ fn many_kernels_are_held_in_little() {
     bounded(&folder, &["inspect", "m.spv", "--max-memory", "44MiB"]);
     bounded(&folder, &["check", "m.spv", "-t", "dg1", "--max-memory", "180MiB"]);
     bounded(&folder, &["kernels", "m.spv", "--max-memory", "192MiB"]);
+    bounded(&folder, &["diff", "m.spv", "m.spv", "--max-memory", "304MiB"]);
+}
+
+/// The text of the page, made of copies of all names, and a list for each row would take 290 MB.
+#[test]
+fn pages_of_many_kernels_are_not_held() {
+    let folder = Folder::new();
+    folder.put("m.spv", Module::kernels(300_000).bytes());
+    bounded(&folder, &["inspect", "m.spv", "--html", "page.html", "--max-memory", "192MiB"]);
 }
 
 #[test]
@@ -438,6 +447,31 @@ fn many_images_that_import_from_each_other() {
     bounded(&folder, &["check", "m.table", "-t", "pvc", "--format", "json"]);
     bounded(&folder, &["explain", "m.table", "-t", "pvc"]);
     bounded(&folder, &["has", "m.table", "-t", "pvc"]);
+}
+
+/// Each takes in all behind it, where each is linked with what it needs: four million and a half modules would be read.
+#[test]
+fn many_images_that_each_need_all_others() {
+    const IMAGES: u32 = 3_000;
+    let folder = Folder::new();
+    let mut table = "[Code|Properties|Symbols]\n".to_owned();
+    for nth in 0..IMAGES {
+        let mut module = Module::kernels(0);
+        let function = module.function(None, false);
+        put(&mut module.decorations, 71, &[function, 41], Some(&format!("function{nth}")), &[0]);
+        if nth + 1 < IMAGES {
+            module.import(&format!("function{}", nth + 1));
+        }
+        module.kernel(&format!("kernel{nth}"), Some(function));
+        folder.put(&format!("m{nth}.spv"), module.bytes());
+        folder.put(&format!("m{nth}.sym"), format!("kernel{nth}\nfunction{nth}\n"));
+        let imported = format!("[SYCL/imported symbols]\nfunction{}=1|1\n", nth + 1);
+        let imported = if nth + 1 < IMAGES { imported } else { String::new() };
+        folder.put(&format!("m{nth}.prop"), format!("{imported}[SYCL/exported symbols]\nfunction{nth}=1|1\n"));
+        table.push_str(&format!("m{nth}.spv|m{nth}.prop|m{nth}.sym\n"));
+    }
+    folder.put("m.table", table);
+    run_bounded(&folder, &["link", "--each", "m.table", "-o", "out.table", "--max-memory", "192MiB"], TIME_LIMIT, &[4]);
 }
 
 /// Each of the kernels may call each of the imports: lists of all would have four million names.

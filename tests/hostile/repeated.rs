@@ -5,6 +5,7 @@
 use super::costly::{Module, TIME_LIMIT, put, run_bounded};
 use super::support::folder::Folder;
 use std::io::{Cursor, Write as _};
+use sycl_bundle::bundle::offload_bundle;
 use sycl_bundle::container::Host;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
@@ -514,4 +515,19 @@ fn functions_of_one_group() {
     let functions: Vec<u32> = (0..8_000).map(|nth| module.kernel_of(signature, &format!("k{nth}"))).collect();
     put(&mut module.decorations, 74, &[&[group][..], &functions].concat(), None, &[]);
     read("m.spv", module.bytes(), &[&["check", "-t", "intel_gpu_pvc"]]);
+}
+
+/// Each would take more than a thousand bytes in memory, and has some in the file before that is compressed.
+#[test]
+fn tiny_images_by_the_hundred_thousand_are_counted_by_the_size_of_the_file() {
+    const MANY: usize = 1 << 18;
+    let folder = Folder::new();
+    let parts = vec![offload_bundle::NewPart { id: "sycl-spir64", data: b"abcd" }; MANY];
+    let bundle = offload_bundle::write(&parts, 1).unwrap();
+    let packed = offload_bundle::compress(&bundle, 2, 9, 0).unwrap();
+    assert!(packed.len() < 2 << 20, "{}", packed.len());
+    folder.put("a.bundle", packed);
+    for verb in [&["inspect"][..], &["inspect", "--format", "json"], &["check", "-t", "dg1"], &["diff", "a.bundle"]] {
+        run_bounded(&folder, &[verb, &["a.bundle", "--max-memory", "128MiB"]].concat(), TIME_LIMIT, READ);
+    }
 }

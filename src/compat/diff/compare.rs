@@ -233,7 +233,7 @@ fn kernel_diff(name: &str, fate: Fate, old: &Shots, new: &Shots, changes: Vec<Ch
 /// order of their names.
 fn renamed<'s>(old: &'s Snapshot, new: &'s Snapshot) -> BTreeMap<&'s str, &'s str> {
     let bodies = |one: &'s Snapshot, other: &Snapshot| {
-        let mut found: BTreeMap<(&'s str, [u8; 32]), Vec<&'s str>> = BTreeMap::new();
+        let mut found: BTreeMap<(&'s str, [u8; 16]), Vec<&'s str>> = BTreeMap::new();
         for (name, kernel) in one.kernels.iter().filter(|(name, _)| !other.kernels.contains_key(*name)) {
             if let Some((target, body)) = kernel.shots.iter().find_map(|(target, shot)| Some((&**target, shot.body?))) {
                 found.entry((target, body)).or_default().push(name);

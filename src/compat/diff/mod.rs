@@ -72,19 +72,15 @@ mod pair_tests {
 mod tests {
     use super::budget::{Budgets, Forbidden, Growth, breaches};
     use super::compare::{Change, Fate, ImageChange, What, compare};
-    use super::snapshot::{KernelCoverage, KernelShots, Shot, Snapshot, Total, Traits};
+    use super::snapshot::{About, KernelCoverage, KernelShots, Shot, Snapshot, Total, Traits};
     use crate::native::Coverage;
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
     fn shot(body: u8, bytes: u64) -> Shot {
-        Shot {
-            bytes,
-            body: Some([body; 32]),
-            image: [body; 32],
-            traits: Traits { arguments: vec!["int* global 8".into()], ..Traits::default() }.into(),
-            ..Shot::default()
-        }
+        let traits = Traits { arguments: vec!["int* global 8".into()], ..Traits::default() }.into();
+        let about = About { bytes, image: [body; 32], traits, ..About::default() };
+        Shot { body: Some([body; 16]), about: about.into() }
     }
 
     fn snapshot(kernels: &[(&str, &[(&str, Shot)])]) -> Snapshot {
@@ -127,14 +123,15 @@ mod tests {
     fn each_way_to_change_is_told() {
         let before = shot(1, 10);
         let mut after = shot(2, 14);
-        let traits = Arc::make_mut(&mut after.traits);
+        let about = Arc::make_mut(&mut after.about);
+        about.options = "-O3".into();
+        let traits = Arc::make_mut(&mut about.traits);
         traits.arguments = vec!["long* global 8".into(), "int private 4".into()];
         traits.aspects = ["fp64".to_owned()].into();
         traits.attributes = [("sub-group size", "16".to_owned())].into();
         traits.constants = vec!["width".into()];
         traits.resources = [("spill", 64)].into();
         traits.properties = BTreeMap::from([("SYCL/assert used".to_owned(), "1".to_owned())]);
-        after.options = "-O3".into();
         let old = snapshot(&[("k", &[("spir64", before.clone()), ("avx2", before.clone())])]);
         let new = snapshot(&[("k", &[("spir64", after), ("intel_gpu_pvc", before)])]);
         let diff = compare(&old, &new, &[]);
@@ -169,7 +166,8 @@ mod tests {
         let say =
             |value: &str| Arc::new(BTreeMap::from([("SYCL/misc properties: optLevel".to_owned(), value.to_owned())]));
         let many = |shared: &Arc<BTreeMap<String, String>>| {
-            let shot = Shot { shared: shared.clone(), ..shot(1, 10) };
+            let mut shot = shot(1, 10);
+            Arc::make_mut(&mut shot.about).shared = shared.clone();
             let mut one = snapshot(&[("a", &[("spir64", shot.clone())]), ("b", &[("spir64", shot)])]);
             let values = one.properties.entry("spir64".into()).or_default();
             values.entry("SYCL/exported symbols: f".into()).or_default().insert("1".into());
@@ -231,7 +229,7 @@ mod tests {
     #[test]
     fn budgets_are_held() {
         let mut grown = shot(2, 1100);
-        let traits = Arc::make_mut(&mut grown.traits);
+        let traits = Arc::make_mut(&mut Arc::make_mut(&mut grown.about).traits);
         traits.resources = [("spill", 64)].into();
         traits.aspects = ["fp64".to_owned()].into();
         let old = snapshot(&[("k", &[("spir64", shot(1, 1000))]), ("gone", &[("avx2", shot(3, 10))])]);

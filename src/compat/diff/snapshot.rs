@@ -19,6 +19,7 @@ use serde::Serialize;
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// A file, reduced to what counts.
@@ -97,10 +98,25 @@ pub(crate) fn shot_for<'s>(shots: &'s Shots, target: &str) -> Option<&'s Shot> {
 /// A kernel for a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Shot {
+    /// Half of the hash of its code, whatever its name, which tells it apart as well; none where that is not SPIR-V.
+    pub(crate) body: Option<[u8; 16]>,
+    /// All else, which many kernels of an image share.
+    pub(crate) about: Arc<About>,
+}
+
+impl Deref for Shot {
+    type Target = About;
+
+    fn deref(&self) -> &About {
+        &self.about
+    }
+}
+
+/// Facts about a kernel for a target, but for its code.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct About {
     /// Bytes of the images that hold it, inflated.
     pub(crate) bytes: u64,
-    /// The hash of its code, whatever its name; none where that is not SPIR-V.
-    pub(crate) body: Option<[u8; 32]>,
     /// The hash of its image.
     pub(crate) image: [u8; 32],
     /// The facts that are compared and told.
@@ -135,6 +151,27 @@ pub(crate) struct Interner {
     traits: HashSet<Arc<Traits>>,
     coverage: HashSet<Arc<KernelCoverage>>,
     shared: HashSet<Shared>,
+    /// The last ones, by what they are made of.
+    about: HashMap<Parts, Arc<About>>,
+}
+
+/// Bytes, the hash of the image, and the addresses of what is held once.
+type Parts = (u64, [u8; 32], [usize; 3]);
+
+/// Facts that are looked for among the last ones: kernels of an image, which have most in common, come one after the other.
+const LAST: usize = 4096;
+
+impl Interner {
+    /// Returns facts that are the same, and are held.
+    fn about(&mut self, about: About) -> Arc<About> {
+        let About { bytes, image, traits, options, shared } = &about;
+        let places = [Arc::as_ptr(traits).addr(), Arc::as_ptr(options).addr(), Arc::as_ptr(shared).addr()];
+        let parts = (*bytes, *image, places);
+        if self.about.len() >= LAST && !self.about.contains_key(&parts) {
+            self.about.clear();
+        }
+        self.about.entry(parts).or_insert_with(|| about.into()).clone()
+    }
 }
 
 /// Returns what a set holds of a value's equals, which may be the value now.
@@ -200,7 +237,8 @@ impl Snapshot {
                 let place = targets.binary_search_by(|(own, _)| own.cmp(target));
                 match place.map(|at| targets.get_mut(at)) {
                     Ok(Some((_, known))) => {
-                        known.bytes = known.bytes.saturating_add(shot.bytes);
+                        let bytes = known.bytes.saturating_add(shot.bytes);
+                        known.about = interner.about(About { bytes, ..About::clone(&known.about) });
                     }
                     Ok(None) => {}
                     Err(at) => {
@@ -220,6 +258,11 @@ impl Snapshot {
         }
         self.partial |= images.iter().any(|image| image.problem.is_some());
         Ok(())
+    }
+
+    /// Packs the kernels, once all images have been added: names that came in order have left the map half empty.
+    pub(crate) fn pack(&mut self) {
+        self.kernels = std::mem::take(&mut self.kernels).into_iter().collect();
     }
 }
 
@@ -272,14 +315,15 @@ fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: &OfImage<'_>,
         resources: resources(facts),
         properties: properties.kernels.get(facts.name.as_str()).cloned().unwrap_or_default(),
     };
-    Shot {
+    let about = About {
         bytes: image.size,
-        body: facts.body(),
         image: image.blake3,
         traits: held(&mut interner.traits, traits),
         options: properties.options.clone(),
         shared: properties.shared.clone(),
-    }
+    };
+    let body = facts.body().and_then(|body| body.first_chunk::<16>().copied());
+    Shot { body, about: interner.about(about) }
 }
 
 fn arguments(facts: &KernelFacts) -> Vec<String> {

@@ -1,13 +1,13 @@
 //! What of two builds does a page show, and as which data?
 
-use super::{BUILDS, CORE, Frame, GRID, Texts, script_json, static_part, visible};
+use super::{BUILDS, CORE, Frame, GRID, Texts, static_part, visible};
 use super::{Gathering, Packed};
 use crate::compat::diff::compare::Fate;
-use crate::error::{Error, Result};
 use crate::report::diff::{Pair, Report, fate, line};
 use crate::report::evidence::Names;
 use crate::report::text::{bytes, count, counted};
 use serde::Serialize;
+use std::io::{self, Write};
 use std::path::Path;
 
 #[derive(Serialize)]
@@ -49,11 +49,11 @@ struct Kernels {
     changes: Vec<Vec<usize>>,
 }
 
-/// The page of what changed between two builds, which were named by these paths.
+/// Writes the page of what changed between two builds, which were named by these paths.
 ///
 /// # Errors
-/// `Input` where that cannot be written as JSON.
-pub(crate) fn builds(report: &Report, builds: [&Path; 2], names: Names) -> Result<String> {
+/// Errors of `out`.
+pub(crate) fn builds(report: &Report, builds: [&Path; 2], names: Names, out: &mut dyn Write) -> io::Result<()> {
     let mut all = Gathering::new(names);
     for kernel in report.pairs.iter().flat_map(|pair| &pair.diff.diffs) {
         all.extend(std::iter::once(kernel.name.as_str()));
@@ -93,15 +93,13 @@ pub(crate) fn builds(report: &Report, builds: [&Path; 2], names: Names) -> Resul
         breaches: report.breaches.iter().map(breach).collect(),
         kernels,
     };
-    let text = serde_json::to_string(&data).map_err(|error| Error::input(error.to_string()))?;
     let frame = Frame {
         title: title(report, builds),
         facts: facts(report),
         static_part: static_part::builds(report),
-        data: script_json(&text),
         scripts: &[CORE, GRID, BUILDS],
     };
-    Ok(frame.html())
+    frame.write(&data, out)
 }
 
 fn of_file(pair: &Pair) -> FileRow {

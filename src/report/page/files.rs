@@ -4,19 +4,19 @@
 
 use super::PolicySection;
 use super::matrix::Matrix;
-use super::{Gathering, Packed, Table};
-use super::{Texts, script_json, visible};
-use crate::compat::examine::Examined;
-use crate::compat::kernels::bodies;
-use crate::error::{Error, Result};
+use super::{Each, Gathering, Packed, Table};
+use super::{Texts, visible};
+use crate::compat::kernels::ordered_bodies;
+use crate::names;
 use crate::report::FileFacts;
 use crate::report::evidence::Names;
 use crate::report::inspect::{requires, target};
 use crate::report::sizes::part;
 use crate::report::text::{bytes, count, counted, share};
 use rayon::prelude::*;
-use serde::Serialize;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
+use std::collections::{BTreeSet, HashMap};
 
 /// Problems of a file that are shown.
 const PROBLEMS: usize = 20;
@@ -26,13 +26,20 @@ const PROBLEMS: usize = 20;
 pub(crate) struct Files {
     pub(super) all: Vec<FileRow>,
     images: Images,
-    kernels: Kernels,
     texts: Texts,
-    /// Mangled names of kernels, one for each row of `kernels`.
-    mangled: Vec<String>,
-    /// Kernels that are the same code, by what their code is known by.
-    bodies: HashMap<[u8; 32], usize>,
+    /// Mangled names of the kernels of one image after the other.
+    mangled: names::Names,
+    /// Of each of these kernels a number that those with the same code share; [`NO_CODE`] where it is not known.
+    code: Vec<u32>,
+    /// These numbers, by what code is known by: half of a hash tells it apart as well.
+    bodies: HashMap<[u8; 16], u32>,
 }
+
+/// Marks a kernel whose code is not known.
+const NO_CODE: u32 = u32::MAX;
+
+/// Images whose kernels' code is read at a time.
+const IMAGES: usize = 64;
 
 #[derive(Debug, Default, Serialize)]
 pub(super) struct FileRow {
@@ -63,29 +70,50 @@ struct Images {
     size: Vec<u64>,
 }
 
-/// A kernel in an image. Of an image of several each takes an equal part of the bytes.
-#[derive(Debug, Default, Serialize)]
-struct Kernels {
-    /// The row of the image.
-    image: Vec<usize>,
-    stored: Vec<u64>,
-    size: Vec<u64>,
-    /// A number that kernels with the same code share; none where the code is not known.
-    code: Vec<Option<usize>>,
-}
+/// The kernels in images. Of an image of several each takes an equal part of the bytes.
+struct Kernels<'f>(&'f Files);
 
 #[derive(Serialize)]
-struct Data<'d> {
+struct Data<'d, N> {
     view: &'static str,
     files: &'d [FileRow],
     names: Packed<'d>,
     texts: &'d [String],
     images: &'d Images,
     /// The name of each row of `kernels`.
-    named: Vec<usize>,
-    kernels: &'d Kernels,
+    named: N,
+    kernels: Kernels<'d>,
     matrix: Matrix,
     policy: Option<&'d PolicySection>,
+}
+
+impl Images {
+    /// Rows of images, each as often as it has kernels, with the number of the kernel in it.
+    fn of_kernels(&self) -> impl Iterator<Item = (usize, u64)> {
+        let of_row = |(row, kernels): (usize, &usize)| (0..*kernels as u64).map(move |at| (row, at));
+        self.kernels.iter().enumerate().flat_map(of_row)
+    }
+
+    /// The bytes of each kernel, of the bytes of each image.
+    fn parts(&self, whole: &[u64]) -> impl Iterator<Item = u64> {
+        self.of_kernels().map(|(row, at)| {
+            let kernels = self.kernels.get(row).copied().unwrap_or_default() as u64;
+            part(whole.get(row).copied().unwrap_or_default(), kernels, at)
+        })
+    }
+}
+
+impl Serialize for Kernels<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let Files { images, code, .. } = self.0;
+        let mut all = out.serialize_struct("Kernels", 4)?;
+        // The row of the image.
+        all.serialize_field("image", &Each(|| images.of_kernels().map(|(row, _)| row)))?;
+        all.serialize_field("stored", &Each(|| images.parts(&images.stored)))?;
+        all.serialize_field("size", &Each(|| images.parts(&images.size)))?;
+        all.serialize_field("code", &Each(|| code.iter().map(|code| (*code != NO_CODE).then_some(*code))))?;
+        all.end()
+    }
 }
 
 impl Files {
@@ -111,9 +139,7 @@ impl Files {
         if more > 0 {
             own.problems.push(format!("and {} more, in `inspect --format json`", count(more)));
         }
-        let codes: Vec<HashMap<String, [u8; 32]>> = facts.images.par_iter().map(codes).collect();
-        for (image, codes) in facts.images.iter().zip(codes) {
-            let row = self.images.file.len();
+        for image in &facts.images {
             let stored = image.image.stored.len() as u64;
             let target = target(image);
             self.images.file.push(self.all.len());
@@ -129,14 +155,14 @@ impl Files {
             own.kernels = own.kernels.saturating_add(image.kernels.len());
             own.stored = own.stored.saturating_add(stored);
             own.size = own.size.saturating_add(image.size);
-            let kernels = image.kernels.len() as u64;
-            for (at, name) in (0u64..).zip(&image.kernels) {
-                self.kernels.image.push(row);
-                self.kernels.stored.push(part(stored, kernels, at));
-                self.kernels.size.push(part(image.size, kernels, at));
-                let next = self.bodies.len();
-                self.kernels.code.push(codes.get(name).map(|code| *self.bodies.entry(*code).or_insert(next)));
-                self.mangled.push(name.clone());
+            image.kernels.iter().for_each(|name| self.mangled.push(name));
+        }
+        for images in facts.images.chunks(IMAGES) {
+            let codes: Vec<_> = images.par_iter().map(ordered_bodies).collect();
+            for code in codes.into_iter().flatten() {
+                let next = self.bodies.len() as u32;
+                let half = code.and_then(|code| code.first_chunk::<16>().copied());
+                self.code.push(half.map_or(NO_CODE, |half| *self.bodies.entry(half).or_insert(next)));
             }
         }
         self.all.push(own);
@@ -148,9 +174,9 @@ impl Files {
     }
 
     /// The names of all kernels.
-    pub(super) fn names(&self, names: Names) -> Gathering {
+    pub(super) fn names(&self, names: Names) -> Gathering<'_> {
         let mut all = Gathering::new(names);
-        all.extend(self.mangled.iter().map(String::as_str));
+        all.extend(self.mangled.iter());
         all
     }
 
@@ -191,7 +217,7 @@ impl Files {
 
     /// Kernels by the mangled name, with the bytes of each in its image.
     pub(super) fn stored(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.mangled.iter().map(String::as_str).zip(self.kernels.stored.iter().copied())
+        self.mangled.iter().zip(self.images.parts(&self.images.stored))
     }
 
     /// The numbers of files by their paths as they are; of several with one path the first.
@@ -200,25 +226,22 @@ impl Files {
     }
 
     /// The data that the page's scripts read.
-    pub(super) fn data(&self, table: &Table, matrix: Matrix, policy: Option<&PolicySection>) -> Result<String> {
-        let data = Data {
+    pub(super) fn data<'d>(
+        &'d self,
+        table: &'d Table<'_>,
+        matrix: Matrix,
+        policy: Option<&'d PolicySection>,
+    ) -> impl Serialize + 'd {
+        Data {
             view: "library",
             files: &self.all,
             names: table.packed(),
             texts: self.texts.all(),
             images: &self.images,
-            named: self.mangled.iter().map(|name| table.place(name).unwrap_or_default()).collect(),
-            kernels: &self.kernels,
+            named: Each(|| self.mangled.iter().map(|name| table.place(name).unwrap_or_default())),
+            kernels: Kernels(self),
             matrix,
             policy,
-        };
-        let text = serde_json::to_string(&data).map_err(|error| Error::input(error.to_string()))?;
-        Ok(script_json(&text))
+        }
     }
-}
-
-/// Hashes of the code of an image's kernels, without names.
-fn codes(image: &Examined<'_, '_>) -> HashMap<String, [u8; 32]> {
-    let all: HashSet<&str> = image.kernels.iter().map(String::as_str).collect();
-    bodies(image, &all)
 }

@@ -29,9 +29,9 @@ pub(super) struct Matrix {
     /// Of each class the cell for each target.
     classes: Vec<Vec<usize>>,
     /// Of each kernel the file, the name and the class.
-    file: Vec<usize>,
-    name: Vec<usize>,
-    class: Vec<usize>,
+    file: Vec<u32>,
+    name: Vec<u32>,
+    class: Vec<u32>,
     /// Call chains to the uses of aspects: the row, and the numbers of aspect and chain in `texts`.
     why: Vec<(usize, usize, usize)>,
     texts: Vec<String>,
@@ -52,7 +52,7 @@ struct Interned {
 /// The parts by which findings are distinct.
 type ReasonKey = (bool, &'static str, String, String, Option<Arc<str>>);
 
-pub(super) fn matrix(targets: &[&TargetFindings], files: &Files, table: &Table, names: Names) -> Matrix {
+pub(super) fn matrix(targets: &[&TargetFindings], files: &Files, table: &Table<'_>, names: Names) -> Matrix {
     let mut matrix = Matrix { targets: targets.iter().map(|one| visible(one.name())).collect(), ..Matrix::default() };
     let mut interned = Interned::default();
     let places = files.places();
@@ -69,9 +69,9 @@ pub(super) fn matrix(targets: &[&TargetFindings], files: &Files, table: &Table, 
                 matrix.class(&mut interned, cells)
             });
             let row = matrix.name.len();
-            matrix.file.push(file);
-            matrix.name.push(name);
-            matrix.class.push(class);
+            matrix.file.push(file as u32);
+            matrix.name.push(name as u32);
+            matrix.class.push(class as u32);
             let why = all.iter().flatten().flat_map(|Cell { of, kernel }| {
                 of.judged.findings_of(*kernel).filter_map(|found| LocatedFinding { of, found }.evidence())
             });

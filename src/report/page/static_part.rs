@@ -1,14 +1,11 @@
 //! What does a page show where no script runs?
 
-use super::PolicySection;
 use super::files::Files;
 use super::html;
+use super::{PolicySection, Table};
 use crate::report::diff::{Counts, Report};
-use crate::report::evidence::Names;
 use crate::report::gate::{self, TargetFindings};
-use crate::report::name::family;
 use crate::report::text::{bytes, count, share};
-use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// Rows of a table; `inspect` has all for readers without scripts.
@@ -17,9 +14,9 @@ const ROWS: usize = 50;
 /// Files, targets with how many kernels run there, and the largest templates.
 pub(super) fn library(
     files: &Files,
+    names: &Table<'_>,
     targets: &[&TargetFindings],
     policy: Option<&PolicySection>,
-    names: Names,
 ) -> String {
     let mut out = String::new();
     let rows = files.all.iter().map(|file| {
@@ -42,14 +39,18 @@ pub(super) fn library(
     if let Some(policy) = policy {
         held(&mut out, policy);
     }
-    let mut families: HashMap<String, (usize, u64)> = HashMap::new();
+    let mut families: Vec<(&str, usize, u64)> = names.families().map(|family| (family, 0, 0)).collect();
     for (name, stored) in files.stored() {
-        let (kernels, sum) = families.entry(family(&names.show(name)).to_owned()).or_default();
-        (*kernels, *sum) = (kernels.saturating_add(1), sum.saturating_add(stored));
+        let family = names.place(name).and_then(|name| families.get_mut(names.family_of(name)?));
+        if let Some((_, kernels, sum)) = family {
+            (*kernels, *sum) = (kernels.saturating_add(1), sum.saturating_add(stored));
+        }
     }
-    let mut families: Vec<_> = families.into_iter().collect();
-    families.sort_by(|(one, (_, stored)), (other, (_, more))| more.cmp(stored).then_with(|| one.cmp(other)));
-    let rows = families.into_iter().map(|(name, (kernels, stored))| vec![name, count(kernels), bytes(stored)]);
+    // Other names are those of findings.
+    families.retain(|(_, kernels, _)| *kernels > 0);
+    families.sort_unstable_by(|(one, _, stored), (other, _, more)| more.cmp(stored).then_with(|| one.cmp(other)));
+    let rows = families.into_iter();
+    let rows = rows.map(|(name, kernels, stored)| vec![name.to_owned(), count(kernels), bytes(stored)]);
     table(&mut out, "Kernels of one template", &["Template", "Kernels", "Stored"], rows);
     out
 }
