@@ -10,7 +10,6 @@
 //! files that it maps ([`keep_large_ones_in`]); until it does, all are in memory.
 
 use crate::error::{Error, Result};
-use object::write::WritableBuffer;
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
 
@@ -229,7 +228,10 @@ impl Draft {
     }
 
     /// Makes room for this many bytes in all.
-    fn reserve(&mut self, len: usize) -> Result<()> {
+    ///
+    /// # Errors
+    /// Errors of [`Draft::with_capacity`].
+    pub(crate) fn reserve(&mut self, len: usize) -> Result<()> {
         match &mut self.store {
             Store::Memory(bytes) if len <= bytes.capacity() => {}
             Store::Memory(bytes) => match space(len)? {
@@ -246,17 +248,6 @@ impl Draft {
         Ok(())
     }
 
-    /// Lets a writer of the `object` crate append a file of at most this many bytes.
-    ///
-    /// # Errors
-    /// Errors of [`Draft::with_capacity`], and those of the writer.
-    pub(crate) fn written<E: Into<Error>>(write: impl FnOnce(&mut Growing) -> Result<(), E>) -> Result<Draft> {
-        let mut growing = Growing { draft: Draft::from(Vec::new()), error: None };
-        let written = write(&mut growing).map_err(Into::into);
-        // The writer says of a refusal only that there was one.
-        growing.error.map_or(Ok(()), Err).and(written).map(|()| growing.draft)
-    }
-
     /// Shortens the draft.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
@@ -270,26 +261,6 @@ impl Draft {
         match self.store {
             Store::Memory(bytes) => bytes,
             Store::Space(_) => self.to_vec(),
-        }
-    }
-}
-
-/// Draft as a buffer of the `object` crate's writers.
-pub(crate) struct Growing {
-    draft: Draft,
-    /// The first error of growing. What is written after it is lost.
-    error: Option<Error>,
-}
-
-impl WritableBuffer for Growing {
-    fn reserve(&mut self, size: u64) -> Result<(), ()> {
-        let len = usize::try_from(size).unwrap_or(usize::MAX);
-        self.draft.reserve(self.draft.len.saturating_add(len)).map_err(|error| _ = self.error.get_or_insert(error))
-    }
-
-    fn write_bytes(&mut self, bytes: &[u8]) {
-        if let Err(error) = self.draft.extend(bytes) {
-            self.error.get_or_insert(error);
         }
     }
 }

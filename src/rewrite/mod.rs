@@ -11,6 +11,7 @@ pub mod join;
 pub mod layers;
 pub mod link;
 pub mod native_name;
+mod object_buffer;
 pub mod object_file;
 pub mod pe;
 pub mod prepare;

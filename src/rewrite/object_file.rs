@@ -25,6 +25,7 @@
 //! target of indirect calls where the processor checks them.
 
 use super::image_data::{Block, EntryForm, ImageData, ImageVersion, Location, OutImage, PAYLOAD_ALIGN, Payloads, Word};
+use super::object_buffer;
 use super::shared::Machine;
 use crate::bytes::Draft;
 use crate::error::{Error, ErrorKind, Result};
@@ -99,7 +100,7 @@ fn block_of(block: &Payloads<'_>) -> Result<Draft> {
 
 /// Returns the object as a file.
 fn written(object: &Object<'_>) -> Result<Draft> {
-    Draft::written(|bytes| object.emit(bytes).map_err(writing))
+    object_buffer::written(|buffer| object.emit(buffer).map_err(writing))
 }
 
 /// The end of the names for one of several descriptors.

@@ -23,6 +23,7 @@ mod write;
 
 use self::write::Section;
 use super::image_data::{EntryForm, ImageData, ImageVersion, OutImage};
+use super::object_buffer;
 use crate::bytes::Draft;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rewrite::image_data::{Block, Location, PAYLOAD_ALIGN, Word};
@@ -76,8 +77,8 @@ pub fn shared_library(images: &[OutImage<'_>], options: &SharedOptions<'_>) -> R
     }
     let data = ImageData::new(images, options.version, options.entries)?;
     let names = Names::new(&data);
-    Draft::written(|bytes| {
-        let mut writer = Writer::new(Endianness::Little, true, bytes);
+    object_buffer::written(|buffer| {
+        let mut writer = Writer::new(Endianness::Little, true, buffer);
         let layout = Layout::new(&mut writer, &data, options, &names)?;
         write::write(&mut writer, &layout)
     })

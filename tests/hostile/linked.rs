@@ -36,6 +36,15 @@ fn image() -> (Linked, Places) {
     (file, Places { target, structure, descriptor })
 }
 
+/// Adds a second list, of an image whose payload has room before it. Gives the addresses of the payload, the structure and the
+/// descriptor.
+fn second(file: &mut Linked, target: u64) -> (u64, u64, u64) {
+    let (_, payload) = (file.add(&[0; 64]), file.add(&module("b", 0)));
+    let end = payload + module("b", 0).len() as u64;
+    let structure = file.add(&words(&[3 | 4 << 16 | 2 << 24, target, 0, 0, payload, end, 0, 0, 0, 0]));
+    (payload, structure, file.add(&words(&[1 | 1 << 16, structure, 0, 0])))
+}
+
 /// Adds relocations to a file, in the table of RELA or of REL, with a symbol of these words.
 fn relocated(mut file: Linked, relocations: &[u64], with_addend: bool, symbol: &[u64; 3]) -> Vec<u8> {
     let table = file.add(&words(relocations));
@@ -75,11 +84,7 @@ fn relocations_reach_as_far_as_they_write() {
     for (kind, reach) in [(ABSOLUTE, 8), (TLS_DESCRIPTOR, 16), (COPY, 40)] {
         for (before, code) in [(reach, 0), (reach - 1, 3)] {
             let (mut file, Places { target, .. }) = image();
-            // Room before the payload of a second list.
-            let (_, payload) = (file.add(&[0; 64]), file.add(&module("b", 0)));
-            let end = payload + module("b", 0).len() as u64;
-            let structure = file.add(&words(&[3 | 4 << 16 | 2 << 24, target, 0, 0, payload, end, 0, 0, 0, 0]));
-            file.add(&words(&[1 | 1 << 16, structure, 0, 0]));
+            let (payload, ..) = second(&mut file, target);
             let (seen, told) = checked(relocated(file, &[payload - before, 1 << 32 | kind, 0], true, &symbol));
             assert_eq!(seen, Some(code), "{kind} {before}: {told}");
         }
@@ -103,10 +108,15 @@ fn another_file_may_have_a_symbol_of_this_name() {
 /// glibc does not read this table on x86-64, musl does.
 #[test]
 fn relocations_that_only_some_loaders_apply_leave_images_open() {
-    let (_, places) = image();
-    for (place, code) in [(places.structure + 8, 1), (places.descriptor + 8, 1), (places.descriptor, 3)] {
-        let relocations = [place, 1 << 32 | ABSOLUTE, places.structure + 8, RELATIVE];
-        let (seen, told) = checked(relocated(image().0, &relocations, false, &[LOCAL, 0, 8]));
+    let with_two = || {
+        let (mut file, places) = image();
+        let (_, structure, descriptor) = second(&mut file, places.target);
+        (file, structure, descriptor)
+    };
+    let (_, structure, descriptor) = with_two();
+    for (place, code) in [(structure + 8, 1), (descriptor + 8, 1), (descriptor, 3)] {
+        let relocations = [place, 1 << 32 | ABSOLUTE, structure + 8, RELATIVE];
+        let (seen, told) = checked(relocated(with_two().0, &relocations, false, &[LOCAL, 0, 8]));
         assert_eq!(seen, Some(code), "{place:#x}: {told}");
     }
 }
