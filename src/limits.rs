@@ -304,7 +304,7 @@ pub(crate) const MAX_LINKED_RATIO: u64 = 64;
 pub(crate) const MAX_LINKED_FLOOR: u64 = 64 << 20;
 
 /// Images that are taken into all these together: each is read anew for each of them. Libraries have some for each kernel.
-pub(crate) const MAX_LINKED_INPUTS: usize = 1 << 17;
+pub(crate) const MAX_LINKED_INPUTS: usize = 1 << 16;
 
 /// Bytes of a module of SYCL's device library. The largest known one has 3 MB.
 pub(crate) const MAX_LIBRARY_MODULE: u64 = 64 << 20;

@@ -84,7 +84,7 @@ struct Known<'k> {
     fits: HashMap<usize, Arc<Fit>>,
     /// For each symbol that images of a format import, what it is taken from.
     providers: HashMap<(&'k str, Format), Option<Offer>>,
-    /// What images lead to, once they are met.
+    /// Steps from images to those that they import from, once they are met.
     steps: Vec<Option<Step>>,
     /// The last walk that met each image, and whether the device meets its recorded requirements.
     met: Vec<(usize, Option<bool>)>,

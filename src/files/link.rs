@@ -225,7 +225,7 @@ impl Linking<'_> {
         let copies = Copies::read(&arena, files, (self.selector, self.drop_signature))?;
         let providers = Providers::from_property_sets(&copies.images);
         let options = Options { partial: self.partial };
-        let (mut failed, mut room) = (false, Room::of(&copies.images));
+        let (mut failed, mut room) = (false, Room::new(&copies.images));
         let mut change = |file: &LinkedFile| {
             let Some(number) = files.iter().position(|other| other.output == file.output) else {
                 return Err(Error::input("the file was not read").context(file.name.clone()));
@@ -518,7 +518,7 @@ fn each<'k>(
     options: &Options,
 ) -> Result<(Vec<Image<'k>>, bool)> {
     let providers = Providers::from_property_sets(&gathered.images);
-    let mut room = Room::of(&gathered.images);
+    let mut room = Room::new(&gathered.images);
     let mut made = Vec::with_capacity(gathered.images.len());
     let mut failed = false;
     for (at, image) in gathered.images.iter().take(gathered.selected).enumerate() {
@@ -548,7 +548,7 @@ struct Room {
 
 impl Room {
     /// The bytes for images that are made of these.
-    fn of(images: &[Image<'_>]) -> Room {
+    fn new(images: &[Image<'_>]) -> Room {
         let size = |image: &Image<'_>| match image.compression() {
             None => image.stored.len() as u64,
             Some(_) => image.contents().map_or(0, |contents| contents.len() as u64),

@@ -225,7 +225,7 @@ pub(crate) fn write_page(path: &Path, write: impl Fn(&mut dyn Write) -> io::Resu
     let is_own = |file: &Metadata| file.is_file() && file.uid() == rustix::process::geteuid().as_raw();
     let is_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
     if is_folder || there.as_ref().is_some_and(|file| !is_own(file)) {
-        // What goes to a pipe, or in the place of another user's file, is rare.
+        // Pages for a pipe, or in the place of another user's file, are rare.
         let mut all = Vec::new();
         write(&mut all).map_err(|error| cannot_write(path, &error))?;
         write_atomically(path, &all, None)?;

@@ -31,7 +31,7 @@ pub(crate) struct Files {
     mangled: names::Names,
     /// Of each of these kernels a number that those with the same code share; [`NO_CODE`] where it is not known.
     code: Vec<u32>,
-    /// These numbers, by what code is known by: half of a hash tells it apart as well.
+    /// Numbers of code, by half of its hash, which tells it apart as well.
     bodies: HashMap<[u8; 16], u32>,
 }
 
