@@ -5,11 +5,16 @@
 //! its own; what a killed one left is removed by the next that makes one in the same folder ([`sweep`]).
 
 use crate::{limits, plain_file};
-use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, OFlags, StatxFlags, flock, statx};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, StatxFlags, chmodat, flock, openat, renameat, statx,
+    unlinkat,
+};
+use rustix::io::Errno;
 use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::fs::File;
 use std::io::Read as _;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,14 +24,17 @@ use tempfile::TempDir;
 /// The prefix of temporary files and folders, should the process be killed while one is there; the process's number
 /// follows. Whoever writes one holds a lock on it.
 const PREFIX: &str = ".sycl-bundle-";
-/// A temporary file of another machine or container this old, which nobody locks, was left there.
-const STALE: Duration = Duration::from_secs(60);
+/// Number of random letters and digits at the end of a temporary name. Nobody gives a file of his own such a name.
+pub(crate) const RANDOM: usize = 12;
 /// Beginning of the rest of the name of a [`Scratch`] folder.
 const SCRATCH: &str = "scratch-";
 /// The time between two attempts to remove what other threads write to.
 const LOOK: Duration = Duration::from_millis(50);
 /// Name of the list of a set's files in its temporary folder.
 const LISTING: &str = ".files";
+
+/// Number of folders that are moved to remove one.
+const MOST_MOVED: u64 = 10_000_000;
 
 /// Number of times that a folder is removed to which a thread of this process writes.
 const MOST_REMOVALS: usize = 100;
@@ -164,10 +172,7 @@ pub(crate) fn sweep(folder: &Path) {
         return;
     }
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let left = entries.filter(|entry| {
-        let name = entry.file_name();
-        name.to_str().and_then(|name| name.strip_prefix(PREFIX)).is_some_and(|rest| is_left(&entry.path(), rest))
-    });
+    let left = entries.filter(|entry| process_of(&entry.file_name()).is_some_and(|pid| is_left(&entry.path(), pid)));
     left.for_each(|entry| remove_left(&entry.path()));
 }
 
@@ -180,21 +185,23 @@ fn is_scratch(name: &OsStr) -> bool {
 
 /// Whether a name is that of a temporary file or folder of this tool.
 pub(crate) fn is_temporary(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(PREFIX.as_bytes())
+    process_of(name).is_some()
 }
 
-/// Whether a temporary file is this user's, and nobody writes it any more; `rest` is its name after the prefix.
-fn is_left(path: &Path, rest: &str) -> bool {
+/// Returns the number of the process that made a temporary file or folder; none for a name that this tool gives to none.
+fn process_of(name: &OsStr) -> Option<u32> {
+    let (pid, rest) = name.to_str()?.strip_prefix(PREFIX)?.split_once('-')?;
+    let random = rest.strip_prefix(SCRATCH).unwrap_or(rest);
+    let is_own = random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    pid.parse().ok().filter(|_| is_own && pid.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether a temporary file of a process is this user's, and nobody writes it any more.
+fn is_left(path: &Path, pid: u32) -> bool {
     let Ok(metadata) = std::fs::symlink_metadata(path) else { return false };
     let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
-    if !is_own || !metadata.is_file() && !metadata.is_dir() {
-        return false;
-    }
-    let pid = rest.split_once('-').map(|(pid, _)| pid).filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()));
-    let age = metadata.modified().ok().and_then(|time| time.elapsed().ok()).unwrap_or_default();
-    let lives = pid.is_some_and(|pid| Path::new("/proc").join(pid).exists());
-    // Without a number, or with one of another machine, age must tell.
-    if lives || pid.is_none() && age < STALE {
+    let lives = Path::new("/proc").join(pid.to_string()).exists();
+    if !is_own || lives || !metadata.is_file() && !metadata.is_dir() {
         return false;
     }
     let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).unwrap_or(0);
@@ -222,7 +229,57 @@ fn remove_left(path: &Path) {
         let moved = parts.iter().filter(|_| !whole).filter(is_part);
         moved.for_each(|(_, name)| _ = std::fs::remove_file(folder.join(name)));
     }
-    let _ = std::fs::remove_dir_all(path);
+    let _ = remove_tree(path);
+}
+
+/// Removes a folder with all that is in it, however deep: folders in folders are moved up before they are emptied. A link is
+/// removed, and not followed.
+fn remove_tree(folder: &Path) -> std::io::Result<()> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let top = rustix::fs::open(folder, flags, Mode::empty())?;
+    let mut moved = 0u64;
+    loop {
+        let mut is_empty = true;
+        for entry in Dir::read_from(&top)?.flatten().filter(|entry| !is_itself(entry.file_name())) {
+            is_empty = false;
+            let name = entry.file_name();
+            if remove_file(&top, name)? {
+                continue;
+            }
+            let inner = openat(&top, name, flags, Mode::empty()).or_else(|_| {
+                // Whoever made it may have left it unreadable.
+                chmodat(&top, name, Mode::RWXU, AtFlags::empty())?;
+                openat(&top, name, flags, Mode::empty())
+            })?;
+            rustix::fs::fchmod(&inner, Mode::RWXU)?;
+            for below in Dir::read_from(&inner)?.flatten().filter(|entry| !is_itself(entry.file_name())) {
+                if !remove_file(&inner, below.file_name())? {
+                    // A name that is taken is that of a folder which is not empty.
+                    while renameat(&inner, below.file_name(), &top, format!("{PREFIX}{moved}")).is_err() {
+                        moved = moved.checked_add(1).filter(|moved| *moved < MOST_MOVED).ok_or(Errno::LOOP)?;
+                    }
+                    moved = moved.saturating_add(1);
+                }
+            }
+            unlinkat(&top, name, AtFlags::REMOVEDIR)?;
+        }
+        if is_empty {
+            return std::fs::remove_dir(folder);
+        }
+    }
+}
+
+fn is_itself(name: &CStr) -> bool {
+    name == c"." || name == c".."
+}
+
+/// Removes a file or link; returns whether it was one. What is a folder stays.
+fn remove_file(folder: &OwnedFd, name: &CStr) -> rustix::io::Result<bool> {
+    match unlinkat(folder, name, AtFlags::empty()) {
+        Ok(()) => Ok(true),
+        Err(Errno::ISDIR | Errno::PERM) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Reads the list of a set's files, where it is a plain file and no longer than such a list is.
@@ -284,7 +341,7 @@ impl Scratch {
     pub(crate) fn new(within: &Path) -> std::io::Result<Scratch> {
         sweep(within);
         let prefix = format!("{}{SCRATCH}", prefix());
-        let make = || tempfile::Builder::new().prefix(&prefix).tempdir_in(within);
+        let make = || tempfile::Builder::new().prefix(&prefix).rand_bytes(RANDOM).tempdir_in(within);
         let (_begun, folder) = begin(make, TempDir::path)?;
         let _lock = lock(folder.path());
         Ok(Scratch { folder, _lock, _begun })
@@ -301,6 +358,12 @@ impl Scratch {
     /// Returns the path of the folder.
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = remove_tree(self.path());
     }
 }
 
@@ -332,10 +395,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         // No process has this number: it is beyond what Linux gives.
-        let (left, set) = (at(".sycl-bundle-4194305-abc"), at(".sycl-bundle-4194305-set"));
-        let (old, young) = (at(".sycl-bundle-OLDEST"), at(".sycl-bundle-YOUNGE"));
-        let ours = at(&format!("{}xyz", prefix()));
-        for path in [&left, &old, &young, &ours, &at("mine"), &at("older")] {
+        let (left, set) = (at(".sycl-bundle-4194305-abcabcabcabc"), at(".sycl-bundle-4194305-setsetsetset"));
+        let ours = at(&format!("{}xyzxyzxyzxyz", prefix()));
+        let names = [".sycl-bundle-baseline.json", ".sycl-bundle-2024-policy.toml", ".sycl-bundle-2024-backup", "mine"];
+        let mine = names.map(at);
+        for path in [&left, &ours, &at("older")].into_iter().chain(&mine) {
             std::fs::write(path, b"x").unwrap();
         }
         std::fs::create_dir(&set).unwrap();
@@ -355,10 +419,12 @@ mod tests {
         std::fs::write(at("newer"), b"x").unwrap();
         std::fs::write(at("edited"), b"by the user").unwrap();
         let hour = std::time::SystemTime::now() - Duration::from_secs(3600);
-        File::options().write(true).open(&old).unwrap().set_modified(hour).unwrap();
+        for path in &mine {
+            File::options().write(true).open(path).unwrap().set_modified(hour).unwrap();
+        }
         sweep(folder.path());
-        assert!(young.exists() && ours.exists() && at("mine").exists());
-        assert!(!left.exists() && !old.exists() && !set.exists(), "what nobody writes goes");
+        assert!(ours.exists() && mine.iter().all(|path| path.exists()), "names of the user");
+        assert!(!left.exists() && !set.exists(), "what nobody writes goes");
         assert!(["older", "newer", "edited"].iter().all(|name| at(name).exists()), "a list names files of the user");
         assert!(!at("t_0.spv").exists(), "a set of which the table has not appeared goes as a whole");
     }
@@ -366,7 +432,7 @@ mod tests {
     #[test]
     fn a_list_that_names_files_which_come_later_removes_none() {
         let folder = tempfile::tempdir().unwrap();
-        let (left, mine) = (folder.path().join(".sycl-bundle-4194305-x"), folder.path().join("mine"));
+        let (left, mine) = (folder.path().join(".sycl-bundle-4194305-xxxxxxxxxxxx"), folder.path().join("mine"));
         std::fs::create_dir(&left).unwrap();
         std::fs::write(left.join("zz"), b"").unwrap();
         std::fs::write(left.join(LISTING), "mine\n mine\n1:2:3 mine\nzz").unwrap();
@@ -382,7 +448,7 @@ mod tests {
     #[test]
     fn a_list_that_is_a_pipe_or_a_link_is_none() {
         let folder = tempfile::tempdir().unwrap();
-        let left = folder.path().join(".sycl-bundle-4194305-x");
+        let left = folder.path().join(".sycl-bundle-4194305-xxxxxxxxxxxx");
         std::fs::create_dir(&left).unwrap();
         let listing = left.join(LISTING);
         rustix::fs::mknodat(CWD, &listing, FileType::Fifo, 0o600.into(), 0).unwrap();
@@ -395,9 +461,33 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_goes_however_deep_and_whatever_its_folders_allow() {
+        let parent = tempfile::tempdir().unwrap();
+        let (outside, top) = (parent.path().join("outside"), parent.path().join("top"));
+        std::fs::create_dir_all(&outside).unwrap();
+        std::fs::write(outside.join("mine"), b"precious").unwrap();
+        std::fs::create_dir(&top).unwrap();
+        std::os::unix::fs::symlink(&outside, top.join("link")).unwrap();
+        let mut at = rustix::fs::open(&top, OFlags::DIRECTORY, Mode::empty()).unwrap();
+        // Deeper than a path may be long.
+        for nth in 0..6_000 {
+            rustix::fs::mkdirat(&at, "d", Mode::RWXU).unwrap();
+            rustix::fs::mkdirat(&at, "e", Mode::RWXU).unwrap();
+            let next = openat(&at, "d", OFlags::DIRECTORY, Mode::empty()).unwrap();
+            if nth % 1_000 == 0 {
+                rustix::fs::fchmod(&at, Mode::WUSR | Mode::XUSR).unwrap();
+            }
+            at = next;
+        }
+        remove_left(&top);
+        assert!(!top.exists() && outside.join("mine").exists());
+    }
+
+    #[test]
     fn a_list_in_a_folder_that_others_write_to_is_none() {
         let folder = tempfile::tempdir().unwrap();
-        let (mine, left) = (folder.path().join("mine"), folder.path().join(".sycl-bundle-4194305-scratch-x"));
+        let (mine, left) =
+            (folder.path().join("mine"), folder.path().join(".sycl-bundle-4194305-scratch-xxxxxxxxxxxx"));
         std::fs::write(&mine, b"precious").unwrap();
         let line = format!("{} mine", Identity::read(&mine).unwrap().text());
         let own = Scratch::new(folder.path()).unwrap();
@@ -416,7 +506,8 @@ mod tests {
     fn a_folder_of_a_dead_process_goes_with_the_next_and_one_that_is_locked_stays() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let (left, held) = (at(".sycl-bundle-4194305-scratch-x"), at(".sycl-bundle-4194305-scratch-y"));
+        let (left, held) =
+            (at(".sycl-bundle-4194305-scratch-xxxxxxxxxxxx"), at(".sycl-bundle-4194305-scratch-yyyyyyyyyyyy"));
         std::fs::create_dir_all(left.join("below")).unwrap();
         std::fs::create_dir(&held).unwrap();
         let _held = lock(&held).unwrap();
@@ -430,7 +521,7 @@ mod tests {
     #[test]
     fn a_locked_file_is_written_by_somebody() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(".sycl-bundle-4194305-abc");
+        let path = folder.path().join(".sycl-bundle-4194305-abcabcabcabc");
         let file = File::create(&path).unwrap();
         flock(&file, FlockOperation::LockExclusive).unwrap();
         sweep(folder.path());

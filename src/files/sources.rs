@@ -234,7 +234,8 @@ impl Earlier {
 fn listed(path: &Path, is_asked: impl Fn(&str) -> bool) -> Option<HashSet<String>> {
     const MAX_CELLS: usize = limits::MAX_TABLE_ROWS * limits::MAX_TABLE_COLUMNS;
     let text = match plain_file::read(path, limits::MAX_TABLE as u64) {
-        Ok(text) => String::from_utf8(text).unwrap_or_default(),
+        // Whatever has such a name and is no table lists nothing.
+        Ok(text) => String::from_utf8(text).ok().filter(|text| text.starts_with("[Code")).unwrap_or_default(),
         // Pipes and devices are no tables.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => {
             return Some(HashSet::new());
@@ -246,6 +247,9 @@ fn listed(path: &Path, is_asked: impl Fn(&str) -> bool) -> Option<HashSet<String
     let found = found.map(str::to_owned).collect();
     cells.next().is_none().then_some(found)
 }
+
+/// The extensions of parts, behind which may be `zst`, and before them the name of a member.
+const EXTENSIONS: [&str; 11] = ["spv", "bc", "ptx", "ar", "cubin", "fatbin", "hsaco", "bin", "zst", "prop", "sym"];
 
 /// Whether a name is one that a table gives its parts. A stem may itself have what looks like a number: the last is the image's.
 fn is_any_part(name: &str) -> bool {
@@ -261,14 +265,29 @@ fn is_part(name: &str, stem: &str) -> bool {
     rest.and_then(|rest| rest.split_once('.')).is_some_and(|(number, extension)| {
         !number.is_empty()
             && number.bytes().all(|byte| byte.is_ascii_digit())
-            && !extension.is_empty()
-            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && EXTENSIONS.contains(&extension.rsplit('.').next().unwrap_or_default())
+            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const TITLE: &str = "[Code|Properties|Symbols]\n";
+
+    #[test]
+    fn what_is_no_table_lists_no_parts_and_no_table_lists_files_of_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("images.table");
+        let listed_in = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            listed(&path, |_| true).unwrap().len()
+        };
+        assert_eq!(listed_in("[Code|Properties]\na_0.spv|a_0.prop\n"), 2);
+        assert_eq!(listed_in("no table | a_0.spv\na_0.spv|a_0.prop\n"), 0);
+        assert_eq!(listed_in("[Code|Properties]\nreport_2024.pdf|id_1.key\n"), 0);
+    }
 
     #[test]
     fn parts_are_known_by_their_names() {
@@ -284,9 +303,10 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         let names = ["a_0.spv", "lib_x.so_1.prop", "notes.txt", "b_0.spv", "../out_0.spv"];
         names.iter().take(4).for_each(|name| std::fs::write(at(name), "").unwrap());
-        std::fs::write(at("images.table"), names.map(|name| format!("{name}||\n")).concat()).unwrap();
+        std::fs::write(at("images.table"), format!("{TITLE}{}", names.map(|name| format!("{name}||\n")).concat()))
+            .unwrap();
         let earlier = earlier_in_folder(&at("images.table"), &[]);
-        std::fs::write(at("images.table"), "b_0.spv||\n").unwrap();
+        std::fs::write(at("images.table"), format!("{TITLE}b_0.spv||\n")).unwrap();
         assert_eq!(earlier.clear(&at("images.table")), 2);
         let there = ["a_0.spv", "lib_x.so_1.prop", "notes.txt", "b_0.spv"].map(|name| at(name).exists());
         assert_eq!(there, [false, false, true, true]);
@@ -299,11 +319,11 @@ mod tests {
         for name in ["out_0.spv", "out_1.spv", "out_2.spv", "out_3.spv", "mine.spv"] {
             std::fs::write(at(name), "").unwrap();
         }
-        let rows = "out_0.spv||\nout_1.spv||\nout_2.spv||\nout_3.spv||\nmine.spv||\n";
+        let rows = "[Code|Properties|Symbols]\nout_0.spv||\nout_1.spv||\nout_2.spv||\nout_3.spv||\nmine.spv||\n";
         std::fs::write(at("out.table"), rows).unwrap();
-        std::fs::write(at("other.table"), "out_2.spv||\n").unwrap();
+        std::fs::write(at("other.table"), format!("{TITLE}out_2.spv||\n")).unwrap();
         let earlier = earlier_parts(["out_0.spv"].into_iter(), &at("out.table"), &[&at("out_3.spv")]).unwrap();
-        std::fs::write(at("out.table"), "out_0.spv||\n").unwrap();
+        std::fs::write(at("out.table"), format!("{TITLE}out_0.spv||\n")).unwrap();
         earlier.clear(&at("out.table"));
         let there = ["out_0.spv", "out_1.spv", "out_2.spv", "out_3.spv", "mine.spv"].map(|name| at(name).exists());
         assert_eq!(there, [true, false, true, true, true]);
@@ -315,19 +335,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("a_0.spv"), "").unwrap();
-        std::fs::write(at("a.table"), "a_0.spv||\n").unwrap();
+        std::fs::write(at("a.table"), format!("{TITLE}a_0.spv||\n")).unwrap();
         let earlier = || earlier_in_folder(&at("a.table"), &[]);
         let parts = earlier();
-        std::fs::write(at("a.table"), "b_0.spv||\n").unwrap();
+        std::fs::write(at("a.table"), format!("{TITLE}b_0.spv||\n")).unwrap();
         std::fs::File::create(at("hole.table")).unwrap().set_len(1 << 40).unwrap();
         assert_eq!(parts.clear(&at("a.table")), 0);
         assert!(at("a_0.spv").exists());
-        std::fs::write(at("hole.table"), "|".repeat(limits::MAX_TABLE_ROWS * limits::MAX_TABLE_COLUMNS + 1)).unwrap();
-        std::fs::write(at("a.table"), "a_0.spv||\n").unwrap();
+        std::fs::write(
+            at("hole.table"),
+            TITLE.to_owned() + &"|".repeat(limits::MAX_TABLE_ROWS * limits::MAX_TABLE_COLUMNS + 1),
+        )
+        .unwrap();
+        std::fs::write(at("a.table"), format!("{TITLE}a_0.spv||\n")).unwrap();
         assert_eq!(earlier().clear(&at("a.table")), 0);
         std::fs::remove_file(at("hole.table")).unwrap();
         let parts = earlier();
-        std::fs::write(at("a.table"), "b_0.spv||\n").unwrap();
+        std::fs::write(at("a.table"), format!("{TITLE}b_0.spv||\n")).unwrap();
         assert_eq!(parts.clear(&at("a.table")), 1);
         assert!(!at("a_0.spv").exists());
     }

@@ -6,7 +6,7 @@
 use super::input;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plain_file;
-use crate::temporary::{Appearing, Begun, begin, in_folder, lock, make_folder, prefix, sweep};
+use crate::temporary::{Appearing, Begun, RANDOM, begin, in_folder, lock, make_folder, prefix, sweep};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{File, Permissions};
 use std::io::{Read as _, Write as _};
@@ -205,7 +205,7 @@ fn open_special(path: &Path) -> std::io::Result<File> {
 fn temporary(folder: &Path, access: Access) -> std::io::Result<(Begun, NamedTempFile)> {
     let prefix = prefix();
     let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).permissions(Permissions::from_mode(access.first));
+    builder.prefix(&prefix).rand_bytes(RANDOM).permissions(Permissions::from_mode(access.first));
     let (begun, file) = begin(|| in_folder(folder, || builder.tempfile_in(folder)), NamedTempFile::path)?;
     // Where a file system has no locks, the process's number must do.
     let _ = flock(file.as_file(), FlockOperation::NonBlockingLockExclusive);
@@ -276,7 +276,7 @@ impl Folder {
         sweep(beside);
         let prefix = prefix();
         let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix).permissions(Permissions::from_mode(FOLDER_MODE));
+        builder.prefix(&prefix).rand_bytes(RANDOM).permissions(Permissions::from_mode(FOLDER_MODE));
         let make = || in_folder(beside, || builder.tempdir_in(beside));
         let (begun, temporary) = begin(make, TempDir::path).map_err(|error| failed(&error))?;
         let lock = lock(temporary.path());
