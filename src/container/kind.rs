@@ -113,9 +113,18 @@ impl Kind {
     /// Whether a file of no known kind may be a zip archive behind other bytes, which its end tells: a script, or what has such
     /// a name. Of others nobody would expect it, and no more than their first bytes are read.
     pub(crate) fn may_be_zip(name: &[u8], head: &[u8]) -> bool {
+        head.starts_with(b"#!") || Self::is_called_zip(name)
+    }
+
+    /// Whether a file is a zip archive to those that go by its name, as pip does, whatever other file it begins as.
+    pub(crate) fn is_zip_behind(name: &[u8], bytes: &[u8]) -> bool {
+        Self::is_called_zip(name) && Self::ends_as_zip(bytes)
+    }
+
+    fn is_called_zip(name: &[u8]) -> bool {
         let extension = name.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
         let known: [&[u8]; 7] = [b"whl", b"zip", b"conda", b"pyz", b"egg", b"jar", b"pex"];
-        head.starts_with(b"#!") || known.iter().any(|known| extension.eq_ignore_ascii_case(known))
+        known.iter().any(|known| extension.eq_ignore_ascii_case(known))
     }
 
     /// Whether bytes, or the last [`ZIP_END`] of them, end with the record that ends a zip archive.
@@ -179,7 +188,7 @@ impl Kind {
 }
 
 /// Bytes of the record that ends a zip archive, before its comment.
-const ZIP_RECORD: usize = 22;
+pub(crate) const ZIP_RECORD: usize = 22;
 /// Bytes of it at most.
 pub(crate) const ZIP_END: usize = ZIP_RECORD + u16::MAX as usize;
 
@@ -244,15 +253,26 @@ pub(super) fn is_tar_header(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar") || checked() == Some(true)
 }
 
+/// Machines of COFF objects that programs for 64-bit Windows are linked of: x86-64, ARM64, and the two forms of ARM64 code that
+/// calls x86-64 (`IMAGE_FILE_MACHINE_*`).
+const MACHINES: [u16; 4] = [0x8664, 0xaa64, 0xa641, 0xa64e];
+
 /// Whether bytes are a COFF object. COFF has no magic number: the first word is the machine, and a few header fields
-/// must be plausible.
+/// must be plausible. Linkers take objects for no machine (0), too: of such a section has to have a name.
 fn is_coff(bytes: &[u8], len: u64) -> bool {
-    let machine = bytes::u16_at(bytes, 0);
-    let sections = bytes::u16_at(bytes, 2).unwrap_or(0);
-    let optional_header = bytes::u16_at(bytes, 16);
+    let word = |at| bytes::u16_at(bytes, at);
+    if bytes.starts_with(&[0, 0, 0xff, 0xff]) {
+        return word(6).is_some_and(|machine| MACHINES.contains(&machine));
+    }
+    let (Some(machine), Some(sections), Some(optional)) = (word(0), word(2).filter(|count| *count > 0), word(16))
+    else {
+        return false;
+    };
     let symbols = bytes::u32_at(bytes, 8).map_or(u64::MAX, u64::from);
-    matches!(machine, Some(0x8664 | 0xaa64)) && sections > 0 && optional_header == Some(0) && symbols <= len
-        || bytes.starts_with(&[0, 0, 0xff, 0xff]) && matches!(bytes::u16_at(bytes, 6), Some(0x8664 | 0xaa64))
+    let table = u64::from(optional).saturating_add(20);
+    let is_within = symbols <= len && u64::from(sections).saturating_mul(40).saturating_add(table) <= len;
+    let is_named = || matches!(bytes.get(usize::from(optional).saturating_add(20)), Some(b'.' | b'/'));
+    is_within && (MACHINES.contains(&machine) || machine == 0 && is_named())
 }
 
 #[cfg(test)]

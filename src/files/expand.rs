@@ -70,7 +70,8 @@ pub(crate) fn expand(argument: &Path, allowance: &Allowance, each: &mut Each<'_>
         }
         Ok(input) => {
             allowance.grant(input.bytes().len());
-            match Kind::identify(input.bytes()) {
+            let is_zip = Kind::is_zip_behind(argument.as_os_str().as_encoded_bytes(), input.bytes());
+            match if is_zip { Ok(Kind::Zip) } else { Kind::identify(input.bytes()) } {
                 Ok(kind) if package::is_package(kind) => {
                     expansion.package(&input, kind, argument, 0)?;
                     Ok(ArgumentKind::Package)
@@ -115,6 +116,9 @@ impl Expansion<'_, '_> {
         });
         if let Ok(Found::Input(input)) = &found {
             self.allowance.grant(input.bytes().len());
+            if packages && Kind::is_zip_behind(name.as_bytes(), input.bytes()) {
+                kind = Some(Kind::Zip);
+            }
         }
         match (found, kind) {
             (Ok(Found::Input(input)), Some(kind)) if package::is_package(kind) => {

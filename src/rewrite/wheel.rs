@@ -6,6 +6,7 @@
 //! the ends of all, stay. Signatures of `RECORD` would be wrong and are left out.
 
 use crate::bytes::{slice_at, u16_at, u32_at};
+use crate::container::kind::ZIP_RECORD;
 use crate::container::package::{Directory, shown_name};
 use crate::error::{Error, Result};
 use crate::limits;
@@ -39,9 +40,6 @@ struct Recorded {
     hash: String,
 }
 
-/// Bytes of the end record of a zip without its comment (APPNOTE 4.3.16).
-const END: usize = 22;
-
 /// Bytes of a hash and a size in `RECORD`, with their commas, at most.
 const MAX_STATED: u64 = 80;
 
@@ -51,13 +49,16 @@ const MAX_STATED: u64 = 80;
 /// `Input` where the wheel is malformed or has no `RECORD`, `Io` where it cannot be written, and those of `contents`.
 pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) -> Result<Repacked> {
     let mut archive = ZipArchive::new(Cursor::new(wheel)).map_err(|error| malformed(&error))?;
-    let end = wheel.len().checked_sub(END.saturating_add(archive.comment().len()));
+    let end = wheel.len().checked_sub(ZIP_RECORD.saturating_add(archive.comment().len()));
     if !end.is_some_and(|at| wheel.get(at..).is_some_and(|end| end.starts_with(b"PK\x05\x06"))) {
         return Err(malformed(&"other bytes stand behind its end, and would be lost"));
     }
     let listed = Directory::read(wheel, &archive);
     if let Some(name) = listed.duplicates.first() {
         return Err(malformed(&format!("two members are called {}", shown_name(name))));
+    }
+    if let Some(what) = listed.ambiguity {
+        return Err(malformed(&what));
     }
     if listed.count != archive.len() {
         return Err(malformed(&"its directory lists more members than its end says"));

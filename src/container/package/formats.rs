@@ -8,15 +8,16 @@
 use super::stream::{self, Bounded};
 use super::{Budget, HEAD, PackageLocation, Walk, is_useless, may_inflate, unreadable, whole};
 use crate::bytes::Draft;
-use crate::bytes::{slice_at, u16_at, u32_at};
-use crate::container::kind;
+use crate::bytes::{slice_at, u16_at, u32_at, u64_at};
+use crate::container::address::find_last;
+use crate::container::kind::{self, ZIP_END, ZIP_RECORD};
 use crate::error::{Error, Result};
 use crate::limits;
 use flate2::Crc;
 use object::read::archive::ArchiveFile;
 use std::collections::HashSet;
 use std::io::{self, Cursor, Read, Seek};
-use tar::{Archive, Entries, Entry, EntryType, PaxExtensions};
+use tar::{Archive, Entries, Entry, EntryType};
 use zip::read::ZipFile;
 use zip::{CompressionMethod, ZipArchive};
 
@@ -65,6 +66,9 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
         return walk.damaged(place.path, broken(&"its members overlap"));
     }
     let listed = Directory::read(bytes, &archive);
+    if let Some(what) = listed.ambiguity {
+        walk.damaged(place.path, broken(&what))?;
+    }
     // Other programs go by the directory's size.
     if listed.count != archive.len().saturating_add(listed.repeated) {
         walk.damaged(place.path, broken(&"its directory lists more members than its end says"))?;
@@ -195,6 +199,16 @@ fn inflated<R: Read + Seek>(mut archive: ZipArchive<R>, index: usize, size: u64)
     whole(file, Some(size), limits::MAX_MEMBER)
 }
 
+/// Returns the number of fields for the sizes of large members (APPNOTE 4.5.3) among the extra fields of a member.
+fn large_fields(mut extra: &[u8]) -> usize {
+    let mut count = 0usize;
+    while let (Some(id), Some(size)) = (u16_at(extra, 0), u16_at(extra, 2)) {
+        count = count.saturating_add(usize::from(id == 1));
+        extra = extra.get(usize::from(size).saturating_add(4)..).unwrap_or_default();
+    }
+    count
+}
+
 /// Directory of a zip archive as it stands there, whatever the record at its end says.
 #[derive(Debug, Default)]
 pub(crate) struct Directory<'z> {
@@ -204,25 +218,56 @@ pub(crate) struct Directory<'z> {
     repeated: usize,
     /// Names that several members have, of which the reader of zip archives knows the last.
     pub(crate) duplicates: Vec<&'z [u8]>,
+    /// Reason why other programs would read another directory, or another member.
+    pub(crate) ambiguity: Option<&'static str>,
+}
+
+/// Bytes of the record of large archives before it (4.3.14), and of what tells where that is (4.3.15).
+const LARGE_END: usize = 56;
+const LOCATOR: usize = 20;
+
+/// Returns where the directory stands and ends for Python, and so for pip: by the last record at the end, and a record of large
+/// archives right before that.
+fn directory_for_python(bytes: &[u8]) -> Option<(usize, usize)> {
+    let tail = bytes.len().saturating_sub(ZIP_END);
+    let begins = bytes.get(tail..bytes.len().checked_sub(ZIP_RECORD - 4)?)?;
+    let end = tail.saturating_add(find_last(begins, b"PK\x05\x06")?);
+    let locator = end.checked_sub(LOCATOR).filter(|at| slice_at(bytes, *at, 4) == Some(b"PK\x06\x07"));
+    let large = locator.and_then(|at| at.checked_sub(LARGE_END));
+    let large = large.filter(|at| slice_at(bytes, *at, 4) == Some(b"PK\x06\x06"));
+    let (end, size) = match large {
+        Some(at) => (at, u64_at(bytes, at.saturating_add(40))?),
+        None => (end, u32_at(bytes, end.saturating_add(12))?.into()),
+    };
+    Some((end.checked_sub(usize::try_from(size).ok()?)?, end))
 }
 
 impl<'z> Directory<'z> {
     pub(crate) fn read<R: Read + Seek>(bytes: &'z [u8], archive: &ZipArchive<R>) -> Directory<'z> {
         const SIGNATURE: u32 = 0x0201_4b50;
         let (mut seen, mut listed) = (HashSet::new(), Directory::default());
-        let mut at = usize::try_from(archive.central_directory_start()).unwrap_or(usize::MAX);
+        let begin = usize::try_from(archive.central_directory_start()).unwrap_or(usize::MAX);
+        let mut at = begin;
         while u32_at(bytes, at) == Some(SIGNATURE) {
             let field = |offset: usize| u16_at(bytes, at.saturating_add(offset)).map_or(0, usize::from);
             let (name, extra, comment) = (field(28), field(30), field(32));
             let Some(text) = slice_at(bytes, at.saturating_add(46), name) else { break };
             listed.count = listed.count.saturating_add(1);
+            let extra = slice_at(bytes, at.saturating_add(46).saturating_add(name), extra).unwrap_or_default();
+            if large_fields(extra) > 1 {
+                listed.ambiguity =
+                    Some("a member has two fields for the sizes of large ones, and programs differ in which counts");
+            }
             if !seen.insert(text) {
                 listed.repeated = listed.repeated.saturating_add(1);
                 if listed.duplicates.len() < limits::MAX_PROBLEMS {
                     listed.duplicates.push(text);
                 }
             }
-            at = at.saturating_add(46).saturating_add(name).saturating_add(extra).saturating_add(comment);
+            at = at.saturating_add(46).saturating_add(name).saturating_add(extra.len()).saturating_add(comment);
+        }
+        if directory_for_python(bytes) != Some((begin, at)) {
+            listed.ambiguity = Some("programs differ in where its directory is");
         }
         listed
     }
@@ -347,12 +392,19 @@ impl Extended {
         let mut content = Vec::new();
         entry.read_to_end(&mut content).map_err(|error| unreadable(&error))?;
         let (mut own, mut path) = (Extended::default(), None);
-        for record in PaxExtensions::new(&content).flatten() {
-            match record.key_bytes() {
-                b"path" => path = path.or_else(|| Some(record.value_bytes().to_vec())),
-                b"size" => own.state(record.value().ok().and_then(|size| size.parse().ok()).unwrap_or(u64::MAX))?,
+        let mut rest = content.as_slice();
+        while !rest.is_empty() {
+            let (key, value, after) = record(rest)
+                .ok_or_else(|| Error::input("an extension header is malformed, and programs differ in what it says"))?;
+            match key {
+                b"path" => path = Some(value.to_vec()),
+                b"size" => {
+                    let size = std::str::from_utf8(value).ok().and_then(|size| size.parse().ok());
+                    own.state(size.unwrap_or(u64::MAX))?;
+                }
                 key => own.sparse |= key.starts_with(b"GNU.sparse."),
             }
+            rest = after;
         }
         Ok((own, path))
     }
@@ -373,6 +425,17 @@ impl Extended {
         }
         Ok(())
     }
+}
+
+/// Returns the key and value of the first record of an extension header, `LENGTH KEY=VALUE` with a line break, and what is behind
+/// it (POSIX `pax`). A value may have line breaks.
+fn record(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let space = bytes.iter().position(|byte| *byte == b' ')?;
+    let digits = bytes.get(..space).filter(|digits| digits.iter().all(u8::is_ascii_digit))?;
+    let (whole, rest) = bytes.split_at_checked(std::str::from_utf8(digits).ok()?.parse().ok()?)?;
+    let text = whole.get(space.checked_add(1)?..)?.strip_suffix(b"\n")?;
+    let (key, value) = text.split_at_checked(text.iter().position(|byte| *byte == b'=')?)?;
+    Some((key, value.get(1..)?, rest))
 }
 
 /// Returns the name of the next member from an extension header of GNU.

@@ -163,13 +163,26 @@ impl Walk<'_> {
         }
     }
 
+    /// Tells of a member that is a package in a form which is not read: of a Debian package all files may be in one.
+    fn passed_over(&mut self, place: PackageLocation<'_>, name: &[u8]) -> Result<()> {
+        const UNREAD: [&[u8]; 5] = [b".tar.lzma", b".tar.lz", b".tar.lzo", b".tar.Z", b".tar.lz4"];
+        if !UNREAD.iter().any(|end| name.ends_with(end)) {
+            return Ok(());
+        }
+        let error = Error::input("the archive is compressed in a form that is not read");
+        self.damaged_member(place, name, error.with_remedy("unpack it, and name the folder"))
+    }
+
     /// Visits a member that is in memory; `at` is the offset of its bytes in the package, if they are there.
     fn member(&mut self, place: PackageLocation<'_>, name: &[u8], bytes: &[u8], at: Option<u64>) -> Result<()> {
         let head = bytes.get(..HEAD).unwrap_or(bytes);
         if is_useless(name, head, bytes.len() as u64) {
-            return Ok(());
+            return self.passed_over(place, name);
         }
-        let Ok(kind) = Kind::identify(bytes) else { return Ok(()) };
+        let Ok(mut kind) = Kind::identify(bytes) else { return Ok(()) };
+        if Kind::is_zip_behind(name, bytes) {
+            kind = Kind::Zip;
+        }
         let Some(path) = self.path(place, name)? else { return Ok(()) };
         let (offset, depth) = (at.and_then(|at| place.offset_of(at)), place.depth.saturating_add(1));
         if is_package(kind) {
@@ -196,7 +209,7 @@ impl Walk<'_> {
             return self.damaged_member(place, name, unreadable(&error));
         }
         if is_useless(name, &head, declared.unwrap_or(u64::MAX)) {
-            return Ok(());
+            return self.passed_over(place, name);
         }
         let ceiling = ceiling.min(limits::MAX_MEMBER);
         let left = self.budget.left().saturating_add(HEAD as u64);

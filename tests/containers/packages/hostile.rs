@@ -299,3 +299,89 @@ fn zips_behind_other_bytes_are_seen() {
         assert_eq!((seen.code, seen.names(&path)), (0, within.map(str::to_owned).to_vec()), "{name}: {}", seen.stderr);
     }
 }
+
+/// pip takes the last record at the end, and one of large archives right before that.
+#[test]
+fn zips_of_which_programs_read_different_directories_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = make::zip(Stored, &[("a.spv", &module())]);
+    let end = position(&plain, b"PK\x05\x06", 0);
+    let directory = position(&plain, b"PK\x01\x02", 0);
+    let (members, listed, last) = (&plain[..directory], &plain[directory..end], &plain[end..]);
+    let word = |value: usize| (value as u64).to_le_bytes();
+    // The directory of pip lists another name for the member.
+    let other: Vec<u8> = [&listed[..46], b"a.txt", &listed[51..]].concat();
+    let large = |start: usize, size: usize| {
+        let head = [b"PK\x06\x06".as_slice(), &word(44), &[45, 0, 45, 0], &[0; 8]].concat();
+        [head, [word(1), word(1), word(size), word(start)].concat()].concat()
+    };
+    let locator = |at: usize| [b"PK\x06\x07".as_slice(), &[0; 4], &word(at), &1u32.to_le_bytes()].concat();
+    let (at, size) = (directory + listed.len(), other.len());
+    // Beside a record that needs none of large archives.
+    let beside = [members, listed, &other, &large(at, size), &locator(at + size), last].concat();
+    // Behind the directory that the last record names by its place.
+    let behind = [members, listed, &other, last].concat();
+    // A record with a number of disks, and one before it.
+    let mut odd = last.to_vec();
+    odd[4] = 1;
+    odd[16..20].copy_from_slice(&((at + last.len()) as u32).to_le_bytes());
+    let before = [members, listed, last, &other, &odd].concat();
+    // Two fields for the offset of one member.
+    let field = [&[1u8, 0, 8, 0][..], &[0; 8]].concat();
+    let mut twice = [&listed[..51], &field, &field, &listed[51..]].concat();
+    twice[30] = 24;
+    twice[42..46].fill(0xff);
+    let mut sized = last.to_vec();
+    sized[12..16].copy_from_slice(&(twice.len() as u32).to_le_bytes());
+    let twice = [members, &twice, &sized].concat();
+    assert_eq!(inspect(&file(&folder, "plain.zip", &plain)).code, 0);
+    for (name, bytes) in [("beside.zip", beside), ("behind.zip", behind), ("before.zip", before), ("twice.zip", twice)]
+    {
+        let seen = inspect(&file(&folder, name, &bytes));
+        assert_eq!(seen.code, 3, "{name}: {:?} {}", seen.problems, seen.stderr);
+        // Where the reader takes other bytes before the members for a prefix, they are not where they are said to be.
+        let told = if name == "behind.zip" { "Invalid local file header" } else { "programs differ" };
+        assert!(seen.problems.iter().any(|(_, text)| text.contains(told)), "{name}: {:?}", seen.problems);
+    }
+}
+
+/// Names of members that a value with a line break, a prefix, or a form of compression would hide.
+#[test]
+fn what_other_programs_see_behind_a_disguise_is_seen_or_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = |text: &str| {
+        let with = |len: usize| format!("{len} {text}\n");
+        (text.len()..).map(with).find(|line| line.starts_with(&format!("{} ", line.len()))).unwrap()
+    };
+    let header = [record("comment=a\n\nb"), record("path=b.spv")].concat();
+    let mut named = tar::Header::new_ustar();
+    named.set_size(header.len() as u64);
+    named.set_entry_type(tar::EntryType::XHeader);
+    named.set_cksum();
+    let mut builder = tar::Builder::new(Vec::new());
+    builder.append(&named, header.as_bytes()).unwrap();
+    let mut plain = tar::Header::new_ustar();
+    plain.set_path("a.txt").unwrap();
+    plain.set_size(module().len() as u64);
+    plain.set_cksum();
+    builder.append(&plain, module().as_slice()).unwrap();
+    let path = file(&folder, "lines.tar", &builder.into_inner().unwrap());
+    let seen = inspect(&path);
+    assert_eq!((seen.code, seen.names(&path)), (0, vec!["!b.spv".to_owned()]), "{}", seen.stderr);
+    let zip = make::zip(Stored, &[("b.spv", &module())]);
+    for name in ["a.whl", "in.zip"] {
+        let disguised = [&library().0[..], &zip].concat();
+        let whole = if name == "a.whl" { disguised } else { make::zip(Stored, &[("x.WHL", &disguised)]) };
+        let path = file(&folder, name, &whole);
+        let seen = inspect(&path);
+        assert!(
+            seen.code == 0 && seen.names(&path).iter().all(|name| name.ends_with("!b.spv")),
+            "{name}: {:?}",
+            seen.names(&path)
+        );
+    }
+    let unread = file(&folder, "a.deb", &make::archive(false, &[("data.tar.lzma", b"\x5d\0\0")]));
+    let seen = inspect(&unread);
+    assert_eq!(seen.code, 3, "{}", seen.stderr);
+    assert!(seen.problems[0].1.contains("not read"), "{:?}", seen.problems);
+}
