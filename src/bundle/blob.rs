@@ -12,7 +12,7 @@ use crate::bytes;
 use crate::container::Arena;
 use crate::container::Kind;
 use crate::container::Place;
-use crate::container::address::end_of_string;
+use crate::container::address::{end_of_string, find};
 use crate::container::device_elf::{DeviceElf, SHT_OPENCL_SPIRV};
 use crate::error::{Error, Problem, Result};
 use crate::limits;
@@ -74,6 +74,11 @@ impl<'a> Reader<'a> {
             Ok(Kind::SpirV) if outer.target.is_empty() => {
                 let target = if is_shader(data) { "spirv-unknown-vulkan" } else { "spir64" };
                 self.push(data, place, Image { target, ..outer });
+            }
+            Ok(Kind::LlvmBitcode) if find(data, EMBEDDED).is_some() => {
+                self.push(data, place, outer);
+                let error = place.error("the module is a host's, and has device code in it, which is not read");
+                self.problem(error.with_remedy("link the program, and name the file that comes out"));
             }
             _ => self.push(data, place, outer),
         }
@@ -170,6 +175,10 @@ impl<'a> Reader<'a> {
         self.budget = self.budget.saturating_add((bytes as u64).saturating_mul(limits::MAX_OVERLAP));
     }
 }
+
+/// Name of the metadata and variables by which a host's bitcode has device code (`clang -flto --offload-new-driver`): in the
+/// table of strings, which stands whole.
+const EMBEDDED: &[u8] = b"llvm.embedded.object";
 
 /// Whether an ELF container holds SPIR-V for Intel GPUs: what their driver compiles and does not link.
 fn is_for_gpus(data: &[u8]) -> bool {

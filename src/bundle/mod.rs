@@ -146,6 +146,9 @@ impl<'a> Bundle<'a> {
         let listed = structure::listed_in_tgtimg(host);
         let mut blobs = Reader::new(&host.arena, host.bytes.len());
         offload_binary::read_embedded(host, descriptors.is_empty(), &mut blobs);
+        if descriptors.is_empty() {
+            offload_binary::read_registered(host, Vec::new(), &mut blobs);
+        }
         fat_object::read(host, &mut blobs);
         gpu_sections::read(host, &mut blobs);
         if descriptors.is_empty() && !host.registers {
@@ -183,6 +186,8 @@ impl<'a> Bundle<'a> {
                 index = index.saturating_add(1);
             }
         }
+        let of_list = images.iter().map(|image| (image.offset, image.offset.saturating_add(image.stored.len() as u64)));
+        offload_binary::read_registered(host, of_list.collect(), &mut blobs);
         images
             .extend(blobs.images.into_iter().map(|image| Image { index: image.index.saturating_add(index), ..image }));
         problems.extend(blobs.problems);

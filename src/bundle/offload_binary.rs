@@ -9,13 +9,14 @@
 //! are in the file's data, and only code points to them.
 
 use super::blob::{self, Reader};
-use super::format::Declared;
+use super::format::{Declared, Format};
 use super::image::Image;
 use super::property::Properties;
 use super::{property_text, syclbin};
 use crate::bytes::{self, Draft, align_up};
 use crate::container::Place;
-use crate::container::{Host, inflate};
+use crate::container::address::find;
+use crate::container::{Host, OFFLOADING, inflate};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -77,16 +78,19 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
+    /// Returns the value of a key: the last, as LLVM's tools have it.
+    fn value(&self, key: &str) -> Option<&'a [u8]> {
+        self.strings.iter().rev().find(|(known, _)| *known == key.as_bytes()).map(|(_, value)| *value)
+    }
+
     /// Returns the value of a key if it is text; otherwise an empty string.
     pub(crate) fn string(&self, key: &str) -> &'a str {
-        let found = self.strings.iter().find(|(known, _)| *known == key.as_bytes());
-        found.and_then(|(_, value)| blob::text(value)).unwrap_or_default()
+        self.value(key).and_then(blob::text).unwrap_or_default()
     }
 
     /// Returns the names of a SYCL image's kernels, which upstream lists: one per line to LLVM 22, as a table since.
     pub fn symbols(&self) -> Vec<&'a str> {
-        let found = self.strings.iter().find(|(known, _)| *known == b"symbols");
-        let Some((_, value)) = found else { return Vec::new() };
+        let Some(value) = self.value("symbols") else { return Vec::new() };
         symbol_table(value).unwrap_or_else(|| {
             // No name holds what a damaged table does.
             let is_text = |text: &&str| !text.chars().any(|one| one.is_control() && !matches!(one, '\n' | '\0'));
@@ -110,6 +114,8 @@ impl<'a> Entry<'a> {
 
     fn declared(&self) -> Declared {
         match self.image_kind {
+            // The packager goes by a file's extension, and linkers by its first bytes: modules are in files `.o`, too.
+            image_kind::OBJECT if Format::sniff(self.image).is_intermediate() => Declared::None,
             image_kind::OBJECT | image_kind::CUBIN | image_kind::FATBIN => Declared::Native,
             image_kind::BITCODE => Declared::LlvmBitcode,
             image_kind::SPIRV => Declared::SpirV,
@@ -276,8 +282,8 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, 
             syclbin::images_of_parts(reader, &entries, place);
             continue;
         }
-        // Bit 0 marks metadata without an image.
-        for entry in entries.iter().filter(|entry| entry.flags & 1 == 0) {
+        // Bit 0 marks metadata without an image. LLVM's linker takes one that is there all the same.
+        for entry in entries.iter().filter(|entry| entry.flags & 1 == 0 || !entry.image.is_empty()) {
             let or = |own: &'a str, outer: &'a str| if own.is_empty() { outer } else { own };
             let triple = entry.string("triple");
             let own = properties(reader, entry).map(|own| Ok((own, Vec::new())));
@@ -307,7 +313,7 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, 
 
 /// Returns the property sets that this tool has stored with an image.
 fn properties<'a>(reader: &mut Reader<'a>, entry: &Entry<'a>) -> Option<Properties<'a>> {
-    let (_, text) = entry.strings.iter().find(|(key, _)| *key == PROPERTIES.as_bytes())?;
+    let text = entry.value(PROPERTIES)?;
     let arena = reader.arena;
     match property_text::read(text, |bytes| arena.keep(bytes)) {
         Ok(properties) => Some(properties),
@@ -446,30 +452,35 @@ impl<'a> Strings<'a> {
     }
 }
 
-/// Name of the sections; COFF may append a suffix.
-pub(crate) const SECTION: &str = ".llvm.offloading";
-
-/// Reads all sections of OffloadBinaries. If the file registers images that nothing lists (`unlisted`), its data is
-/// searched for OffloadBinaries too.
+/// Reads all sections of OffloadBinaries. `unlisted` is whether no list of images is in the file.
 pub(crate) fn read_embedded<'a>(host: &'a Host<'a>, unlisted: bool, reader: &mut Reader<'a>) {
-    for section in host.sections.iter().filter(|section| section.name.starts_with(SECTION)) {
+    for section in host.sections.iter().filter(|section| section.name.starts_with(OFFLOADING)) {
         // LLVM 22's wrapper uses this section name for bare images that its own list points to.
         if !unlisted && !section.data.starts_with(&MAGIC) {
             continue;
         }
         reader.read(section.data, Place::file(section.offset), 0, Image::bare(section.data, section.offset));
     }
-    if !unlisted || !host.registers || !reader.images.is_empty() {
+}
+
+/// Reads the OffloadBinaries that code of a linked file may register; `read` are the ranges of the file that have been read, by
+/// their begin.
+pub(crate) fn read_registered<'a>(host: &'a Host<'a>, mut read: Vec<(u64, u64)>, reader: &mut Reader<'a>) {
+    if !host.registers {
         return;
     }
-    for (offset, blob) in registered(host) {
+    let sections = host.sections.iter().filter(|section| section.name.starts_with(OFFLOADING));
+    read.extend(sections.map(|section| (section.offset, section.offset.saturating_add(section.data.len() as u64))));
+    read.sort_unstable();
+    for (offset, blob) in registered(host, &read) {
         let place = Place::file(offset);
         reader.read(blob, place, 0, Image::bare(blob, place.offset()));
     }
 }
 
-/// Finds the OffloadBinaries in the data of a linked file, each with its file offset.
-pub(crate) fn registered<'a>(host: &'a Host<'a>) -> Vec<(u64, &'a [u8])> {
+/// Finds the OffloadBinaries in the data of a linked file, each with its file offset, outside of some ranges of the file, which are
+/// in order.
+pub(crate) fn registered<'a>(host: &'a Host<'a>, read: &[(u64, u64)]) -> Vec<(u64, &'a [u8])> {
     let mut found = Vec::new();
     for segment in host.addresses.segments() {
         // An OffloadBinary holds no pointers, so relocated bytes equal those of the file.
@@ -477,16 +488,46 @@ pub(crate) fn registered<'a>(host: &'a Host<'a>) -> Vec<(u64, &'a [u8])> {
             Cow::Borrowed(data) => data,
             Cow::Owned(data) => data,
         };
-        let mut at = usize::try_from(segment.address.wrapping_neg() & 7).unwrap_or(0);
-        while let Some(rest) = data.get(at..).filter(|rest| !rest.is_empty()) {
-            let len = whole(rest);
-            if let Some(blob) = len.and_then(|len| rest.get(..len)) {
-                found.push((segment.offset.saturating_add(at as u64), blob));
+        let within = |offset: u64| {
+            usize::try_from(offset.saturating_sub(segment.offset)).map_or(data.len(), |at| at.min(data.len()))
+        };
+        let (mut at, mut left) = (0usize, data.len());
+        for (begin, end) in
+            read.iter().map(|(begin, end)| (within(*begin), within(*end))).chain([(data.len(), data.len())])
+        {
+            while at < begin {
+                let Some(next) = find(data.get(at..begin).unwrap_or_default(), &MAGIC) else { break };
+                at = at.saturating_add(next);
+                let is_aligned = segment.address.wrapping_add(at as u64) % 8 == 0;
+                let rest = data.get(at..).filter(|_| is_aligned).unwrap_or_default();
+                let blob = whole(rest).and_then(|len| rest.get(..len));
+                found.extend(blob.map(|blob| (segment.offset.saturating_add(at as u64), blob)));
+                at = at.saturating_add(blob.map_or(0, |blob| used(blob, &mut left)).max(MAGIC.len()));
             }
-            at = at.saturating_add(len.unwrap_or(8).max(8).next_multiple_of(8));
+            at = at.max(end);
         }
     }
     found
+}
+
+/// Returns the end of the images of an OffloadBinary: its size may span others that code registers. As many entries as are
+/// `left` are looked at.
+fn used(blob: &[u8], left: &mut usize) -> usize {
+    let word = |at| bytes::u64_at(blob, at).and_then(|word| usize::try_from(word).ok()).unwrap_or(0);
+    let version = bytes::u32_at(blob, 4).unwrap_or(0);
+    if version == 3 && word(32) > 0 {
+        return 40;
+    }
+    let table = blob.get(word(16)..).unwrap_or_default();
+    let count = if version == 1 { 1 } else { word(24) };
+    let Some(rest) = left.checked_sub(count) else { return blob.len() };
+    *left = rest;
+    let entries = table.chunks_exact(ENTRY).take(count);
+    let ends = entries.map(|entry| {
+        let field = |at| bytes::u64_at(entry, at).and_then(|word| usize::try_from(word).ok()).unwrap_or(0);
+        field(24).saturating_add(field(32))
+    });
+    ends.max().unwrap_or(0).min(blob.len())
 }
 
 /// Returns the length of the OffloadBinary at the start of the data, if its header is valid beyond doubt.

@@ -410,6 +410,8 @@ fn sections<'a>(header: &'a FileHeader64<LE>, bytes: &'a [u8]) -> Result<Vec<Sec
         if budget == 0 || unended > limits::MAX_UNENDED {
             return Err(Error::at(at, "the names of the sections overlap, or do not end; too many bytes in all"));
         }
+        // LLVM goes by the type.
+        let name = if section.sh_type(LE).0 == super::SHT_OFFLOADING { Some(super::OFFLOADING) } else { name };
         if let (Some(name), Ok(data)) = (name.filter(|name| name.len() < limits::MAX_NAME), section.data(LE, bytes)) {
             sections.push(Section { name, address: section.sh_addr(LE), offset: section.sh_offset(LE), data });
         }

@@ -30,6 +30,11 @@ use std::sync::{Arc, OnceLock};
 /// Function of a SYCL runtime to which a program hands its images.
 const REGISTRATION: &str = "__sycl_register_lib";
 
+/// Name of the sections of OffloadBinaries; COFF may append a suffix.
+pub(crate) const OFFLOADING: &str = ".llvm.offloading";
+/// ELF's type of these sections, `SHT_LLVM_OFFLOADING`, by which LLVM's tools find them whatever their name.
+const SHT_OFFLOADING: u32 = 0x6fff_4c0b;
+
 /// Named range of the file.
 #[derive(Debug, Clone, Copy)]
 pub struct Section<'a> {

@@ -5,13 +5,13 @@
 //! structures of wrapped images can be walked as in a linked file. Others are not applied: what is read of an image may
 //! have none.
 
-use super::Section;
 use super::address::{AddressMap, Segment};
+use super::{OFFLOADING, SHT_OFFLOADING, Section};
 use crate::bytes;
 use crate::error::{Error, Result};
 use crate::limits;
 use object::{
-    BinaryFormat, File, Object as _, ObjectSection as _, ObjectSymbol as _, Relocation, RelocationKind,
+    BinaryFormat, File, LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, Relocation, RelocationKind,
     RelocationTarget, SectionFlags, SectionIndex, SectionKind, elf, pe,
 };
 use std::borrow::Cow;
@@ -67,9 +67,11 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
     let mut bases = HashMap::new();
     let mut next = FIRST;
     for section in file.sections() {
-        let offset = section.file_range().map_or(0, |range| range.0);
-        let data = section.data().map_err(|error| Error::at(offset, format!("a section's bytes: {error}")))?;
-        let name = section.name_bytes().ok();
+        let (offset, data) = contents(&file, &section, bytes)
+            .map_err(|error| Error::at(0, format!("the bytes of section {}: {error}", section.index().0)))?;
+        // LLVM goes by the type.
+        let is_offloading = matches!(section.flags(), SectionFlags::Elf { sh_type, .. } if sh_type.0 == SHT_OFFLOADING);
+        let name = if is_offloading { Some(OFFLOADING.as_bytes()) } else { section.name_bytes().ok() };
         budget.names = take(budget.names, name.map_or(0, <[u8]>::len), offset, "names of sections")?;
         budget.unended = take(budget.unended, usize::from(name.is_none()), offset, "names of sections")?;
         let size = section.size().max(data.len() as u64);
@@ -84,11 +86,13 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
     }
     let (mut segments, mut open) = (Vec::new(), Vec::new());
     for section in file.sections() {
-        let (Ok(data), Some(&address)) = (section.data(), bases.get(&section.index())) else { continue };
+        let (Ok((offset, data)), Some(&address)) = (contents(&file, &section, bytes), bases.get(&section.index()))
+        else {
+            continue;
+        };
         if data.is_empty() {
             continue;
         }
-        let offset = section.file_range().map_or(0, |range| range.0);
         let mut data = Cow::Borrowed(data);
         let mut holds_pointers = false;
         // A linker puts lists of images from any section that is loaded where the runtime finds them.
@@ -123,6 +127,30 @@ fn take(left: usize, cost: usize, offset: u64, what: &str) -> Result<usize> {
     left.checked_sub(cost).ok_or_else(|| {
         Error::at(offset, format!("the {what} come to more than the file; tables overlap or are forged"))
     })
+}
+
+/// Returns a section's bytes with their offset in the file. COFF sections have some also where they are flagged as
+/// uninitialized: LLVM's readers go by the offset.
+fn contents<'a>(
+    file: &File<'a>,
+    section: &object::Section<'a, '_>,
+    bytes: &'a [u8],
+) -> object::read::Result<(u64, &'a [u8])> {
+    let table = match file {
+        File::Coff(file) => Some(file.coff_section_table()),
+        File::CoffBig(file) => Some(file.coff_section_table()),
+        _ => None,
+    };
+    let header = table.and_then(|table| table.section(section.index()).ok());
+    let raw = header.and_then(|header| {
+        let (offset, size) = (header.pointer_to_raw_data.get(LittleEndian), header.size_of_raw_data.get(LittleEndian));
+        let data = bytes::slice_at(bytes, usize::try_from(offset).ok()?, usize::try_from(size).ok()?)?;
+        Some((u64::from(offset), data)).filter(|(offset, _)| *offset > 0)
+    });
+    match raw {
+        Some(raw) => Ok(raw),
+        None => Ok((section.file_range().map_or(0, |range| range.0), section.data()?)),
+    }
 }
 
 /// Whether a section's bytes are in the memory of the program.

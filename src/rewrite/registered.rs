@@ -39,7 +39,7 @@ pub(super) fn remove(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>
         bundle.images.iter().filter(|image| !image.inflated).map(|image| (place_of(image), image.index)).collect();
     let mut out = Draft::copy_of(host.bytes, 0)?;
     let (mut zeroed, mut removed) = (0u64, 0usize);
-    for (offset, blob) in offload_binary::registered(host) {
+    for (offset, blob) in offload_binary::registered(host, &[]) {
         let mut reader = Reader::new(&host.arena, blob.len());
         let entries = offload_binary::parse(&mut reader, blob, Place::file(offset)).into_iter().flatten();
         let is_gone = |entry: &Entry<'_>| {

@@ -1,11 +1,16 @@
 //! Do OffloadBinaries of all versions come back, several in a row, and one in another?
 
 use super::{module, plain, read, sound};
+use object::write::{Object, Symbol, SymbolSection};
+use object::{
+    Architecture, BinaryFormat, Endianness, SectionFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope, elf,
+};
 use proptest::prelude::*;
+use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::blob::Reader;
 use sycl_bundle::bundle::offload_binary::{Entry, SYCL, Version, image_kind, parse, write};
 use sycl_bundle::container::Arena;
-use sycl_bundle::container::Place;
+use sycl_bundle::container::{Host, Kind, Place};
 
 pub const VERSIONS: [Version; 4] = [Version::V1, Version::V2, Version::V3, Version::V3Compressed(3)];
 
@@ -173,4 +178,98 @@ proptest! {
         let arena = Arena::default();
         prop_assert_eq!(entries(&arena, &bytes), written);
     }
+}
+
+/// LLVM's linker takes an image that is flagged as none, and the last of two strings of one key.
+#[test]
+fn what_llvm_takes_is_read() {
+    let module = module(1);
+    let flagged = Entry { flags: 1, ..entry(&module, &[("triple", "spir64-unknown-unknown")]) };
+    let twice = entry(&module, &[("triple", "spir64-unknown-unknown"), ("triple", "nvptx64-nvidia-cuda")]);
+    let nothing = Entry { flags: 1, ..entry(&[], &[]) };
+    for version in VERSIONS.into_iter().skip(1) {
+        let seen = sound(&write(version, &[flagged.clone(), twice.clone(), nothing.clone()]).unwrap());
+        assert_eq!(seen.iter().map(|image| image.target.as_str()).collect::<Vec<_>>(), ["spir64", "nvptx64"]);
+    }
+}
+
+/// The packager goes by the extension, as of `kernel.o`, which may be SPIR-V.
+#[test]
+fn a_module_in_a_file_of_objects_is_no_native_code() {
+    let (module, native) = (module(1), b"\x7fELF and so on".to_vec());
+    let of_object = |image| Entry { image_kind: 1, ..entry(image, &[]) };
+    let bytes = write(Version::V2, &[of_object(&module), of_object(&native)]).unwrap();
+    let host = Host::read(&bytes).unwrap();
+    let declared: Vec<u8> = Bundle::read(&host).unwrap().images.iter().map(|image| image.declared.number()).collect();
+    assert_eq!(declared, [0, 1]);
+}
+
+/// Sections of ELF objects by their type, and of COFF objects by their name whatever their flags.
+#[test]
+fn sections_that_llvm_reads_are_read() {
+    const OFFLOADING: elf::SectionType = elf::SectionType(0x6fff_4c0b);
+    const UNINITIALIZED: u32 = 0x80;
+    let module = module(1);
+    let binary = write(Version::V2, &[entry(&module, &[("triple", "spir64-unknown-unknown")])]).unwrap();
+    let object = |format, name: &str, flags| {
+        let mut object = Object::new(format, Architecture::X86_64, Endianness::Little);
+        let section = object.add_section(Vec::new(), name.as_bytes().to_vec(), SectionKind::ReadOnlyData);
+        object.set_section_data(section, binary.to_vec(), 8);
+        object.section_mut(section).flags = flags;
+        object.write().unwrap()
+    };
+    let by_type = SectionFlags::Elf { sh_type: OFFLOADING, sh_flags: elf::SectionFlags(0) };
+    assert_eq!(sound(&object(BinaryFormat::Elf, ".rodata", by_type)), [plain(&module, "spir64", "")]);
+    let mut bytes = object(BinaryFormat::Coff, ".llvm.offloading", SectionFlags::None);
+    // The characteristics of the first section stand at 20 + 36.
+    bytes[56] |= UNINITIALIZED as u8;
+    assert_eq!(sound(&bytes), [plain(&module, "spir64", "")]);
+    // ARM64EC, and no machine at all.
+    for machine in [0xa641u16, 0] {
+        bytes[..2].copy_from_slice(&machine.to_le_bytes());
+        assert_eq!(Kind::identify(&bytes).unwrap(), Kind::Coff, "{machine:#x}");
+    }
+    bytes.extend([0; 64]);
+    assert!(Kind::identify(&[0; 128]).is_err());
+}
+
+/// `clang -flto` leaves device code in a global variable of the host's module.
+#[test]
+fn device_code_in_a_hosts_bitcode_is_told() {
+    let bitcode = [b"BC\xc0\xde".as_slice(), &[0; 60], b"main llvm.embedded.object"].concat();
+    let (_, problems) = read(&bitcode);
+    assert!(problems.len() == 1 && problems[0].contains("device code in it"), "{problems:?}");
+}
+
+/// The linker's code hands the runtime an address and a size; a section or another list of images beside them says nothing of it.
+#[test]
+fn what_code_registers_is_found_beside_a_decoy() {
+    let modules = [module(1), module(2), module(3)];
+    let of = |at: usize| write(Version::V2, &[entry(&modules[at], &[("triple", "spir64-unknown-unknown")])]).unwrap();
+    let (decoy, first, second) = (of(0), of(1), of(2));
+    // The size of the first spans the second.
+    let mut spanning = first.to_vec();
+    let size = (first.len() + second.len()) as u64;
+    spanning[8..16].copy_from_slice(&size.to_le_bytes());
+    let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    for (name, data) in [(".llvm.offloading", decoy.to_vec()), (".rodata", [spanning, second.to_vec()].concat())] {
+        let section = object.add_section(Vec::new(), name.as_bytes().to_vec(), SectionKind::ReadOnlyData);
+        object.set_section_data(section, data, 8);
+    }
+    object.add_symbol(Symbol {
+        name: b"__sycl_register_lib".to_vec(),
+        value: 0,
+        size: 0,
+        kind: SymbolKind::Text,
+        scope: SymbolScope::Unknown,
+        weak: false,
+        section: SymbolSection::Undefined,
+        flags: SymbolFlags::None,
+    });
+    let (seen, _) = read(&object.write().unwrap());
+    let mut payloads: Vec<Vec<u8>> = seen.into_iter().map(|image| image.payload).collect();
+    payloads.sort();
+    let mut all = modules.to_vec();
+    all.sort();
+    assert_eq!(payloads, all);
 }
