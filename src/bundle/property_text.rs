@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::limits;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use std::collections::{HashMap, HashSet};
 
 /// Writes the property sets of an image as text, in stored order.
 ///
@@ -36,7 +37,9 @@ pub(crate) fn write_sets(sets: &[PropertySet<'_>]) -> Result<String> {
             return Err(unfit("property set", set.name, "an empty name or a line break"));
         }
         out.push_str(&format!("[{}]\n", set.name));
-        for Property { name, value } in &set.properties {
+        let mut written = HashSet::new();
+        // Of several the runtime takes the first in a list, and the last in text.
+        for Property { name, value } in set.properties.iter().filter(|property| written.insert(property.name)) {
             if name.is_empty() || name.contains(['=', '\n', '\r']) || name.starts_with('[') {
                 return Err(unfit("property", name, "an empty name, `=`, a leading `[`, or a line break"));
             }
@@ -62,7 +65,7 @@ fn unfit(what: &str, name: &str, why: &str) -> Error {
 /// `Input` with the offset of the line that cannot be read, and errors of `keep`.
 pub fn read<'a>(bytes: &'a [u8], mut keep: impl FnMut(Vec<u8>) -> Result<&'a [u8]>) -> Result<Properties<'a>> {
     let mut read = Properties::default();
-    let mut lines = 0usize;
+    let (mut lines, mut known, mut current) = (0usize, HashMap::new(), None);
     for (here, line) in bytes::lines(bytes::utf8_text(bytes, "the property sets are not UTF-8")?) {
         let here = here as u64;
         if line.is_empty() {
@@ -80,14 +83,36 @@ pub fn read<'a>(bytes: &'a [u8], mut keep: impl FnMut(Vec<u8>) -> Result<&'a [u8
             // The name may contain brackets: it ends at the last one.
             let name = rest.rsplit_once(']').map(|(name, _)| name).filter(|name| !name.is_empty());
             let name = name.ok_or_else(|| Error::at(here, "a property set without a name or closing `]`"))?;
-            read.sets.push(PropertySet { name, properties: Vec::new() });
+            // A set that stands twice is one to DPC++.
+            let at = *known.entry(name).or_insert(read.sets.len());
+            if at == read.sets.len() {
+                read.sets.push(PropertySet { name, properties: Vec::new() });
+            }
+            current = Some(at);
             continue;
         }
         let property = property(line, &mut keep).map_err(|error| error.with_offset(here))?;
-        let set = read.sets.last_mut().ok_or_else(|| Error::at(here, "a property before the first set"))?;
+        let set = current
+            .and_then(|at| read.sets.get_mut(at))
+            .ok_or_else(|| Error::at(here, "a property before the first set"))?;
         set.properties.push(property);
     }
+    read.sets.iter_mut().for_each(|set| keep_last(&mut set.properties));
     Ok(read)
+}
+
+/// Leaves of properties of one name the last, as DPC++ does (`PropertySetRegistry::read`).
+fn keep_last(properties: &mut Vec<Property<'_>>) {
+    let name = |at: usize| properties.get(at).map_or("", |property| property.name);
+    let mut order: Vec<u32> = (0u32..).zip(properties.iter()).map(|(at, _)| at).collect();
+    order.sort_by(|one, other| name(*one as usize).cmp(name(*other as usize)));
+    let again =
+        order.windows(2).filter(|pair| matches!(pair, [one, next] if name(*one as usize) == name(*next as usize)));
+    let gone: HashSet<u32> = again.filter_map(|pair| pair.first().copied()).collect();
+    if !gone.is_empty() {
+        let mut at = 0u32..;
+        properties.retain(|_| at.next().is_none_or(|at| !gone.contains(&at)));
+    }
 }
 
 fn property<'a>(line: &'a str, keep: &mut impl FnMut(Vec<u8>) -> Result<&'a [u8]>) -> Result<Property<'a>> {
@@ -190,6 +215,23 @@ mod tests {
         assert_eq!(properties.get("s", "empty"), Some(Value::Bytes(&[0; 8])));
     }
 
+    /// DPC++ has a map of sets and a map of the properties of each.
+    #[test]
+    fn sets_and_properties_that_stand_twice_are_one() {
+        let text = b"[a]\nx=1|1\ny=1|2\n[b]\nx=1|3\n[a]\nx=1|4\nz=1|5\n";
+        let properties = read(text, |_| Ok(&[])).unwrap();
+        let seen: Vec<(&str, Vec<(&str, &Value<'_>)>)> = properties
+            .sets
+            .iter()
+            .map(|set| (set.name, set.properties.iter().map(|one| (one.name, &one.value)).collect()))
+            .collect();
+        let [one, two, three, four, five] = [1, 2, 3, 4, 5].map(Value::U32);
+        assert_ne!(one, four);
+        assert_eq!(seen, [("a", vec![("y", &two), ("x", &four), ("z", &five)]), ("b", vec![("x", &three)])]);
+        let properties = [&one, &four].map(|value| Property { name: "x", value: value.clone() }).to_vec();
+        assert_eq!(write_sets(&[PropertySet { name: "a", properties }]).unwrap(), "[a]\nx=1|1\n");
+    }
+
     #[test]
     fn an_empty_array_is_its_prefix() {
         let properties = Properties {
@@ -228,7 +270,7 @@ mod tests {
         let text = format!("[s]\n{}", "x=1|1\n".repeat(limits::MAX_TEXT_PROPERTIES));
         let error = read(text.as_bytes(), |_| Ok(&[])).unwrap_err();
         assert!(error.to_string().contains("the limits"), "{error}");
-        let sets = "[s]\n".repeat(limits::MAX_PROPERTY_SETS + 2);
+        let sets: String = (0..limits::MAX_PROPERTY_SETS + 2).map(|nth| format!("[s{nth}]\n")).collect();
         assert!(read(sets.as_bytes(), |_| Ok(&[])).is_err());
     }
 

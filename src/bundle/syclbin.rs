@@ -402,9 +402,13 @@ fn text<'a>(module: &'a NewModule<'a>) -> Result<Text<'a>> {
     Ok(Text { module: property_text::write(&properties)?, code: code?, of: module })
 }
 
-/// The abstract modules: how many of the texts each has. The first of a module may be IR.
+/// The abstract modules: how many of the texts each has. The first of a module may be IR. What is said of a module holds for all of
+/// its code, so native code that needs something else, or is for one device, has a module of its own.
 fn modules<'t, 'a>(texts: &'t [Text<'a>]) -> impl Iterator<Item = &'t [Text<'a>]> {
-    texts.chunk_by(|before, next| next.of.native && before.of.kernels == next.of.kernels && !next.of.kernels.is_empty())
+    texts.chunk_by(|before, next| {
+        let is_same_code = before.of.kernels == next.of.kernels && !next.of.kernels.is_empty();
+        next.of.native && is_same_code && before.module == next.module
+    })
 }
 
 /// Writes version 1 without a container.

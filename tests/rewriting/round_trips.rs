@@ -2,6 +2,7 @@
 
 use crate::support::host::LINUX;
 use proptest::prelude::*;
+use std::collections::HashSet;
 use sycl_bundle::bundle::format::Declared;
 use sycl_bundle::bundle::image::{Image, State};
 use sycl_bundle::bundle::offload_binary::Version;
@@ -73,10 +74,13 @@ fn made() -> impl Strategy<Value = Made> {
 
 impl Made {
     fn image(&self, index: usize) -> Image<'_> {
-        let sets = self.sets.iter().map(|(name, properties)| PropertySet {
-            name,
-            properties: properties
+        let (mut names, mut properties) = (HashSet::new(), HashSet::new());
+        // What stands twice is not the same in a list and in text.
+        let sets = self.sets.iter().filter(|(name, _)| names.insert(name)).map(|(set, of_set)| PropertySet {
+            name: set,
+            properties: of_set
                 .iter()
+                .filter(|(name, _)| properties.insert((set, name)))
                 .map(|(name, value)| Property {
                     name,
                     value: match value {

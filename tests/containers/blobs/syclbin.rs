@@ -81,6 +81,42 @@ fn all_comes_back_and_is_written_the_same() {
     }
 }
 
+/// All code of an abstract module has the properties of the module.
+#[test]
+fn native_code_keeps_what_is_said_of_it_alone() {
+    let codes = [b"\x7fELF one".to_vec(), b"\x7fELF two".to_vec(), b"\x7fELF three".to_vec()];
+    let needs = |aspect: u8| [32, 0, 0, 0, 0, 0, 0, 0, aspect, 0, 0, 0];
+    let values = [needs(5), needs(6), needs(6)];
+    let images: Vec<Image<'_>> = codes
+        .iter()
+        .zip(&values)
+        .map(|(code, value)| {
+            let properties = vec![Property { name: "aspects", value: Value::Bytes(value) }];
+            let sets = vec![PropertySet { name: set::REQUIREMENTS, properties }];
+            Image { properties: Properties { sets }, ..Image::bare(code, 0) }
+        })
+        .collect();
+    let modules: Vec<NewModule<'_>> = images
+        .iter()
+        .map(|image| NewModule {
+            image,
+            payload: image.stored,
+            native: true,
+            triple: "spir64_gen-unknown-unknown",
+            kernels: vec!["_ZTS1a"],
+        })
+        .collect();
+    for envelope in ENVELOPES {
+        let bytes = syclbin::write(envelope, State::Executable, &modules).unwrap();
+        let host = Host::read(&bytes).unwrap();
+        let bundle = Bundle::read(&host).unwrap();
+        assert!(bundle.problems.is_empty(), "{:?}", bundle.problems);
+        let seen =
+            bundle.images.iter().map(|image| image.properties.get(set::REQUIREMENTS, "aspects").unwrap().clone());
+        assert_eq!(seen.collect::<Vec<_>>(), values.each_ref().map(|value| Value::Bytes(value)), "{envelope:?}");
+    }
+}
+
 #[test]
 fn the_number_of_parts_in_2025_was_that_of_spirv() {
     let bytes = written(Envelope::V2, State::Object);
