@@ -41,7 +41,10 @@ fn image() -> (Linked, Places) {
 fn second(file: &mut Linked, target: u64) -> (u64, u64, u64) {
     let (_, payload) = (file.add(&[0; 64]), file.add(&module("b", 0)));
     let end = payload + module("b", 0).len() as u64;
-    let structure = file.add(&words(&[3 | 4 << 16 | 2 << 24, target, 0, 0, payload, end, 0, 0, 0, 0]));
+    let name = file.add(b"b\0");
+    let entry = file.add(&words(&[name, name, 0, 0]));
+    let fields = [3 | 4 << 16 | 2 << 24, target, 0, 0, payload, end, entry, entry + 32, 0, 0];
+    let structure = file.add(&words(&fields));
     (payload, structure, file.add(&words(&[1 | 1 << 16, structure, 0, 0])))
 }
 

@@ -110,7 +110,7 @@ fn a_table_names_one_file_as_often_as_it_likes_for_no_more() {
     let done = tool(&folder, ["inspect", "many.table"]);
     assert!(said(&done).contains("the rows repeat files"), "{}", said(&done));
     // Ten thousand properties named 500 times would be millions.
-    folder.put("m.prop", format!("[SYCL/x]\n{}", "p=1|1\n".repeat(10_000)));
+    folder.put("m.prop", format!("[SYCL/x]\n{}", (0..10_000).map(|nth| format!("p{nth}=1|1\n")).collect::<String>()));
     folder.put("many.table", format!("[Code|Properties]\n{}", "m.spv|m.prop\n".repeat(500)));
     for verb in [&["inspect", "many.table"][..], &["diff", "many.table", "many.table"]] {
         let done = limited(&folder, 640 << 10, verb.iter().copied());
@@ -452,7 +452,7 @@ fn what_a_killed_split_left_stops_nothing_and_goes() {
     folder.put("m.spv", module());
     let split = ["split", "m.spv", "--mode", "off", "-o", "t.table"];
     // As a split leaves it that is killed between the first part and the last: no process has this number.
-    let left = folder.path().join(".sycl-bundle-4194305-abcdef");
+    let left = folder.path().join(".sycl-bundle-4194305-abcdefabcdef");
     std::fs::create_dir(&left).unwrap();
     folder.put("Makefile", b"mine");
     std::fs::write(left.join("t.table"), "").unwrap();
