@@ -318,3 +318,22 @@ fn code_for_cpus_is_what_their_drivers_make() {
         std::fs::remove_file(folder.path().join("m.so")).unwrap();
     }
 }
+
+/// The runtime reads what is recorded, whatever the code says.
+#[test]
+fn a_split_keeps_required_sizes_that_the_code_does_not_state() {
+    let folder = Folder::new();
+    for size in
+        ["reqd_sub_group_size=1|7\n".to_owned(), format!("reqd_work_group_size={}\n", words(&[9_000, 9_000, 9_000]))]
+    {
+        table(&folder, &[(&module("k", 0), &format!("[SYCL/device requirements]\n{size}"), "k\n")]);
+        for mode in ["off", "per_kernel"] {
+            let done = tool(&folder, &["split", "m.table", "--mode", mode, "-o", "parts.table"]);
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+            for name in ["m.table", "parts.table"] {
+                let done = tool(&folder, &["check", "--strict", "-t", GPU, name]);
+                assert_eq!(done.status.code(), Some(1), "{name} {mode} {size}");
+            }
+        }
+    }
+}

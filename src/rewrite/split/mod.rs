@@ -238,8 +238,14 @@ pub(crate) fn split_indexed<'k>(
     // Constants that no part uses stay with all parts.
     let constants: HashSet<u32> =
         made.iter().flat_map(|(_, _, symbols, ..)| symbols.spec_constants.iter().copied()).collect();
-    let whole =
-        properties::SplitModule { variables: &variables, kernels: &all, functions: &functions, constants: &constants };
+    let has_sizes = entries.iter().any(|entry| entry.work_group.is_some() || entry.sub_group.is_some());
+    let whole = properties::SplitModule {
+        variables: &variables,
+        kernels: &all,
+        functions: &functions,
+        constants: &constants,
+        has_sizes,
+    };
     let carried = properties::InputProperties::collect(&input, &whole);
     for (part, (_, members, symbols, checked, functions)) in images.iter_mut().zip(&made) {
         part.properties =

@@ -27,16 +27,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Requirements that follow from code.
-const OF_CODE: [&str; 8] = [
-    key::ASPECTS[0],
-    key::ASPECTS[1],
-    "fixed_target",
-    FIXED_TARGET_NAMES,
-    "reqd_sub_group_size",
-    "reqd_work_group_size",
-    "reqd_work_group_size_uint64_t",
-    "work_group_num_dim",
-];
+const OF_CODE: [&str; 4] = [key::ASPECTS[0], key::ASPECTS[1], "fixed_target", FIXED_TARGET_NAMES];
+/// Required sizes, which follow from code where it has any.
+const SIZES: [&str; 4] =
+    ["reqd_sub_group_size", "reqd_work_group_size", "reqd_work_group_size_uint64_t", "work_group_num_dim"];
 
 /// Facts of an image of the split.
 pub(super) struct Part<'p> {
@@ -71,6 +65,8 @@ pub(super) struct SplitModule<'w> {
     pub(super) functions: &'w HashSet<String>,
     /// Numbers of the specialization constants of all parts.
     pub(super) constants: &'w HashSet<u32>,
+    /// Whether the code of some kernel requires sizes.
+    pub(super) has_sizes: bool,
 }
 
 /// Subject of a property.
@@ -95,6 +91,8 @@ pub(super) struct InputProperties<'c, 'k> {
     /// Position of each variable, by symbol.
     variables: HashMap<&'c str, usize>,
     constants: Constants<'k>,
+    /// Whether the code of some kernel requires sizes.
+    has_sizes: bool,
 }
 
 impl<'c, 'k> InputProperties<'c, 'k> {
@@ -120,6 +118,7 @@ impl<'c, 'k> InputProperties<'c, 'k> {
             listed,
             variables: places.map(|(place, variable)| (variable.symbol.as_str(), place)).collect(),
             constants: Constants::collect(&input.image.properties, whole.constants),
+            has_sizes: whole.has_sizes,
         }
     }
 
@@ -140,7 +139,13 @@ impl<'c, 'k> InputProperties<'c, 'k> {
         }
         let mut own = requirements(arena, &facts, options.epoch)?;
         let recorded = theirs.set(set::REQUIREMENTS).iter();
-        own.properties.extend(recorded.filter(|property| !OF_CODE.contains(&property.name)));
+        let follows = |property: &&Property<'k>| {
+            OF_CODE.contains(&property.name) || self.has_sizes && SIZES.contains(&property.name)
+        };
+        let is_known = |property: &&Property<'k>| own.properties.iter().any(|known| known.name == property.name);
+        let stated: Vec<Property<'k>> =
+            recorded.filter(|property| !follows(property) && !is_known(property)).copied().collect();
+        own.properties.extend(stated);
         let mut sets = vec![own];
         let places = self.places(part, &facts);
         let mut rest = places.as_slice();
