@@ -228,7 +228,7 @@ mod tests {
         let [one, two, three, four, five] = [1, 2, 3, 4, 5].map(Value::U32);
         assert_ne!(one, four);
         assert_eq!(seen, [("a", vec![("y", &two), ("x", &four), ("z", &five)]), ("b", vec![("x", &three)])]);
-        let properties = [&one, &four].map(|value| Property { name: "x", value: value.clone() }).to_vec();
+        let properties = [&one, &four].map(|value| Property { name: "x", value: *value }).to_vec();
         assert_eq!(write_sets(&[PropertySet { name: "a", properties }]).unwrap(), "[a]\nx=1|1\n");
     }
 

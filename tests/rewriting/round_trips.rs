@@ -75,7 +75,7 @@ fn made() -> impl Strategy<Value = Made> {
 impl Made {
     fn image(&self, index: usize) -> Image<'_> {
         let (mut names, mut properties) = (HashSet::new(), HashSet::new());
-        // What stands twice is not the same in a list and in text.
+        // Names that stand twice mean one thing in a list and another in text.
         let sets = self.sets.iter().filter(|(name, _)| names.insert(name)).map(|(set, of_set)| PropertySet {
             name: set,
             properties: of_set

@@ -111,8 +111,7 @@ fn native_code_keeps_what_is_said_of_it_alone() {
         let host = Host::read(&bytes).unwrap();
         let bundle = Bundle::read(&host).unwrap();
         assert!(bundle.problems.is_empty(), "{:?}", bundle.problems);
-        let seen =
-            bundle.images.iter().map(|image| image.properties.get(set::REQUIREMENTS, "aspects").unwrap().clone());
+        let seen = bundle.images.iter().map(|image| image.properties.get(set::REQUIREMENTS, "aspects").unwrap());
         assert_eq!(seen.collect::<Vec<_>>(), values.each_ref().map(|value| Value::Bytes(value)), "{envelope:?}");
     }
 }

@@ -370,7 +370,7 @@ fn what_other_programs_see_behind_a_disguise_is_seen_or_told() {
     assert_eq!((seen.code, seen.names(&path)), (0, vec!["!b.spv".to_owned()]), "{}", seen.stderr);
     let zip = make::zip(Stored, &[("b.spv", &module())]);
     for name in ["a.whl", "in.zip"] {
-        let disguised = [&library().0[..], &zip].concat();
+        let disguised = [library().0, &zip].concat();
         let whole = if name == "a.whl" { disguised } else { make::zip(Stored, &[("x.WHL", &disguised)]) };
         let path = file(&folder, name, &whole);
         let seen = inspect(&path);
