@@ -139,8 +139,11 @@ impl<'c, 'k> InputProperties<'c, 'k> {
         }
         let mut own = requirements(arena, &facts, options.epoch)?;
         let recorded = theirs.set(set::REQUIREMENTS).iter();
-        let follows = |property: &&Property<'k>| {
-            OF_CODE.contains(&property.name) || self.has_sizes && SIZES.contains(&property.name)
+        // Dimensions alone require nothing.
+        let is_sized = recorded.clone().any(|property| property.name.starts_with("reqd_work_group_size"));
+        let follows = |property: &&Property<'k>| match property.name {
+            "work_group_num_dim" if !is_sized => true,
+            name => OF_CODE.contains(&name) || self.has_sizes && SIZES.contains(&name),
         };
         let is_known = |property: &&Property<'k>| own.properties.iter().any(|known| known.name == property.name);
         let stated: Vec<Property<'k>> =
