@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
+use std::collections::HashSet;
 use sycl_bundle::bundle::aspect::Epoch;
 use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value};
 use sycl_bundle::bundle::property_sets::decode;
@@ -121,7 +122,14 @@ fn value() -> impl Strategy<Value = Owned> {
 
 fn sets(set: impl Strategy<Value = String>, key: impl Strategy<Value = String>) -> impl Strategy<Value = OwnedSets> {
     let properties = prop::collection::vec((key, value()), 0..6);
-    prop::collection::vec((set, properties), 0..5).prop_map(OwnedSets)
+    let sets = prop::collection::vec((set, properties), 0..5);
+    sets.prop_map(|sets| OwnedSets(once(sets).into_iter().map(|(set, keys)| (set, once(keys))).collect()))
+}
+
+/// Leaves of several with one name the first: in text they are one.
+fn once<T>(named: Vec<(String, T)>) -> Vec<(String, T)> {
+    let mut known = HashSet::new();
+    named.into_iter().filter(|(name, _)| known.insert(name.clone())).collect()
 }
 
 /// Sets and keys that are known more often than not.
