@@ -69,7 +69,11 @@ fn made() -> impl Strategy<Value = Made> {
         proptest::collection::vec("[a-zA-Z_][a-zA-Z0-9_.$]{0,20}", 0..4),
         proptest::collection::vec(set, 0..4),
     )
-        .prop_map(|(target, options, payload, entries, sets)| Made { target, options, payload, entries, sets })
+        .prop_map(|(target, options, payload, mut entries, sets)| {
+            let mut known = HashSet::new();
+            entries.retain(|name: &String| known.insert(name.clone()));
+            Made { target, options, payload, entries, sets }
+        })
 }
 
 impl Made {
