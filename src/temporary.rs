@@ -10,11 +10,12 @@ use rustix::fs::{
     unlinkat,
 };
 use rustix::io::Errno;
+use rustix::path::Arg;
 use std::collections::HashSet;
 use std::ffi::{CStr, OsStr};
 use std::fs::File;
 use std::io::Read as _;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -32,9 +33,6 @@ const SCRATCH: &str = "scratch-";
 const LOOK: Duration = Duration::from_millis(50);
 /// Name of the list of a set's files in its temporary folder.
 const LISTING: &str = ".files";
-
-/// Number of folders that are moved to remove one.
-const MOST_MOVED: u64 = 10_000_000;
 
 /// Number of times that a folder is removed to which a thread of this process writes.
 const MOST_REMOVALS: usize = 100;
@@ -235,8 +233,7 @@ fn remove_left(path: &Path) {
 /// Removes a folder with all that is in it, however deep: folders in folders are moved up before they are emptied. A link is
 /// removed, and not followed.
 fn remove_tree(folder: &Path) -> std::io::Result<()> {
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let top = rustix::fs::open(folder, flags, Mode::empty())?;
+    let top = open_folder(CWD, folder)?;
     let mut moved = 0u64;
     loop {
         let mut is_empty = true;
@@ -246,17 +243,15 @@ fn remove_tree(folder: &Path) -> std::io::Result<()> {
             if remove_file(&top, name)? {
                 continue;
             }
-            let inner = openat(&top, name, flags, Mode::empty()).or_else(|_| {
-                // Whoever made it may have left it unreadable.
-                chmodat(&top, name, Mode::RWXU, AtFlags::empty())?;
-                openat(&top, name, flags, Mode::empty())
-            })?;
-            rustix::fs::fchmod(&inner, Mode::RWXU)?;
+            let inner = open_folder(&top, name)?;
             for below in Dir::read_from(&inner)?.flatten().filter(|entry| !is_itself(entry.file_name())) {
                 if !remove_file(&inner, below.file_name())? {
-                    // A name that is taken is that of a folder which is not empty.
-                    while renameat(&inner, below.file_name(), &top, format!("{PREFIX}{moved}")).is_err() {
-                        moved = moved.checked_add(1).filter(|moved| *moved < MOST_MOVED).ok_or(Errno::LOOP)?;
+                    // A folder that nobody may write to cannot be moved.
+                    chmodat(&inner, below.file_name(), Mode::RWXU, AtFlags::empty())?;
+                    // Another name is taken where a folder has it that is not empty.
+                    while let Err(error) = renameat(&inner, below.file_name(), &top, format!("{PREFIX}{moved}")) {
+                        let is_taken = matches!(error, Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR);
+                        moved = moved.checked_add(1).filter(|_| is_taken).ok_or(error)?;
                     }
                     moved = moved.saturating_add(1);
                 }
@@ -267,6 +262,20 @@ fn remove_tree(folder: &Path) -> std::io::Result<()> {
             return std::fs::remove_dir(folder);
         }
     }
+}
+
+/// Opens a folder, and has this user read and write it: whoever made it may have left it otherwise.
+fn open_folder(within: impl AsFd, name: impl Arg + Copy) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = match openat(&within, name, flags, Mode::empty()) {
+        Err(Errno::ACCESS) => {
+            chmodat(&within, name, Mode::RWXU, AtFlags::empty())?;
+            openat(&within, name, flags, Mode::empty())?
+        }
+        opened => opened?,
+    };
+    rustix::fs::fchmod(&folder, Mode::RWXU)?;
+    Ok(folder)
 }
 
 fn is_itself(name: &CStr) -> bool {
@@ -474,8 +483,11 @@ mod tests {
             rustix::fs::mkdirat(&at, "d", Mode::RWXU).unwrap();
             rustix::fs::mkdirat(&at, "e", Mode::RWXU).unwrap();
             let next = openat(&at, "d", OFlags::DIRECTORY, Mode::empty()).unwrap();
+            // Root may all the same: run by another user, this shows more.
             if nth % 1_000 == 0 {
                 rustix::fs::fchmod(&at, Mode::WUSR | Mode::XUSR).unwrap();
+            } else if nth % 1_000 == 500 {
+                rustix::fs::fchmod(&at, Mode::RUSR | Mode::XUSR).unwrap();
             }
             at = next;
         }
