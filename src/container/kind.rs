@@ -116,6 +116,14 @@ impl Kind {
         head.starts_with(b"#!") || Self::is_called_zip(name)
     }
 
+    /// Identifies a file as whoever goes by its name: see [`Kind::is_zip_behind`].
+    ///
+    /// # Errors
+    /// Errors of [`Kind::identify`].
+    pub(crate) fn identify_named(name: &[u8], bytes: &[u8]) -> Result<Kind> {
+        if Self::is_zip_behind(name, bytes) { Ok(Kind::Zip) } else { Self::identify(bytes) }
+    }
+
     /// Whether a file is a zip archive to those that go by its name, as pip does, whatever other file it begins as.
     pub(crate) fn is_zip_behind(name: &[u8], bytes: &[u8]) -> bool {
         Self::is_called_zip(name) && Self::ends_as_zip(bytes)

@@ -70,8 +70,7 @@ pub(crate) fn expand(argument: &Path, allowance: &Allowance, each: &mut Each<'_>
         }
         Ok(input) => {
             allowance.grant(input.bytes().len());
-            let is_zip = Kind::is_zip_behind(argument.as_os_str().as_encoded_bytes(), input.bytes());
-            match if is_zip { Ok(Kind::Zip) } else { Kind::identify(input.bytes()) } {
+            match Kind::identify_named(argument.as_os_str().as_encoded_bytes(), input.bytes()) {
                 Ok(kind) if package::is_package(kind) => {
                     expansion.package(&input, kind, argument, 0)?;
                     Ok(ArgumentKind::Package)

@@ -179,10 +179,7 @@ impl Walk<'_> {
         if is_useless(name, head, bytes.len() as u64) {
             return self.passed_over(place, name);
         }
-        let Ok(mut kind) = Kind::identify(bytes) else { return Ok(()) };
-        if Kind::is_zip_behind(name, bytes) {
-            kind = Kind::Zip;
-        }
+        let Ok(kind) = Kind::identify_named(name, bytes) else { return Ok(()) };
         let Some(path) = self.path(place, name)? else { return Ok(()) };
         let (offset, depth) = (at.and_then(|at| place.offset_of(at)), place.depth.saturating_add(1));
         if is_package(kind) {
