@@ -203,18 +203,45 @@ pub(crate) const ZIP_END: usize = ZIP_RECORD + u16::MAX as usize;
 /// `e_machine` of GPUs whose code is in ELF files.
 const GPUS: [u16; 3] = [device_elf::EM_INTELGT, device_elf::EM_CUDA, device_elf::EM_AMDGPU];
 
-/// Whether an archive holds code for several GPUs, as ocloc names its members (and of no host): `pad_0`, `64.12.60.7`, `64.bmg`, `generic_ir`.
+/// Bytes before the first member of an archive.
+const AR_MAGIC: usize = 8;
+/// Bytes of the header of a member.
+const AR_HEADER: usize = 60;
+
+/// Whether an archive holds code for several GPUs, and nothing for a host: all its members, as far as they are there, are called
+/// as ocloc calls them (`pad_0`, `64.12.60.7`, `64.bmg`, `generic_ir`), and none is a file that linkers take.
 fn is_of_ocloc(bytes: &[u8]) -> bool {
-    let name = bytes.get(8..24).and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default();
+    let mut at = AR_MAGIC;
+    while let Some(name) = bytes::slice_at(bytes, at, 16).and_then(|name| std::str::from_utf8(name).ok()) {
+        let begin = at.saturating_add(AR_HEADER);
+        let rest = bytes.get(begin..).unwrap_or_default();
+        let size = bytes::slice_at(bytes, at.saturating_add(48), 10).and_then(|size| std::str::from_utf8(size).ok());
+        let size: Option<usize> = size.and_then(|size| size.trim().parse().ok());
+        let member = size.and_then(|size| rest.get(..size));
+        // Long names are in a table, which is not the first member.
+        let is_listed = at > AR_MAGIC && name.starts_with('/');
+        if !(is_listed || is_name_of_ocloc(name)) || is_for_linkers(member.unwrap_or(rest)) {
+            return false;
+        }
+        // Behind a member that is cut short there is none.
+        let Some(member) = member else { return true };
+        at = begin.saturating_add(member.len()).saturating_add(member.len() & 1);
+    }
+    at > AR_MAGIC && at >= bytes.len()
+}
+
+fn is_name_of_ocloc(name: &str) -> bool {
     let name = name.trim_end().trim_end_matches('/');
     let device = name.strip_prefix("64.").or_else(|| name.strip_prefix("32."));
     let is_device = device.is_some_and(|device| !device.is_empty() && !["o", "obj"].contains(&device));
-    // Objects for a host may have such names, too: `64.cpp.o`. The first member stands behind its header of 60 bytes.
-    let member = bytes.get(68..).unwrap_or_default();
-    if member.starts_with(b"\x7fELF") && bytes::u16_at(member, 18).is_some_and(|machine| !GPUS.contains(&machine)) {
-        return false;
-    }
     is_device || name == "generic_ir" || name.strip_prefix("pad_").is_some_and(|rest| rest.parse::<u32>().is_ok())
+}
+
+/// Whether bytes are what a linker, or LLVM's linker of device code, takes of an archive.
+fn is_for_linkers(bytes: &[u8]) -> bool {
+    let is_archive = bytes.starts_with(b"!<arch>\n") || bytes.starts_with(b"!<thin>\n");
+    let is_known = || Kind::identify_head(bytes, bytes.len() as u64);
+    !is_archive && !matches!(is_known(), Ok(Kind::Native | Kind::SpirV) | Err(_))
 }
 
 /// Whether bytes are PTX, which begins with comments, then `.version`, then `.target`.
@@ -302,12 +329,31 @@ mod tests {
         );
         assert!(["/", "a.o/", "64.o/", "pad_left.o/", ""].into_iter().all(|name| archive(name) == Kind::Archive));
         // An object for a host has the form of such a name.
-        let holding = |machine: u16| {
-            let mut file = format!("!<arch>\n{:<60}", "64.cpp.o/").into_bytes();
-            file.extend(b"\x7fELF\x02\x01".iter().chain(&[0; 10]).chain(&[1, 0]).chain(&machine.to_le_bytes()));
+        let elf = |machine: u16| {
+            let head = b"\x7fELF\x02\x01".iter().chain(&[0; 10]).chain(&[1, 0]);
+            head.copied().chain(machine.to_le_bytes()).collect::<Vec<u8>>()
+        };
+        let holding = |members: &[(&str, &[u8])]| {
+            let mut file = b"!<arch>\n".to_vec();
+            for (name, member) in members {
+                file.extend(format!("{name:<48}{:<10}`\n", member.len()).into_bytes());
+                file.extend(*member);
+                file.resize(file.len().next_multiple_of(2), b'\n');
+            }
             Kind::identify(&file).unwrap()
         };
-        assert_eq!((holding(62), holding(device_elf::EM_INTELGT)), (Kind::Archive, Kind::Native));
+        let (host, gpu) = (elf(62), elf(device_elf::EM_INTELGT));
+        let coff = [&[0x64, 0x86, 1, 0][..], &[0; 60]].concat();
+        for (member, kind) in
+            [(&host[..], Kind::Archive), (&coff, Kind::Archive), (b"BC\xc0\xde", Kind::Archive), (&gpu, Kind::Native)]
+        {
+            assert_eq!(holding(&[("64.cpp.o/", member)]), kind);
+            assert_eq!(holding(&[("pad_0", b"\0\0\0"), ("64.bmg", &gpu), ("generic_ir", member)]), kind);
+        }
+        // Members of other names follow one that is called as ocloc calls it.
+        assert_eq!(holding(&[("pad_0/", b"\0"), ("a.o/", &host)]), Kind::Archive);
+        assert_eq!(holding(&[("64.x/", b""), ("//", b"long_name.o/\n"), ("/0", &host)]), Kind::Archive);
+        assert_eq!(holding(&[("64.x/", b""), ("//", b"64.12.60.7/\n"), ("/0", &gpu)]), Kind::Native);
         assert!(Kind::identify(b"").unwrap_err().to_string().contains("empty"));
         assert!(Kind::identify(b"#!/bin/sh\n").is_err());
         assert!(Kind::identify(b"#!/bin/sh\nPK\x05\x06").is_err());
