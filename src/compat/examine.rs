@@ -339,7 +339,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
     let place = if inflated { place.inflated() } else { place };
     let (native, sources) = native(&contents, format, place, (room, code));
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
-    let (kernels, exports, imports) = match &module {
+    let (kernels, exports, mut imports) = match &module {
         Some(module) if unlisted => {
             let mut kernels = Vec::with_capacity(module.entry_points.len());
             kernels.extend(module.kernels().map(str::to_owned));
@@ -352,6 +352,10 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
         }
         _ => (owned(image.kernels()), owned(image.exports()), owned(image.imports())),
     };
+    // The runtime looks for what is stated, too.
+    let known: HashSet<&str> = imports.iter().map(String::as_str).collect();
+    let stated = owned(image.imports().into_iter().filter(|symbol| !known.contains(symbol)).collect());
+    imports.extend(stated);
     let absent = absent(&kernels, module.as_ref(), native.as_ref().filter(|_| code), &sources).cloned();
     let unlisted_imports = module.iter().flat_map(|module| &module.imports);
     let listed: HashSet<&String> = imports.iter().collect();

@@ -173,4 +173,4 @@ pub fn runtime_checks(image: &Examined<'_, '_>, target: &Target) -> Fit {
 }
 
 /// Whether the runtime takes an image for a device at all, before it looks at requirements.
-pub(crate) use format::{Match, buildable, matches, spec};
+pub(crate) use format::{Match, buildable, is_short_name, matches, spec};

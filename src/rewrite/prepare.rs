@@ -12,8 +12,11 @@ use crate::compat::aspects::{Aspect, code};
 use crate::compat::built_in::can_be_imported;
 use crate::compat::engine::Engine;
 use crate::compat::examine::{Examined, examine_image};
+use crate::compat::fit::is_short_name;
 use crate::container::Arena;
 use crate::container::inflate;
+use crate::device;
+use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rewrite::property_sets::{self, ImageFacts, byte_array, names};
 use crate::spirv::index::{Index, LinkageKind};
@@ -83,9 +86,10 @@ pub(crate) fn copy<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infer_targ
         let properties = set.properties.iter().map(property).collect::<Result<Vec<_>>>()?;
         copy.properties.sets.push(PropertySet { name: text(set.name)?, properties });
     }
-    let arch = copy.arch;
-    if is_compile_target(arch) && copy.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_none() {
-        set_compile_target(arena, &mut copy, Some(arch))?;
+    if copy.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_none()
+        && let Some(target) = compile_target_of(copy.arch)
+    {
+        set_compile_target(arena, &mut copy, Some(target))?;
     }
     Ok(copy)
 }
@@ -189,17 +193,25 @@ pub(crate) fn record_requirements<'k>(arena: &'k Arena, image: &mut Image<'k>) -
 /// Returns the target of an image whose container names none, as for tables and bare files. It follows from the compile
 /// target, or from the payload.
 pub(crate) fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
-    let image = examined.image;
     // A module without a target is read as one for every device; a blob in a table may name more.
-    if !matches!(image.target, "" | "spir64") {
+    if !matches!(examined.image.target, "" | "spir64") {
         return None;
     }
+    inferred_target(examined.image, examined.format, || examined.march)
+}
+
+/// Returns the target that the compile target or the format of an image tells; `march` is asked where these do not.
+pub(crate) fn inferred_target(
+    image: &Image<'_>,
+    format: Format,
+    march: impl FnOnce() -> Option<CpuArch>,
+) -> Option<&'static str> {
     let named = image.compile_target().and_then(target_spec).map(|(target, _)| target);
-    let by_format = || match examined.format {
+    let by_format = || match format {
         Format::Zebin | Format::PatchTokens | Format::Ar => Some("spir64_gen"),
         Format::Pocl => Some("spir64_x86_64"),
         Format::Ptx => Some("nvptx64"),
-        _ => examined.march.map(|_| "spir64_x86_64"),
+        _ => march().map(|_| "spir64_x86_64"),
     };
     named.or_else(by_format)
 }
@@ -216,9 +228,15 @@ fn target_spec(target: &str) -> Option<(&'static str, bool)> {
     family.map(|(_, spec)| (spec, true)).or((target == "spir64_x86_64").then_some(("spir64_x86_64", false)))
 }
 
-/// Whether an architecture from a container is one that `compile_target` holds.
-fn is_compile_target(arch: &str) -> bool {
-    target_spec(arch).is_some_and(|(_, family)| family)
+/// Returns what `compile_target` holds for an architecture from a container, which may have the short name that LLVM's tools use;
+/// none where DPC++ has no name for it.
+fn compile_target_of(arch: &str) -> Option<&str> {
+    let is_name = |name: &str| target_spec(name).is_some_and(|(_, family)| family);
+    if is_name(arch) {
+        return Some(arch);
+    }
+    let targets = device::table().targets().iter().map(|target| target.name.as_str());
+    targets.filter(|name| is_name(name)).find(|name| is_short_name(name, arch))
 }
 
 /// Changes the target of an image: `intel_gpu_pvc` becomes `spir64_gen` with the architecture stated separately, as

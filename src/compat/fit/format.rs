@@ -53,19 +53,33 @@ pub(crate) fn spec<'a>(image: &Image<'a>) -> &'a str {
     }
 }
 
+/// Whether code that was compiled for what a label names is for a target.
+fn is_called(target: &Target, label: &str) -> bool {
+    let is_cpu = matches!(label, "spir64_x86_64" | "x86_64") && CPUS.contains(&target.name.as_str());
+    let is_family = label.starts_with("intel_gpu_") && target.families.iter().any(|own| own == label);
+    let is_alias = target.aliases.iter().any(|own| own == label);
+    label == target.name
+        || label == gpu_of(target)
+        || is_cpu
+        || is_family
+        || is_alias
+        || is_short_name(&target.name, label)
+}
+
+/// Whether a label is the name of a target's GPU without its maker, as ocloc and LLVM's tools spell it (`acm-g10`, `sm_80`).
+pub(crate) fn is_short_name(target: &str, label: &str) -> bool {
+    let makers = ["intel_gpu_", "nvidia_gpu_", "amd_gpu_"];
+    let mut own = makers.iter().filter_map(|maker| target.strip_prefix(maker));
+    own.any(|own| own == label.replace('-', "_"))
+}
+
 /// `doesImageTargetMatchDevice`: by the target that the image was compiled for where it says so, else by its spec.
 pub(crate) fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
     let target = subject.target;
     // The runtime compares what is recorded whole; a container's `spir64` is that of any device.
     let recorded = image.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_some();
     if let Some(label) = image.compile_target().filter(|label| recorded || *label != "spir64") {
-        let cpu = matches!(label, "spir64_x86_64" | "x86_64") && CPUS.contains(&target.name.as_str());
-        // clang-sycl-linker names a GPU as ocloc does.
-        let short = target.name.strip_prefix("intel_gpu_").is_some_and(|own| own == label.replace('-', "_"));
-        let family = label.starts_with("intel_gpu_") && target.families.iter().any(|own| own == label);
-        let gpu = label == gpu_of(target);
-        return if label == target.name || gpu || cpu || family || short || target.aliases.iter().any(|own| own == label)
-        {
+        return if is_called(target, label) {
             Match::Yes
         } else if target.name == "spir64_gen" && label.starts_with("intel_gpu_") {
             Match::Unknown(format!("Image was compiled for {label}; which Intel GPU is meant is not known."))
