@@ -14,7 +14,7 @@
 //! As in DPC++'s linker, there is an abstract module for each image, with the image's property sets as its metadata.
 
 use super::blob::{self, Reader};
-use super::format::Declared;
+use super::format::{Declared, Format};
 use super::image::{Image, State};
 use super::offload_binary::{Entry, image_kind};
 use super::property::{Properties, Value};
@@ -355,6 +355,8 @@ pub struct NewModule<'a> {
 struct Text<'a> {
     module: String,
     code: String,
+    /// Number of the language in decimal; none for native code.
+    ir_type: Option<String>,
     of: &'a NewModule<'a>,
 }
 
@@ -394,12 +396,30 @@ fn text<'a>(module: &'a NewModule<'a>) -> Result<Text<'a>> {
     }
     let [triple, arch] = [module.triple, module.image.arch].map(|text| byte_array(text.as_bytes()));
     let target = Property { name: "target", value: Value::Bytes(&triple) };
-    let code = if module.native {
-        one_set(metadata::NATIVE, vec![Property { name: "arch", value: Value::Bytes(&arch) }, target])
-    } else {
-        one_set(metadata::IR, vec![Property { name: "type", value: Value::U32(0) }, target])
+    let ir_type = if module.native { None } else { Some(ir_type(module)?) };
+    let code = match ir_type {
+        None => one_set(metadata::NATIVE, vec![Property { name: "arch", value: Value::Bytes(&arch) }, target]),
+        Some(number) => one_set(metadata::IR, vec![Property { name: "type", value: Value::U32(number) }, target]),
     };
-    Ok(Text { module: property_text::write(&properties)?, code: code?, of: module })
+    let ir_type = ir_type.map(|number| number.to_string());
+    Ok(Text { module: property_text::write(&properties)?, code: code?, ir_type, of: module })
+}
+
+/// Returns the number that a SYCLBIN has for the language of an IR module (`SYCLBIN::IRType` of intel/llvm).
+///
+/// # Errors
+/// `Input` for a language without a number.
+fn ir_type(module: &NewModule<'_>) -> Result<u32> {
+    match Format::sniff(module.payload) {
+        Format::SpirV => Ok(0),
+        Format::Ptx => Ok(1),
+        Format::LlvmBitcode if module.triple.starts_with("amdgcn") => Ok(2),
+        other => {
+            let (index, language) = (module.image.index, other.name());
+            let error = Error::input(format!("image {index}: a SYCLBIN has no number for {language} as IR"));
+            Err(error.with_remedy("write an OffloadBinary, which names it, or select other images"))
+        }
+    }
 }
 
 /// The abstract modules: how many of the texts each has. The first of a module may be IR. What is said of a module holds for all of
@@ -479,7 +499,10 @@ fn parted(global: &str, texts: &[Text<'_>]) -> Result<Draft> {
         for (text, code) in members.iter().zip(codes.by_ref()) {
             let mut said = strings(if text.of.native { "native" } else { "ir" });
             said.push(index);
-            said.push(if text.of.native { (b"arch", text.of.image.arch.as_bytes()) } else { (b"ir_type", b"0") });
+            said.push(match &text.ir_type {
+                Some(number) => (b"ir_type", number.as_bytes()),
+                None => (b"arch", text.of.image.arch.as_bytes()),
+            });
             said.push((b"triple", text.of.triple.as_bytes()));
             parts.push(part(code, said));
         }

@@ -7,14 +7,17 @@ use super::gather::Origin;
 use super::package::is_folder;
 use super::sources;
 use super::sources::spare_inputs;
-use super::write::{Folder, cannot_write, write_atomically};
+use super::write::{Folder, cannot_write, is_descriptor, write_atomically};
 use crate::bundle::format::Format;
 use crate::bundle::image::{EntryLayout, Image, State};
 use crate::bundle::offload_binary::Version;
+use crate::bundle::property_sets::{key, set};
 use crate::bundle::property_text;
 use crate::bundle::syclbin::Envelope;
+use crate::compat::fit::spec;
 use crate::container::Arena;
 use crate::device;
+use crate::device::cpu::CpuArch;
 use crate::error::{Context as _, Error, ErrorKind, Reporter, Result};
 use crate::plain_file;
 use crate::report::text::counted;
@@ -22,7 +25,7 @@ use crate::rewrite::blobs;
 use crate::rewrite::extract::{self, Names};
 use crate::rewrite::image_data::{EntryForm, ImageVersion, OutImage, out_image};
 use crate::rewrite::object_file::{ObjectFormat, ObjectOptions, object_file, object_file_of_binary};
-use crate::rewrite::prepare::{Payload, store};
+use crate::rewrite::prepare::{Payload, inferred_target, store};
 use crate::rewrite::shared::{Machine, SharedOptions, shared_library};
 use crate::temporary::make_folder;
 use std::borrow::Cow;
@@ -264,7 +267,7 @@ fn part_names(images: &[Image<'_>], stem: &str, origin: &Origin) -> Vec<Names> {
 
 /// A table and its parts beside it.
 fn write_table(images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64> {
-    if path == Path::new("-") {
+    if path == Path::new("-") || is_descriptor(path) {
         return Err(Error::new(ErrorKind::Usage, "a table has parts beside it").with_remedy("name a file with `-o`"));
     }
     let (stem, folder) = stem_and_folder(path);
@@ -392,23 +395,16 @@ pub(crate) fn write(
     if !matches!(form.emit, Emit::Table | Emit::Spirv) {
         have_targets(&settled)?;
     }
+    tell_losses(reporter, form, &settled);
     let bytes = match form.emit {
         Emit::Embed => {
             let error = Error::new(ErrorKind::Usage, "there is no linked file here to embed images into");
             return Err(error.with_remedy("`sycl-bundle embed` adds images to a linked file"));
         }
-        Emit::Table => {
-            dropped(reporter, &settled, "a table");
-            return write_table(&settled, origin, path);
-        }
-        Emit::Spirv => {
-            dropped(reporter, &settled, "a bare module");
-            dropped_sets(reporter, &settled);
-            return write_spirv(reporter, &settled, origin, path);
-        }
+        Emit::Table => return write_table(&settled, origin, path),
+        Emit::Spirv => return write_spirv(reporter, &settled, origin, path),
         Emit::Object | Emit::Shared => return registered(reporter, form, &settled, origin, path),
         Emit::Syclbin => {
-            dropped(reporter, &settled, "a SYCLBIN");
             let free = |image: &Image<'_>| image.kernels().iter().any(|kernel| kernel.contains("__sycl_kernel_"));
             if !settled.iter().any(free) {
                 reporter.note("libsycl finds kernels of a SYCLBIN by the names of free functions, and there is none");
@@ -446,25 +442,52 @@ pub(crate) fn write_with_parts(
     Ok(total)
 }
 
-/// Says that the form has no place for options.
-fn dropped(reporter: &dyn Reporter, images: &[Image<'_>], what: &str) {
-    let options = |image: &&Image<'_>| !image.compile_options.is_empty() || !image.link_options.is_empty();
-    let count = images.iter().filter(options).count();
-    if count > 0 {
-        let images = counted(count, "image");
-        reporter.note(&format!("{what} has no place for options of the device compiler; {images} had some"));
+/// Says what of the images a form has no place for. What `link` and `split` read out of the code of bare modules can be read
+/// again, and is no loss.
+fn tell_losses(reporter: &dyn Reporter, form: &OutputForm, images: &[Image<'_>]) {
+    let what = match form.emit {
+        Emit::Table => "a table",
+        Emit::Spirv => "a bare module",
+        Emit::Syclbin => "a SYCLBIN",
+        Emit::Object | Emit::Shared if !form.registers_binary => "an image structure",
+        _ => return,
+    };
+    let tell = |of: &str, had: &str, is_lost: &dyn Fn(&Image<'_>) -> bool| {
+        let count = images.iter().filter(|image| is_lost(image)).count();
+        if count > 0 {
+            reporter.note(&format!("{what} has no place for {of}; {} {had}", counted(count, "image")));
+        }
+    };
+    let (is_table, is_bare) = (form.emit == Emit::Table, form.emit == Emit::Spirv);
+    if !what.starts_with("an image") {
+        let has_options = |image: &Image<'_>| !image.compile_options.is_empty() || !image.link_options.is_empty();
+        tell("options of the device compiler", "had some", &has_options);
     }
+    if is_bare {
+        let has_sets = |image: &Image<'_>| image.origin.is_some() && !image.properties.sets.is_empty();
+        tell("property sets", "had some; a table keeps them", &has_sets);
+    }
+    if is_table || is_bare {
+        let is_lost = |image: &Image<'_>| target_is_lost(image) || is_bare && image.compile_target().is_some();
+        tell("a target that the code does not tell", "had one", &is_lost);
+    }
+    // A SYCLBIN names the architecture of native code.
+    let keeps_arch = |image: &Image<'_>| form.emit == Emit::Syclbin && !image.format().is_intermediate();
+    let unrecorded = |image: &Image<'_>| image.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_none();
+    let arch_is_lost =
+        |image: &Image<'_>| !image.arch.is_empty() && !is_bare && unrecorded(image) && !keeps_arch(image);
+    tell("an architecture that DPC++ has no name for", "had one", &arch_is_lost);
+    let is_of_another = |image: &Image<'_>| !matches!(image.offload_kind, "" | "sycl");
+    tell("the programming model", "had another than SYCL", &is_of_another);
 }
 
-/// Says that a bare module has no place for what its container said of it. What `link` and `split` read out of the code of
-/// bare modules can be read again, and is no loss.
-fn dropped_sets(reporter: &dyn Reporter, images: &[Image<'_>]) {
-    let told = |image: &&Image<'_>| image.origin.is_some() && !image.properties.sets.is_empty();
-    let count = images.iter().filter(told).count();
-    if count > 0 {
-        let images = counted(count, "image");
-        reporter.note(&format!("a bare module has no place for property sets, which {images} had; a table keeps them"));
+/// Whether the target of an image is another one where only its property sets and code are left.
+fn target_is_lost(image: &Image<'_>) -> bool {
+    if image.target.is_empty() {
+        return false;
     }
+    let told = inferred_target(image, image.format(), || CpuArch::of_binary(image.stored));
+    spec(image) != told.unwrap_or("spir64")
 }
 
 /// Images that the runtime is to choose from say what they are for.

@@ -7,6 +7,8 @@ use crate::support::folder::{Folder, said};
 use crate::support::host::{self, Fixture, LINUX, load, out_images, raw_values, samples};
 use crate::support::spirv;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
+use sycl_bundle::bundle::offload_binary::{self, Entry, Version};
+use sycl_bundle::container::Place;
 use sycl_bundle::error::ErrorKind;
 use sycl_bundle::rewrite::object_file::{ObjectOptions, object_file};
 use sycl_bundle::rewrite::shared::{SharedOptions, shared_library};
@@ -321,6 +323,66 @@ fn generations_are_not_mixed() {
 }
 
 /// Files that cannot be read are named and cost the exit code, not the rest.
+/// PTX with a kernel.
+const PTX: &[u8] = b".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry add_one()\n{\nret;\n}\n";
+
+/// An OffloadBinary of one image.
+fn offload_binary(kind: u16, model: u16, [triple, arch]: [&str; 2], image: &[u8]) -> Vec<u8> {
+    let strings = [("triple", triple), ("arch", arch), ("symbols", "add_one")];
+    let strings = strings.map(|(key, value)| (key.as_bytes(), value.as_bytes())).to_vec();
+    let entry = Entry { image_kind: kind, offload_kind: model, flags: 0, strings, image, place: Place::default() };
+    offload_binary::write(Version::V2, &[entry]).unwrap().to_vec()
+}
+
+#[test]
+fn a_syclbin_names_the_language_of_its_modules() {
+    let folder = Folder::new();
+    folder.put("ptx", offload_binary(5, 8, ["nvptx64-nvidia-cuda", "sm_80"], PTX));
+    for (version, stated) in [("1", None), ("2", Some(&b"ir_type\x001\x00"[..]))] {
+        folder.tool(["wrap", "ptx", "-o", "ptx.syclbin", "--syclbin-version", version]);
+        let bytes = folder.read("ptx.syclbin");
+        let has = |text: &[u8]| bytes.windows(text.len()).any(|window| window == text);
+        assert!(has(b"[SYCLBIN/ir module metadata]\ntype=1|1\n") && stated.is_none_or(has), "{version}");
+    }
+    // Of LLVM bitcode only AMD's has a number.
+    let code = b"BC\xc0\xde";
+    folder.put("amd", offload_binary(2, 8, ["amdgcn-amd-amdhsa", "gfx90a"], code));
+    folder.tool(["wrap", "amd", "-o", "amd.syclbin"]);
+    folder.put("bitcode", offload_binary(2, 8, ["spir64-unknown-unknown", ""], code));
+    assert!(refused(&folder, &["wrap", "bitcode", "-o", "b.syclbin"]).contains("no number for llvm-bitcode as IR"));
+}
+
+#[test]
+fn what_a_form_has_no_place_for_is_told() {
+    let folder = Folder::new();
+    let module = spirv::module("add_one");
+    let note = |output: &str| {
+        let done = folder.tool(["wrap", "in", "-o", output]);
+        String::from_utf8(done.stderr).unwrap()
+    };
+    // The short names of GPUs are those that LLVM's tools write.
+    folder.put("in", offload_binary(6, 8, ["spir64_gen-unknown-unknown", "acm-g10"], &module));
+    for output in ["short.so", "short.o", "short.table", "short.syclbin"] {
+        assert!(!note(output).contains("has no place for"), "{output}");
+        let report: Json = serde_json::from_str(&said(&folder.tool(["inspect", output, "--format", "json"]))).unwrap();
+        assert_eq!(report["files"][0]["images"][0]["compile_target"], "intel_gpu_acm_g10", "{output}");
+    }
+    folder.put("in", offload_binary(6, 8, ["spirv64-amd-amdhsa", ""], &module));
+    assert!(
+        note("target.table").contains("a table has no place for a target that the code does not tell; 1 image had")
+    );
+    assert!(note("target.spv").contains("a bare module has no place for a target"));
+    assert!(!note("target.so").contains("has no place for"));
+    folder.put("in", offload_binary(6, 8, ["spir64_gen-unknown-unknown", "DG1"], &module));
+    assert!(note("arch.so").contains("an image structure has no place for an architecture that DPC++ has no name for"));
+    folder.put("in", offload_binary(6, 1, ["spir64-unknown-unknown", ""], &module));
+    assert!(note("model.so").contains("has no place for the programming model; 1 image had another than SYCL"));
+    folder.put("in", offload_binary(6, 8, ["spir64-unknown-unknown", ""], &module));
+    for output in ["plain.so", "plain.table", "plain.spv", "plain.syclbin"] {
+        assert!(!note(output).contains("has no place for"), "{output}");
+    }
+}
+
 #[test]
 fn damage_hides_nothing() {
     let folder = Folder::new();
