@@ -18,7 +18,7 @@ use std::io::Read as _;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -33,6 +33,8 @@ const SCRATCH: &str = "scratch-";
 const LOOK: Duration = Duration::from_millis(50);
 /// Name of the list of a set's files in its temporary folder.
 const LISTING: &str = ".files";
+/// Name of the table in it that a set replaces.
+const REPLACED: &str = ".replaced";
 
 /// Number of times that a folder is removed to which a thread of this process writes.
 const MOST_REMOVALS: usize = 100;
@@ -122,25 +124,44 @@ impl Drop for Begun {
     }
 }
 
-/// Files of a set that appear one by one. A signal's handler waits until all of them have; it does not take their folder away
-/// meanwhile.
-pub(crate) struct Appearing(#[allow(dead_code, reason = "held until all are there")] MutexGuard<'static, Vec<PathBuf>>);
-
-impl Appearing {
-    /// Lists the files of a folder that will be in the one around it: whoever finds the folder left there knows by the list what
-    /// appeared of it. Where the file system does not tell parts from other files, they stay.
-    ///
-    /// # Errors
-    /// The system's, where the list cannot be written.
-    pub(crate) fn begin<'n>(folder: &Path, names: impl Iterator<Item = &'n String>) -> std::io::Result<Appearing> {
-        let line = |name: &String| {
-            let identity = Identity::read(&folder.join(name)).map(|file| file.text());
-            format!("{} {name}", identity.unwrap_or_default())
-        };
-        let listing = names.map(line).collect::<Vec<_>>().join("\n");
-        std::fs::write(folder.join(LISTING), listing)?;
-        Ok(Appearing(BEGUN.lock().unwrap_or_else(PoisonError::into_inner)))
+/// Has the files of a set appear in a folder, one by one. The last is the table, which lists the others: where one of these is
+/// replaced the table that is there goes first, so that none lists old parts and new ones. Whoever finds the set's own folder
+/// left knows by a list in it what appeared; where the file system does not tell parts from other files, they stay.
+///
+/// # Errors
+/// The system's, where a file cannot be moved; nothing of the set is there then.
+pub(crate) fn appear(set: &Path, folder: &Path, names: &[String]) -> std::io::Result<()> {
+    let (old, listing) = listing(set, folder, names);
+    std::fs::write(set.join(LISTING), listing)?;
+    // A signal's handler waits until all are there; it does not take their folder away meanwhile.
+    let _all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+    old.map_or(Ok(()), |table| std::fs::rename(folder.join(table), set.join(REPLACED)))?;
+    for (number, name) in names.iter().enumerate() {
+        if let Err(error) = std::fs::rename(set.join(name), folder.join(name)) {
+            if number > 0 {
+                remove_left(set);
+            } else if let Some(table) = old {
+                std::fs::rename(set.join(REPLACED), folder.join(table))?;
+            }
+            return Err(error);
+        }
     }
+    Ok(())
+}
+
+/// Returns the table that goes before a set appears, and the list of what will be there and of what it replaces.
+fn listing<'n>(set: &Path, folder: &Path, names: &'n [String]) -> (Option<&'n String>, String) {
+    let (table, parts) = names.split_last().map_or((None, &[][..]), |(table, parts)| (Some(table), parts));
+    let is_there = |name: &&String| folder.join(name).symlink_metadata().is_ok();
+    let mut replaced: Vec<&String> = parts.iter().filter(is_there).collect();
+    let old = table.filter(|table| !replaced.is_empty() && is_there(table));
+    replaced.extend(old);
+    let line = |within: &Path, name: &String| {
+        let identity = Identity::read(&within.join(name)).map(|file| file.text());
+        format!("{} {name}", identity.unwrap_or_default())
+    };
+    let before = replaced.into_iter().map(|name| line(folder, name));
+    (old, before.chain(names.iter().map(|name| line(set, name))).collect::<Vec<_>>().join("\n"))
 }
 
 /// Removes what this process has begun and not finished. It is about to end: nothing is begun any more.
@@ -218,13 +239,15 @@ fn remove_left(path: &Path) {
     let is_set = !path.file_name().is_some_and(is_scratch);
     if let (true, Some(listing), Some(folder)) = (is_set, listed(&path.join(LISTING)), path.parent()) {
         let parts: Vec<(&str, &str)> = listing.lines().filter_map(|line| line.split_once(' ')).collect();
-        // The last to appear is the table, which lists the others.
+        // The last to appear is the table, which lists the others; one that was there before goes first.
         let whole = parts.last().is_some_and(|(_, table)| !path.join(table).exists());
         // The list may have come from anywhere. What it names goes only where it is the very file that a part was.
         let is_part = |(identity, name): &&(&str, &str)| {
             !name.contains('/') && Identity::read(&folder.join(name)).is_some_and(|there| there.text() == *identity)
         };
-        let moved = parts.iter().filter(|_| !whole).filter(is_part);
+        let (table, others) = parts.split_last().map_or(("", &[][..]), |((_, table), others)| (*table, others));
+        let untouched = others.iter().any(|part| part.1 == table && is_part(&part));
+        let moved = parts.iter().filter(|_| !whole && !untouched).filter(is_part);
         moved.for_each(|(_, name)| _ = std::fs::remove_file(folder.join(name)));
     }
     let _ = remove_tree(path);
@@ -396,6 +419,35 @@ mod tests {
                 threads.into_iter().map(|thread| thread.join().unwrap()).collect()
             });
             assert!(folder.is_dir() && made.concat().len() == 3, "{made:?}");
+        }
+    }
+
+    /// At whichever move it was killed: there are old files, or none that a table lists.
+    #[test]
+    fn a_set_that_had_begun_to_replace_another_goes_with_it() {
+        for moved in 0..=4usize {
+            let folder = tempfile::tempdir().unwrap();
+            let at = |name: &str| folder.path().join(name);
+            let set = at(".sycl-bundle-4194305-setsetsetset");
+            std::fs::create_dir(&set).unwrap();
+            let names = ["t_0.spv", "t_1.spv", "t.table"].map(str::to_owned);
+            names.iter().for_each(|name| std::fs::write(at(name), b"old").unwrap());
+            names.iter().for_each(|name| std::fs::write(set.join(name), b"new").unwrap());
+            std::fs::write(set.join(LISTING), listing(&set, folder.path(), &names).1).unwrap();
+            if moved > 0 {
+                std::fs::rename(at("t.table"), set.join(REPLACED)).unwrap();
+            }
+            for name in names.iter().take(moved.saturating_sub(1)) {
+                std::fs::rename(set.join(name), at(name)).unwrap();
+            }
+            sweep(folder.path());
+            let left: Vec<_> = names.iter().filter_map(|name| std::fs::read(at(name)).ok()).collect();
+            let expected = match moved {
+                0 => vec![b"old".to_vec(); 3],
+                4 => vec![b"new".to_vec(); 3],
+                _ => Vec::new(),
+            };
+            assert_eq!((left, set.exists()), (expected, false), "{moved}");
         }
     }
 

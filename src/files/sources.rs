@@ -10,7 +10,9 @@ use super::input::Input;
 use super::linked::without_signature;
 use super::table::{Beside, Files as Parts};
 use crate::bundle::Bundle;
+use crate::bundle::format::Format;
 use crate::bytes::Draft;
+use crate::container::inflate::ZSTD_MAGIC;
 use crate::container::{Host, Kind, package};
 use crate::error::{Error, ErrorKind, Reporter, Result};
 use crate::rewrite::embed::record::Record;
@@ -18,7 +20,7 @@ use crate::temporary::sweep;
 use crate::{limits, plain_file};
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// An input, restored to what it was before native images were added.
@@ -200,7 +202,14 @@ pub(crate) fn earlier_parts<'n>(
 pub(crate) fn earlier_in_folder(path: &Path, inputs: &[&Path]) -> Earlier {
     let (_, folder) = stem_and_folder(path);
     let parts = listed(path, |_| true).unwrap_or_default();
-    let parts = parts.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
+    // The list may have come from anywhere, and so have files of such names.
+    let is_own = |name: &&String| holds_what_it_is_called(&folder.join(name), name);
+    let mut own: Vec<&String> = parts.iter().filter(is_own).collect();
+    // Entries are lines of any text: they go with the code that they are of.
+    let of_code: HashSet<&str> = own.iter().filter_map(|name| numbered(name)).collect();
+    let entries = parts.iter().filter(|name| name.ends_with(".sym"));
+    own.extend(entries.filter(|name| numbered(name).is_some_and(|stem| of_code.contains(stem))));
+    let parts = own.into_iter().map(|name| folder.join(name)).collect::<Vec<_>>();
     let is_input = |part: &PathBuf| inputs.iter().any(|input| same_file(input, part));
     Earlier { parts: parts.into_iter().filter(|part| !is_input(part)).collect() }
 }
@@ -256,6 +265,29 @@ fn is_any_part(name: &str) -> bool {
     name.rsplit_once('_').is_some_and(|(stem, _)| is_part(name, stem))
 }
 
+/// Returns the stem and number of a part, without what comes behind.
+fn numbered(name: &str) -> Option<&str> {
+    let (_, rest) = name.rsplit_once('_')?;
+    let (_, behind) = rest.split_once('.')?;
+    name.strip_suffix(behind)
+}
+
+/// Whether a file is a part of the kind that its name tells, by its first bytes.
+fn holds_what_it_is_called(path: &Path, name: &str) -> bool {
+    const HEAD: u64 = 4096;
+    let mut head = Vec::new();
+    let read = plain_file::open(path).map(|(file, _)| file.take(HEAD).read_to_end(&mut head));
+    if !matches!(read, Ok(Ok(_))) {
+        return false;
+    }
+    let format = Format::sniff(&head);
+    match name.strip_suffix(".zst").and_then(|name| name.rsplit_once('.')) {
+        Some((_, inner)) => EXTENSIONS.contains(&inner) && head.starts_with(&ZSTD_MAGIC),
+        None if name.ends_with(".prop") => head.starts_with(b"["),
+        None => format != Format::Unknown && name.ends_with(format.extension()),
+    }
+}
+
 /// Whether a name is one that a table of that stem gives its parts: `STEM_NUMBER.EXTENSION`.
 fn is_part(name: &str, stem: &str) -> bool {
     if name.contains(['/', '\\']) {
@@ -302,7 +334,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let names = ["a_0.spv", "lib_x.so_1.prop", "notes.txt", "b_0.spv", "../out_0.spv"];
-        names.iter().take(4).for_each(|name| std::fs::write(at(name), "").unwrap());
+        let bytes = [&b"\x03\x02\x23\x07"[..], b"[SYCL/kernel names]", b"", b"\x03\x02\x23\x07"];
+        names.iter().zip(bytes).for_each(|(name, bytes)| std::fs::write(at(name), bytes).unwrap());
         std::fs::write(at("images.table"), format!("{TITLE}{}", names.map(|name| format!("{name}||\n")).concat()))
             .unwrap();
         let earlier = earlier_in_folder(&at("images.table"), &[]);
@@ -310,6 +343,25 @@ mod tests {
         assert_eq!(earlier.clear(&at("images.table")), 2);
         let there = ["a_0.spv", "lib_x.so_1.prop", "notes.txt", "b_0.spv"].map(|name| at(name).exists());
         assert_eq!(there, [false, false, true, true]);
+    }
+
+    #[test]
+    fn files_of_such_names_that_hold_something_else_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let names =
+            ["backup_2024.zst", "firmware_3.bin", "libcrypto_1.ar", "app_1.prop", "kernel_2.ptx", "names_1.sym"];
+        names.iter().for_each(|name| std::fs::write(at(name), "of the user").unwrap());
+        let own = ["out_0.spv", "out_0.sym", "out_1.ptx.zst"];
+        std::fs::write(at(own[0]), [3, 2, 35, 7]).unwrap();
+        std::fs::write(at(own[1]), "kernel\n").unwrap();
+        std::fs::write(at(own[2]), ZSTD_MAGIC).unwrap();
+        let rows: String = names.iter().chain(&own).map(|name| format!("{name}||\n")).collect();
+        std::fs::write(at("images.table"), format!("{TITLE}{rows}")).unwrap();
+        let earlier = earlier_in_folder(&at("images.table"), &[]);
+        std::fs::write(at("images.table"), TITLE).unwrap();
+        assert_eq!(earlier.clear(&at("images.table")), own.len());
+        assert!(names.iter().all(|name| at(name).exists()) && !own.iter().any(|name| at(name).exists()));
     }
 
     #[test]
@@ -334,7 +386,7 @@ mod tests {
     fn where_a_table_is_longer_than_any_nothing_goes() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        std::fs::write(at("a_0.spv"), "").unwrap();
+        std::fs::write(at("a_0.spv"), [3, 2, 35, 7]).unwrap();
         std::fs::write(at("a.table"), format!("{TITLE}a_0.spv||\n")).unwrap();
         let earlier = || earlier_in_folder(&at("a.table"), &[]);
         let parts = earlier();

@@ -6,10 +6,11 @@
 use super::input;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plain_file;
-use crate::temporary::{Appearing, Begun, RANDOM, begin, in_folder, lock, make_folder, prefix, sweep};
+use crate::temporary::{Begun, RANDOM, appear, begin, in_folder, lock, make_folder, prefix, sweep};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{File, Permissions};
 use std::io::{Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -42,6 +43,10 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> 
     input::unchanged()?;
     is_no_folder(path)?;
     let failed = |error: &std::io::Error| cannot_write(path, error);
+    if let Some(opened) = open_descriptor(path) {
+        let written = opened.and_then(|mut file| file.write_all(bytes));
+        return written.map(|()| true).map_err(|error| failed(&error));
+    }
     // A link that leads nowhere is replaced by the file.
     let there = std::fs::symlink_metadata(path).is_ok();
     let target = if there { path.canonicalize().ok() } else { None }.unwrap_or_else(|| path.to_path_buf());
@@ -162,7 +167,7 @@ pub(crate) fn write_streamed<T>(
 ) -> Result<T> {
     let failed = |error: &std::io::Error| cannot_write(path, error);
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    if std::fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
+    if is_descriptor(path) || std::fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
         let error =
             Error::new(ErrorKind::Usage, format!("`{}` is no file that a wheel can be written to", path.display()));
         return Err(error.with_remedy("name a file or a folder with `-o`"));
@@ -177,6 +182,28 @@ pub(crate) fn write_streamed<T>(
     access.grant(file.as_file()).map_err(|error| failed(&error))?;
     file.persist(&target).map_err(|error| failed(&error.error))?;
     Ok(written)
+}
+
+/// Whether a path is that of an open file, as `/dev/stdout` is: what is there has no other place, and goes on behind what is
+/// written.
+pub(crate) fn is_descriptor(path: &Path) -> bool {
+    let folder = || path.parent().and_then(|folder| folder.canonicalize().ok());
+    ["/dev/stdout", "/dev/stderr"].iter().any(|own| path == Path::new(own))
+        || folder().is_some_and(|folder| folder.starts_with("/proc") && folder.ends_with("fd"))
+}
+
+/// Opens the open file that a path names, where it names one. Of standard output and error the very position in the file is kept;
+/// others are written to at their end.
+fn open_descriptor(path: &Path) -> Option<std::io::Result<File>> {
+    if !is_descriptor(path) {
+        return None;
+    }
+    let own = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map(File::from);
+    Some(match path.file_name()?.as_encoded_bytes() {
+        b"1" | b"stdout" => own(std::io::stdout().as_fd()),
+        b"2" | b"stderr" => own(std::io::stderr().as_fd()),
+        _ => File::options().append(true).open(path),
+    })
 }
 
 /// Opens a device or pipe. A pipe without a reader is waited for, but not for ever.
@@ -311,14 +338,7 @@ impl Folder {
             let _ = self.temporary.keep();
             return Ok(());
         }
-        let new = |name: &&String| !self.target.join(name).exists() || self.names.last() == Some(name);
-        let _all =
-            Appearing::begin(self.temporary.path(), self.names.iter().filter(new)).map_err(|error| failed(&error))?;
-        for name in &self.names {
-            std::fs::rename(self.temporary.path().join(name), self.target.join(name))
-                .map_err(|error| failed(&error))?;
-        }
-        Ok(())
+        appear(self.temporary.path(), &self.target, &self.names).map_err(|error| failed(&error))
     }
 }
 
@@ -326,6 +346,8 @@ impl Folder {
 mod tests {
     use super::*;
     use rustix::fs::{CWD, FileType};
+    use std::io::Seek as _;
+    use std::os::fd::AsRawFd as _;
 
     fn mode(path: &Path) -> u32 {
         std::fs::metadata(path).unwrap().mode() & 0o7777
@@ -343,6 +365,25 @@ mod tests {
         assert!(write_atomically(&path, b"two", None).unwrap());
         assert_eq!((mode(&path), std::fs::read(&path).unwrap()), (0o750, b"two".to_vec()));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    /// Of a file without a name no path leads to it, and one at the path of the link would be in its place from then on.
+    #[test]
+    fn open_files_are_written_to_at_their_end_and_not_replaced() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"before ").unwrap();
+        for path in [format!("/dev/fd/{}", file.as_raw_fd()), format!("/proc/self/fd/{}", file.as_raw_fd())] {
+            assert!(is_descriptor(Path::new(&path)));
+            write_atomically(Path::new(&path), b"new ", None).unwrap();
+            assert!(std::fs::symlink_metadata(&path).unwrap().is_symlink());
+            assert!(write_streamed(Path::new(&path), None, |_| Ok(())).is_err());
+        }
+        let mut text = String::new();
+        file.rewind().unwrap();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "before new new ");
+        assert!(["/dev/stdout", "/dev/stderr"].iter().all(|path| is_descriptor(Path::new(path))));
+        assert!(!["/dev/null", "out.so", "/tmp/1", "-"].iter().any(|path| is_descriptor(Path::new(path))));
     }
 
     #[test]
@@ -373,6 +414,33 @@ mod tests {
         set.finish().unwrap();
         assert_eq!(std::fs::read_dir(&target).unwrap().count(), 2);
         assert_eq!(std::fs::read_dir(target.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_set_that_does_not_appear_whole_leaves_no_table_over_a_mix() {
+        let parent = tempfile::tempdir().unwrap();
+        let at = |name: &str| parent.path().join(name);
+        let begin = || {
+            let mut set = Folder::begin(parent.path()).unwrap();
+            ["t_0.spv", "t_1.spv", "t.table"].iter().for_each(|name| set.add(name, b"new").unwrap());
+            set
+        };
+        let old = || ["t_0.spv", "t.table"].iter().for_each(|name| std::fs::write(at(name), b"old").unwrap());
+        old();
+        // A folder is in the place of a part.
+        std::fs::create_dir(at("t_1.spv")).unwrap();
+        assert!(begin().finish().is_err());
+        assert!(!at("t.table").exists() && !at("t_0.spv").exists());
+        // Where nothing was replaced, all is as it was.
+        std::fs::create_dir(at("t_0.spv")).unwrap();
+        std::fs::write(at("t.table"), b"old").unwrap();
+        assert!(begin().finish().is_err());
+        assert_eq!(std::fs::read(at("t.table")).unwrap(), b"old");
+        ["t_0.spv", "t_1.spv"].iter().for_each(|name| std::fs::remove_dir(at(name)).unwrap());
+        old();
+        begin().finish().unwrap();
+        assert!(["t_0.spv", "t_1.spv", "t.table"].iter().all(|name| std::fs::read(at(name)).unwrap() == b"new"));
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 3);
     }
 
     #[test]
