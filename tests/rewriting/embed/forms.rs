@@ -1,7 +1,11 @@
 //! Is every form of file rewritten so that it loads and shows the old images and the new ones?
 
 use crate::support::embedding::{check, embedded, natives, read};
+use crate::support::folder::Folder;
 use crate::support::host::{Fixture, Kind, Linker, Relocations, Strip, Symbols, load, matrix};
+use crate::support::spirv;
+use goblin::elf::program_header::PT_LOAD;
+use std::process::Command;
 
 const KINDS: [Kind; 3] = [Kind::Shared, Kind::Pie, Kind::NoPie];
 const LINKERS: [Linker; 2] = [Linker::Gnu, Linker::Lld];
@@ -91,7 +95,7 @@ fn symbols_that_others_may_override() {
 
 #[test]
 fn two_rewritten_libraries_in_one_process() {
-    let folder = crate::support::folder::Folder::new();
+    let folder = Folder::new();
     let mut files = Vec::new();
     for (name, linker) in [("libone.so", Linker::Gnu), ("libtwo.so", Linker::Lld)] {
         let original = read(&sample("several").linker(linker).build());
@@ -101,4 +105,32 @@ fn two_rewritten_libraries_in_one_process() {
     let apart = [load(&files[0]).descriptors, load(&files[1]).descriptors].concat();
     assert_eq!(both.descriptors, apart);
     assert_eq!(both.unregistered, (0..6).rev().collect::<Vec<_>>());
+}
+
+/// A program without an interpreter. Kernels before 5.18 give a program the address of its headers as that of the first
+/// segment plus `e_phoff`, and nothing else tells it that of a program that relocates itself.
+#[test]
+fn programs_that_relocate_themselves_find_their_headers() {
+    let folder = Folder::new();
+    folder.put("k.spv", spirv::module("add_one"));
+    folder.tool(["wrap", "k.spv", "-o", "image.o"]);
+    let source = "static int seen; void __sycl_register_lib(void *d) { seen = 1; } void __sycl_unregister_lib(void *d) {}\n\
+        static char zeroed[1 << 17]; int main(void) { return !seen + zeroed[sizeof zeroed - 1]; }\n";
+    folder.put("main.c", source);
+    let run = |command: &mut Command| {
+        let done = command.current_dir(folder.path()).output().unwrap();
+        assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    run(Command::new("gcc").args(["-static-pie", "-fPIE", "main.c", "image.o", "-o", "program"]));
+    folder.tool(["embed", "program", "k.spv", "--as-target", "spir64_x86_64", "-o", "more"]);
+    for file in ["program", "more"] {
+        let bytes = folder.read(file);
+        let elf = goblin::elf::Elf::parse(&bytes).unwrap();
+        let loads = || elf.program_headers.iter().filter(|header| header.p_type == PT_LOAD);
+        let first = loads().next().unwrap();
+        let at = elf.header.e_phoff;
+        let holding = loads().find(|header| header.file_range().contains(&(at as usize))).unwrap();
+        assert_eq!(holding.p_vaddr - holding.p_offset, first.p_vaddr - first.p_offset, "{file}");
+        run(&mut Command::new(folder.path().join(file)));
+    }
 }
