@@ -513,7 +513,7 @@ struct Identities {
 
 /// The answer of an engine about itself.
 enum EngineAnswer {
-    Devices(Inventory),
+    Devices(Inventory, Vec<String>),
     Offline(Offline, Vec<String>),
 }
 
@@ -533,7 +533,8 @@ fn identify(order: &CompileOptions<'_>, wanted: &[usize]) -> Result<Identities> 
                 Open::Cpu | Open::Device(_) => {
                     let inventory = inventory(&engine.launch, PATIENCE)?;
                     found.libraries.extend(libraries(&inventory, order.environment));
-                    EngineAnswer::Devices(inventory)
+                    let prints = inventory.files.iter().map(|file| fingerprint(file)).collect::<Result<_>>()?;
+                    EngineAnswer::Devices(inventory, prints)
                 }
                 Open::Ocloc(_) | Open::Nvidia(_) => {
                     let answer = offline(engine, &[], PATIENCE)?;
@@ -596,7 +597,7 @@ fn compiler(
     env: &[(OsString, OsString)],
 ) -> Compiler {
     let identity = match answer {
-        EngineAnswer::Devices(inventory) => {
+        EngineAnswer::Devices(inventory, prints) => {
             let device = match &target.backend {
                 Backend::Live { place, .. } => {
                     usize::try_from(*place).ok().and_then(|place| inventory.devices.get(place))
@@ -604,9 +605,8 @@ fn compiler(
                 _ => inventory.devices.iter().find(|device| device.compiles),
             };
             device.map(|device| {
-                [&device.platform, &device.vendor, &device.name, &device.driver, &device.opencl]
-                    .map(String::clone)
-                    .to_vec()
+                let said = [&device.platform, &device.vendor, &device.name, &device.driver, &device.opencl];
+                said.into_iter().chain(prints).cloned().collect()
             })
         }
         EngineAnswer::Offline(offline, prints) => {
@@ -614,7 +614,14 @@ fn compiler(
         }
     };
     // Settings of the driver and of the compiler in it; which driver is chosen shows in its identity.
-    let read = |name: &str| ["CL_CONFIG_", "VOLCANO_", "IGC_"].iter().any(|prefix| name.starts_with(prefix));
+    let settings = ["CL_CONFIG_", "VOLCANO_", "IGC_", "POCL_"];
+    let not_of_code = ["POCL_CACHE_DIR", "POCL_DEBUG", "POCL_TRACING"];
+    // A program looks there for its own libraries, which nobody else knows: ocloc for IGC.
+    let is_program = matches!(answer, EngineAnswer::Offline(offline, _) if !offline.in_process);
+    let read = |name: &str| {
+        let starts = |prefix: &&str| name.starts_with(prefix);
+        settings.iter().any(starts) && !not_of_code.iter().any(starts) || is_program && name.starts_with("LD_")
+    };
     let text = |text: &OsString| text.to_string_lossy().into_owned();
     let own = environment.iter().filter(|(name, _)| env.iter().all(|(set, _)| set != name));
     let mut environment: Vec<(String, String)> =

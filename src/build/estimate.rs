@@ -230,8 +230,6 @@ pub(super) enum Taken<'q> {
 pub(super) struct Share<'q> {
     /// Place of the job in the queue's list.
     pub(crate) place: usize,
-    /// Whether its worker may be too large to be kept beside others.
-    pub(crate) large: bool,
     bytes: u64,
     queue: &'q Queue,
 }
@@ -276,8 +274,7 @@ impl Queue {
         state.passed = if at == 0 { 0 } else { state.passed.saturating_add(bytes) };
         state.used = state.used.saturating_add(bytes);
         state.running = state.running.saturating_add(1);
-        // More than twice an empty worker: most of it is the module's.
-        Taken::Job(Share { place, large: self.limit.is_some() && bytes > 2 * BASE, bytes, queue: self })
+        Taken::Job(Share { place, bytes, queue: self })
     }
 
     /// Sleeps until one is done, or for a moment.

@@ -19,6 +19,19 @@ pub struct Inventory {
     pub devices: Vec<Device>,
     /// Messages of platforms that do not list their devices.
     pub problems: Vec<String>,
+    /// The files that the drivers consist of, as far as they were loaded for this, and those with their settings.
+    pub files: Vec<PathBuf>,
+}
+
+/// Returns the libraries that this process has loaded, in order.
+pub(super) fn loaded() -> Vec<PathBuf> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let paths = maps.lines().filter_map(|line| line.find('/').and_then(|start| line.get(start..)));
+    let is_library = |path: &&str| path.rsplit('/').next().is_some_and(|name| name.contains(".so"));
+    let mut files: Vec<PathBuf> = paths.filter(is_library).map(PathBuf::from).collect();
+    files.sort();
+    files.dedup();
+    files
 }
 
 /// A compiler for GPUs that need not be there, as it tells of itself.
@@ -173,7 +186,9 @@ impl Device {
 
 impl Inventory {
     pub(super) fn encode(&self) -> Vec<Vec<u8>> {
-        let mut out = vec![self.loader.clone().into_bytes(), self.problems.join("\n").into_bytes()];
+        let files: Vec<&str> = self.files.iter().filter_map(|file| file.to_str()).collect();
+        let first = [self.loader.clone(), self.problems.join("\n"), files.join("\n")];
+        let mut out: Vec<Vec<u8>> = first.into_iter().map(String::into_bytes).collect();
         for device in &self.devices {
             device.encode(&mut out);
         }
@@ -181,7 +196,9 @@ impl Inventory {
     }
 
     pub(super) fn decode(fields: &mut Fields<'_>) -> Result<Inventory> {
-        let mut inventory = Inventory { loader: fields.said()?, problems: fields.names()?, devices: Vec::new() };
+        let (loader, problems) = (fields.said()?, fields.names()?);
+        let files = fields.names()?.into_iter().map(PathBuf::from).collect();
+        let mut inventory = Inventory { loader, problems, files, devices: Vec::new() };
         while !fields.is_empty() {
             inventory.devices.push(Device::decode(fields)?);
         }

@@ -11,7 +11,7 @@
 
 mod call;
 
-use super::inventory::Offline;
+use super::inventory::{Offline, loaded};
 use super::protocol::Compiled;
 use super::target::{BINDFUL, ZEBIN};
 use super::worker::{self, LOADS};
@@ -141,7 +141,7 @@ impl Ocloc {
                 let least: Vec<u8> = LEAST.into_iter().flat_map(u32::to_le_bytes).collect();
                 let built = |device: &&str| matches!(self.compile(&least, device, ""), Compiled::Built { .. });
                 let _ = PROBES.iter().find(|device| built(device));
-                loaded()
+                own_libraries()
             }
             Kind::Program(program) => vec![program.path().to_owned()],
         };
@@ -213,18 +213,10 @@ impl Ocloc {
 }
 
 /// The files of compilers that are in this process.
-fn loaded() -> Vec<PathBuf> {
+fn own_libraries() -> Vec<PathBuf> {
     const PARTS: [&str; 4] = ["ocloc", "libigc", "libigdfcl", "opencl-clang"];
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let paths = maps.lines().filter_map(|line| line.find('/').and_then(|start| line.get(start..)));
-    let of_compiler = |path: &&str| {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        name.contains(".so") && PARTS.iter().any(|part| name.contains(part))
-    };
-    let mut files: Vec<PathBuf> = paths.filter(of_compiler).map(PathBuf::from).collect();
-    files.sort();
-    files.dedup();
-    files
+    let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    loaded().into_iter().filter(|path| PARTS.iter().any(|part| name(path).contains(part))).collect()
 }
 
 /// Finds the device binary among what ocloc delivered, by its contents: names differ between versions, and beside the

@@ -10,7 +10,7 @@
 mod devices;
 
 use super::Open;
-use super::inventory::{Device, Inventory, Offline};
+use super::inventory::{Device, Inventory, Offline, loaded};
 use super::protocol::Compiled;
 use super::query::{KernelAnswers, Query, cl};
 use super::serve::{Asked, Compiler};
@@ -29,7 +29,9 @@ use opencl3::program::{
 };
 use opencl3::types::{cl_device_id, cl_int, cl_kernel, cl_program};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
+use std::path::PathBuf;
 use std::ptr;
 
 /// Magic number of compiled code, objects and executables.
@@ -119,13 +121,21 @@ impl Compiler for Driver {
     }
 
     fn inventory(&mut self) -> Result<Inventory> {
+        let before = loaded();
         let (all, mut skipped) = devices()?;
         // A platform that fails matters only where no other does the work.
         if all.is_empty() && !skipped.is_empty() {
             return Err(skipped.swap_remove(0).with_remedy(REMEDY));
         }
         let problems = skipped.iter().map(Error::to_string).collect();
-        Ok(Inventory { loader: loader_path(), devices: all.into_iter().map(|(_, about)| about).collect(), problems })
+        let of_drivers = loaded().into_iter().filter(|file| !before.contains(file));
+        let mut files: Vec<PathBuf> = of_drivers.collect();
+        // Intel's driver for CPUs reads its settings there.
+        let settings = files.iter().filter_map(|file| Some(file.parent()?.join("cl.cfg")));
+        let settings: BTreeSet<PathBuf> = settings.filter(|file| file.is_file()).collect();
+        files.extend(settings);
+        let devices = all.into_iter().map(|(_, about)| about).collect();
+        Ok(Inventory { loader: loader_path(), devices, problems, files })
     }
 }
 

@@ -216,12 +216,6 @@ impl Drop for Token<'_> {
     }
 }
 
-/// A worker and what it has opened.
-struct Opened<'p> {
-    engine: &'p Engine,
-    worker: Worker,
-}
-
 /// One thread's share: at most one worker at a time.
 struct Slot<'p, T: Task> {
     number: usize,
@@ -235,23 +229,21 @@ struct Slot<'p, T: Task> {
 
 impl<'p, T: Task> Slot<'p, T> {
     fn work(self) {
-        let mut worker = None;
         while !self.stopped() {
             let no_longer = || self.stopped() || self.queue.is_empty();
             let Some(token) = self.token(&no_longer) else { return };
-            let Share { place, large, .. } = &match self.queue.take() {
+            let Share { place, .. } = &match self.queue.take() {
                 Taken::Job(share) => share,
                 Taken::Nothing => return,
                 Taken::Later => {
-                    // Neither a token nor a worker's memory is held meanwhile.
+                    // No token is held meanwhile.
                     drop(token);
-                    worker = None;
                     self.queue.wait();
                     continue;
                 }
             };
             let Some(job) = self.jobs.get(*place) else { return };
-            let message = match self.build(job, &mut worker) {
+            let message = match self.build(job) {
                 Ok(outcome) => {
                     if self.settings.fail_fast && outcome.is_err() {
                         self.queue.clear();
@@ -264,10 +256,6 @@ impl<'p, T: Task> Slot<'p, T> {
                 }
                 Err(Halt::Stopped) => return,
             };
-            if *large {
-                // A driver keeps what it took for a large module until its process ends.
-                worker = None;
-            }
             self.tell(message);
         }
     }
@@ -293,29 +281,22 @@ impl<'p, T: Task> Slot<'p, T> {
         let _ = self.news.send(news);
     }
 
-    /// Tries one job as often as the settings allow. A worker that answered is kept for the next.
-    fn build(
-        &self,
-        job: &T,
-        kept: &mut Option<Opened<'p>>,
-    ) -> std::result::Result<std::result::Result<T::Product, Failure>, Halt> {
+    /// Tries one job as often as the settings allow, each time in a worker of its own: a module that takes over its driver's process
+    /// has no say in what becomes of others, and of what is cached for them.
+    fn build(&self, job: &T) -> std::result::Result<std::result::Result<T::Product, Failure>, Halt> {
         let (request, image, target) = (job.request(), job.image(), job.target());
         let Some(engine) = self.engines.get(target) else {
             return Err(Error::input(format!("there is no compiler for target number {target}")).into());
         };
         let mut earlier = Vec::new();
         for attempts in 1.. {
-            let mut worker = match kept.take() {
-                Some(opened) if opened.engine == engine => opened.worker,
-                _ => self.start(engine)?,
-            };
+            let mut worker = self.start(engine)?;
             if attempts == 1 {
                 self.tell(News::Started(image, target, self.number));
             }
             let begun = Instant::now();
             let (cause, log) = match worker.ask(&request, self.settings.timeout, &|| self.stopped())? {
                 Ok(reply) => {
-                    *kept = Some(Opened { engine, worker });
                     let reply = match job.product(reply, begun.elapsed(), attempts) {
                         Ok(product) => return Ok(Ok(product)),
                         Err(reply) => reply,

@@ -524,7 +524,8 @@ mod tests {
             ..Device::default()
         };
         let problems = vec!["broken".into()];
-        let inventory = Inventory { loader: "/x".into(), devices: vec![device, Device::default()], problems };
+        let files = vec!["/a/libintelocl.so".into(), "/a/cl.cfg".into()];
+        let inventory = Inventory { loader: "/x".into(), devices: vec![device, Device::default()], problems, files };
         let answers =
             KernelAnswers { name: "k".into(), status: 0, answers: vec![(0x11B0, Ok(vec![1; 8])), (7, Err(-30))] };
         let none = KernelAnswers { name: "l".into(), status: -46, answers: Vec::new() };

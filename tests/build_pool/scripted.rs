@@ -126,7 +126,7 @@ impl Compiler for Scripted {
     fn inventory(&mut self) -> Result<Inventory> {
         self.open(&Open::Cpu)?;
         let device = Device { name: "scripted".into(), compiles: true, ..Device::default() };
-        Ok(Inventory { loader: "/lib/x".into(), devices: vec![device], problems: Vec::new() })
+        Ok(Inventory { loader: "/lib/x".into(), devices: vec![device], ..Inventory::default() })
     }
 }
 

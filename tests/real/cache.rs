@@ -129,6 +129,30 @@ fn other_options_sets_and_settings_are_other_modules() {
     assert_eq!(counts(&with_setting("1")), (2, 2));
 }
 
+/// What variables set, the file beside the driver sets, too.
+#[test]
+fn settings_of_the_driver_count() {
+    let place = Place::new();
+    let driver = tempfile::tempdir_in(world().root()).unwrap();
+    for entry in std::fs::read_dir(world().root().join("venv/lib")).unwrap() {
+        let file = entry.unwrap().path();
+        if file.is_file() && !file.ends_with("cl.cfg") {
+            std::fs::hard_link(&file, driver.path().join(file.file_name().unwrap())).unwrap();
+        }
+    }
+    let settings = std::fs::read_to_string(world().root().join("venv/lib/cl.cfg")).unwrap();
+    let counts_with = |settings: &str| {
+        std::fs::write(driver.path().join("cl.cfg"), settings).unwrap();
+        let mut command = place.command(&["--image", "0-1"]);
+        command.env("OCL_ICD_VENDORS", "/nowhere").env("LD_LIBRARY_PATH", driver.path());
+        counts(&report(&succeed(command.env("OCL_ICD_FILENAMES", driver.path().join("libintelocl.so")))))
+    };
+    assert_eq!(counts_with(&settings), (2, 0));
+    assert_eq!(counts_with(&settings), (2, 2));
+    assert_eq!(counts_with(&format!("{settings}\nCL_CONFIG_USE_VECTORIZER = false\n")), (2, 0));
+    assert_eq!(counts_with(&settings), (2, 2));
+}
+
 /// The limit holds after each build; what the build itself needed is in its output all the same.
 #[test]
 fn the_limit_holds() {
