@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getpgid, getppid, getrlimit, setpgid, setrlimit, setsid};
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 use seccompiler::SeccompCmpArgLen::{Dword, Qword};
-use seccompiler::SeccompCmpOp::{MaskedEq, Ne};
+use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
 use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, apply_filter};
 use std::collections::BTreeMap;
 use std::io;
@@ -67,7 +67,8 @@ pub(super) fn confine() -> Result<Confinement> {
         ),
     }
     // A kernel without filters, or for another processor, has none.
-    if filter().is_none_or(|filter| apply_filter(&filter).is_err()) {
+    let applied = filters().map(|filters| filters.iter().try_for_each(|filter| apply_filter(filter)));
+    if !matches!(applied, Some(Ok(()))) {
         held.free.push("change permissions, owners and times of files, or use sockets: it has no filters of system calls (seccomp)");
     }
     Ok(held)
@@ -132,10 +133,11 @@ fn restrict(folder: &Path) -> std::result::Result<RestrictionStatus, RulesetErro
 }
 
 /// System calls that change what Landlock does not look at, wherever it is: permissions, owners, times and attributes of files,
-/// which are changed without opening them for writing, the user's keys, and what System V shares between processes. Sockets lead to
+/// which are changed without opening them for writing, the user's keys, and the queues and memory that processes share by System V
+/// and POSIX. Sockets lead to
 /// processes that are not confined. What is asked for through `io_uring` passes no filter. The rest is for the system itself, and much
 /// of what is wrong with kernels is behind it.
-const REFUSED: [libc::c_long; 36] = [
+const REFUSED: [libc::c_long; 38] = [
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     FCHMODAT2,
@@ -167,11 +169,28 @@ const REFUSED: [libc::c_long; 36] = [
     libc::SYS_msgsnd,
     libc::SYS_msgrcv,
     libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
     libc::SYS_request_key,
     libc::SYS_bpf,
     libc::SYS_userfaultfd,
     libc::SYS_setns,
     libc::SYS_unshare,
+];
+
+/// Requests of `ioctl` that change attributes of a file that is open for reading: its flags and its version (in both sizes of a
+/// word), its extended ones, and whether it can ever be written to again.
+const ATTRIBUTES: [u64; 6] = [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x4004_7602, 0x401c_5820, 0x4080_6685];
+
+/// Calls that change how the system treats a process, by the place of its number among their arguments.
+const TREATMENTS: [(libc::c_long, u8); 7] = [
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_migrate_pages, 0),
 ];
 
 /// Calls that are newer than the names of them, with the same numbers on all processors.
@@ -190,10 +209,15 @@ const OLD: [libc::c_long; 6] =
 #[cfg(not(target_arch = "x86_64"))]
 const OLD: [libc::c_long; 0] = [];
 
-/// The filter of system calls, where there is one for this processor: what it refuses fails as for want of permission. None of
+/// The bit that is set in the numbers of calls with pointers of 32 bits, which some kernels of this processor have.
+#[cfg(target_arch = "x86_64")]
+const X32: i64 = 0x4000_0000;
+
+/// The filters of system calls, where there are such for this processor: what they refuse fails as for want of permission. None of
 /// it is called by Intel's drivers, LLVM or ptxas; a linker's output is not made executable, which it need not be.
+/// `clone3`, of which no filter sees what it asks for, fails as where a kernel has none of it: libraries take `clone` then.
 #[allow(clippy::useless_conversion, reason = "numbers of calls have 32 bits on some processors")]
-fn filter() -> Option<BpfProgram> {
+fn filters() -> Option<[BpfProgram; 2]> {
     let rule = |conditions: Vec<Option<SeccompCondition>>| {
         SeccompRule::new(conditions.into_iter().collect::<Option<Vec<_>>>()?).ok()
     };
@@ -203,12 +227,29 @@ fn filter() -> Option<BpfProgram> {
     // Limits of other processes; its own are asked for and set by 0.
     let of_others = rule(vec![condition(0, Dword, Ne, 0), condition(2, Qword, Ne, 0)])?;
     rules.insert(i64::from(libc::SYS_prlimit64), vec![of_others]);
+    for (call, place) in TREATMENTS {
+        rules.insert(i64::from(call), vec![rule(vec![condition(place, Dword, Ne, 0)])?]);
+    }
+    // A group or user stands for all processes of it.
+    let of_many = |own: u64| rule(vec![condition(0, Dword, Ne, own)]);
+    rules.entry(i64::from(libc::SYS_setpriority)).or_default().push(of_many(u64::from(libc::PRIO_PROCESS))?);
+    rules.entry(i64::from(libc::SYS_ioprio_set)).or_default().push(of_many(1)?);
+    let attributes = ATTRIBUTES.map(|request| rule(vec![condition(1, Dword, Eq, request)]));
+    rules.insert(i64::from(libc::SYS_ioctl), attributes.into_iter().collect::<Option<Vec<_>>>()?);
+    let name_space = u64::try_from(libc::CLONE_NEWUSER).ok()?;
+    rules.insert(i64::from(libc::SYS_clone), vec![rule(vec![condition(0, Qword, MaskedEq(name_space), name_space)])?]);
     // A pair of datagram sockets may send to any other; of streams, which programs start others with, it may not.
     let kind = |kind: libc::c_int| rule(vec![condition(1, Dword, MaskedEq(0xf), u64::try_from(kind).ok()?)]);
     rules.insert(i64::from(libc::SYS_socketpair), vec![kind(libc::SOCK_DGRAM)?, kind(libc::SOCK_RAW)?]);
-    let refusal = SeccompAction::Errno(Errno::PERM.raw_os_error().unsigned_abs());
-    let processor = std::env::consts::ARCH.try_into().ok()?;
-    SeccompFilter::new(rules, SeccompAction::Allow, refusal, processor).ok()?.try_into().ok()
+    #[cfg(target_arch = "x86_64")]
+    rules.extend(rules.clone().into_iter().map(|(call, rules)| (call | X32, rules)));
+    let absent = BTreeMap::from([(i64::from(libc::SYS_clone3), Vec::new())]);
+    let program = |rules, answer: Errno| {
+        let refusal = SeccompAction::Errno(answer.raw_os_error().unsigned_abs());
+        let processor = std::env::consts::ARCH.try_into().ok()?;
+        SeccompFilter::new(rules, SeccompAction::Allow, refusal, processor).ok()?.try_into().ok()
+    };
+    Some([program(rules, Errno::PERM)?, program(absent, Errno::NOSYS)?])
 }
 
 /// Returns the most memory that a worker may take: three quarters of the machine's.

@@ -14,8 +14,11 @@ const PROBE: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <mqueue.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
@@ -37,6 +40,8 @@ int main(int count, char **words) {
     struct timespec times[2] = {{1, 0}, {1, 0}};
     struct rlimit limit = {1 << 30, 1 << 30};
     struct sockaddr_un at = {AF_UNIX};
+    cpu_set_t all;
+    sched_getaffinity(0, sizeof all, &all);
     int pair[2], read_only = open(victim, O_RDONLY);
     strncpy(at.sun_path, words[2], sizeof at.sun_path - 1);
     told("landlock6", syscall(444, NULL, 0, 1) - 6);
@@ -62,6 +67,21 @@ int main(int count, char **words) {
     told("semaphores", semget(IPC_PRIVATE, 1, IPC_CREAT | 0600));
     told("messages", msgget(IPC_PRIVATE, IPC_CREAT | 0600));
     told("name space", unshare(CLONE_NEWUSER));
+    told("cloned name space", syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+    told("queue", mq_open("/sycl-bundle-probe", O_CREAT | O_RDWR, 0600, NULL));
+    told("queue's end", mq_unlink("/sycl-bundle-probe-none"));
+    told("flags", ioctl(read_only, FS_IOC_SETFLAGS, &(long){0}));
+    told("attributes", ioctl(read_only, FS_IOC_FSSETXATTR, &(struct fsxattr){0}));
+    told("version", ioctl(read_only, FS_IOC_SETVERSION, &(long){0}));
+    struct {long long flags, more[10];} wish = {CLONE_NEWUSER};
+    told("newer clone", syscall(435, &wish, sizeof wish));
+    told("verity", ioctl(read_only, 0x40806685, NULL));
+    told("priority", setpriority(PRIO_PROCESS, getppid(), 19));
+    told("priorities", setpriority(PRIO_USER, 0, 19));
+    told("disk priority", syscall(SYS_ioprio_set, 1, getppid(), 3 << 13));
+    told("disk priorities", syscall(SYS_ioprio_set, 3, getuid(), 3 << 13));
+    told("affinity", sched_setaffinity(getppid(), sizeof all, &all));
+    told("scheduler", sched_setscheduler(getppid(), SCHED_BATCH, &(struct sched_param){0}));
     told("limits", prlimit(getppid(), RLIMIT_FSIZE, &limit, NULL));
     told("kill", kill(getppid(), 0));
     told("device", mknod("disk", S_IFBLK | 0600, 0x800));
@@ -70,6 +90,8 @@ int main(int count, char **words) {
     told("terminals", open("/dev/ptmx", O_RDWR | O_NOCTTY));
     told("own session", getsid(0) == getpid() ? 0 : -1);
     told("streams", socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
+    told("own priority", setpriority(PRIO_PROCESS, 0, 1));
+    told("own affinity", sched_setaffinity(0, sizeof all, &all));
     told("own limits", prlimit(0, RLIMIT_CORE, NULL, &limit));
     told("own file", open("mine", O_CREAT | O_RDWR, 0600));
     told("null", open("/dev/null", O_WRONLY));
@@ -78,7 +100,24 @@ int main(int count, char **words) {
 "#;
 
 /// Calls that lead nowhere outside, and work.
-const OWN: [&str; 6] = ["own session", "streams", "own limits", "own file", "null", "landlock6"];
+const OWN: [&str; 8] =
+    ["own session", "own priority", "own affinity", "streams", "own limits", "own file", "null", "landlock6"];
+/// Calls that the filter refuses, whatever else would come of them.
+const REFUSED: [&str; 13] = [
+    "version",
+    "cloned name space",
+    "queue",
+    "queue's end",
+    "flags",
+    "attributes",
+    "verity",
+    "priority",
+    "priorities",
+    "disk priority",
+    "disk priorities",
+    "affinity",
+    "scheduler",
+];
 
 fn worker(folder: &Folder, script: &str, words: &[&str]) -> Output {
     let mut command = Command::new("sh");
@@ -116,6 +155,8 @@ fn a_driver_changes_nothing_outside_and_speaks_to_nobody() {
     assert_eq!(reached.collect::<Vec<_>>(), Vec::<(&&str, &&str)>::new());
     let refused = got.iter().filter(|(what, answer)| **answer != "ok" && OWN.contains(what) && **what != "landlock6");
     assert_eq!(refused.collect::<Vec<_>>(), Vec::<(&&str, &&str)>::new());
+    let passed = REFUSED.iter().filter(|what| got.get(**what) != Some(&"1"));
+    assert_eq!(passed.collect::<Vec<_>>(), Vec::<&&str>::new(), "{text}");
     let after = std::fs::metadata(&victim).unwrap();
     let facts = |of: &std::fs::Metadata| (of.mode(), of.uid(), of.mtime(), of.ctime(), of.ctime_nsec());
     assert_eq!(facts(&before), facts(&after));
