@@ -139,10 +139,11 @@ impl Error {
         self
     }
 
-    /// Adds the operation that failed; the last one added is the outermost.
+    /// Adds the operation that failed; the last one added is the outermost. Line breaks, which a file's name may have, are
+    /// replaced.
     #[must_use]
     pub fn context(mut self, doing: impl Into<String>) -> Self {
-        self.0.context.push(doing.into());
+        self.0.context.push(doing.into().replace(['\n', '\r'], "\u{fffd}"));
         self
     }
 

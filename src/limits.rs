@@ -266,6 +266,14 @@ pub(crate) const MAX_KERNEL_FINDINGS: usize = 256;
 /// of a file.
 pub(crate) const MAX_REACHED: usize = 1 << 24;
 
+/// Instructions that are read for that however small the module is, and more for each that it has: a file may have thousands of
+/// modules of which all kernels reach all of the code.
+pub(crate) const MAX_REACHED_FLOOR: usize = 1 << 20;
+pub(crate) const REACHED_PER_INSTRUCTION: usize = 128;
+
+/// Execution modes that are looked at to compare the code of a module's kernels.
+pub(crate) const MAX_COMPARED_MODES: usize = 1 << 22;
+
 /// Factor by which the names of the kernels and functions that may call what an image imports, told for each import, may exceed the
 /// image. Each of thousands of kernels may call each of thousands of imports; compilers import a few functions.
 pub(crate) const MAX_CALLERS_RATIO: usize = 16;

@@ -31,7 +31,8 @@ Examples:
   sycl-bundle completions fish > ~/.config/fish/completions/sycl-bundle.fish";
 
 /// Shells by their scripts, and what separates the answers of those that quote nothing.
-const SHELLS: Shells<'static> = Shells(&[&Words(&Bash), &Elvish, &Fish, &Words(&Powershell), &Zsh]);
+const SHELLS: Shells<'static> =
+    Shells(&[&Words(&Bash), &Words(&Elvish), &Words(&Fish), &Words(&Powershell), &Words(&Zsh)]);
 
 /// The variable by which a shell's script asks for candidates.
 const VARIABLE: &str = "SYCL_BUNDLE_COMPLETE";
@@ -117,10 +118,11 @@ impl EnvCompleter for Words {
     }
 }
 
-/// Returns the answers that every shell reads as one word; behind a tab stands what is told of one.
+/// Returns the answers that every shell reads as one word; behind a tab stands what is told of one, but for bash, which is told
+/// nothing and says itself what stands between answers.
 fn plain_words(answers: &str, between: &str) -> String {
     let is_plain = |answer: &&str| {
-        let word = answer.split('\t').next().unwrap_or_default();
+        let word = if between == "\n" { answer.split('\t').next().unwrap_or_default() } else { answer };
         word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_./:+,=-".contains(letter))
     };
     answers.split(between).filter(is_plain).collect::<Vec<_>>().join(between)
@@ -216,6 +218,7 @@ mod tests {
     fn answers_are_plain_words() {
         let answers = "_ZTS4gemm\u{b}a;touch x\u{b}$(x)\u{b}two words\u{b}x\ny\u{b}*\u{b}~\u{b}dir/m.spv";
         assert_eq!(plain_words(answers, "\u{b}"), "_ZTS4gemm\u{b}dir/m.spv");
+        assert_eq!(plain_words("a\tb\u{b}c", "\u{b}"), "c");
         assert_eq!(plain_words("--kernel\tKernels; by name\nx`y\tz\n", "\n"), "--kernel\tKernels; by name\n");
     }
 

@@ -130,9 +130,14 @@ impl fmt::Display for Shown {
     }
 }
 
+/// Letters that fonts show as a blank or as nothing, though Unicode counts them as letters and signs: the fillers of Hangul, and
+/// Braille without a dot.
+const BLANK: [char; 5] = ['\u{115f}', '\u{1160}', '\u{3164}', '\u{ffa0}', '\u{2800}'];
+
 /// Whether a letter shows as it is; tabs and line breaks do not.
 pub(crate) fn shows(c: char) -> bool {
-    matches!(c, ' '..='~') || c == char::REPLACEMENT_CHARACTER || (c > '~' && c.escape_debug().len() == 1)
+    let is_seen = || c.escape_debug().len() == 1 && !BLANK.contains(&c);
+    matches!(c, ' '..='~') || c == char::REPLACEMENT_CHARACTER || (c > '~' && is_seen())
 }
 
 /// Returns the number signs that begin a command of a CI wherever they stand in a line: `##[error]`, `##vso[...]` of Azure

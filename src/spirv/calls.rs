@@ -224,7 +224,9 @@ pub(crate) struct Walks {
 impl Walks {
     /// Creates the state for a module.
     pub(crate) fn new(index: &Index<'_>) -> Walks {
-        Walks { met: vec![0; index.len()], walk: 0, budget: limits::MAX_REACHED }
+        let warranted =
+            limits::MAX_REACHED_FLOOR.saturating_add(index.len().saturating_mul(limits::REACHED_PER_INSTRUCTION));
+        Walks { met: vec![0; index.len()], walk: 0, budget: limits::MAX_REACHED.min(warranted) }
     }
 
     /// Whether this walk meets an id for the first time; false for an id that the module does not define.

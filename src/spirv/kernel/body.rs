@@ -3,6 +3,7 @@
 //! A kernel's code is written as words that depend on neither names nor the ids of its module: everything it reaches,
 //! in the order in which it is met, ids numbered by first use. Equal words are equal code.
 
+use crate::limits;
 use crate::spirv::calls::Reach;
 use crate::spirv::grammar::Set;
 use crate::spirv::grammar::{OperandContext as _, Role};
@@ -23,12 +24,15 @@ pub struct Numbers {
     kernel: u32,
     /// Ids that the current kernel has met, by number.
     met: Vec<u32>,
+    /// Execution modes that may still be looked at, by all kernels: thousands may share a function that has thousands.
+    modes: usize,
 }
 
 impl Numbers {
     /// Creates empty numbers for a module.
     pub fn new(index: &Index<'_>) -> Numbers {
-        Numbers { defined: vec![(0, 0); index.len()], undefined: HashMap::new(), kernel: 0, met: Vec::new() }
+        let (defined, modes) = (vec![(0, 0); index.len()], limits::MAX_COMPARED_MODES);
+        Numbers { defined, undefined: HashMap::new(), kernel: 0, met: Vec::new(), modes }
     }
 
     fn begin(&mut self) {
@@ -68,6 +72,7 @@ pub fn words(index: &Index<'_>, reach: &Reach, numbers: &mut Numbers) -> Option<
             body.instruction(&instruction);
         }
         for mode in index.modes_of(*id) {
+            body.numbers.modes = body.numbers.modes.checked_sub(1)?;
             let instruction = index.instruction(mode.at)?;
             body.words.extend((1..instruction.len()).map(|at| instruction.word(at)));
         }
