@@ -8,9 +8,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::plain_file;
 use crate::temporary::{Begun, RANDOM, appear, begin, in_folder, lock, make_folder, prefix, sweep};
 use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use std::fs::{File, Permissions};
 use std::io::{Read as _, Write as _};
-use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -192,18 +192,27 @@ pub(crate) fn is_descriptor(path: &Path) -> bool {
         || folder().is_some_and(|folder| folder.starts_with("/proc") && folder.ends_with("fd"))
 }
 
-/// Opens the open file that a path names, where it names one. Of standard output and error the very position in the file is kept;
-/// others are written to at their end.
+/// Opens the open file that a path names, where it names one, with its position. A system that does not hand it over, or another
+/// process's, is asked for one to append to.
 fn open_descriptor(path: &Path) -> Option<std::io::Result<File>> {
     if !is_descriptor(path) {
         return None;
     }
-    let own = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map(File::from);
-    Some(match path.file_name()?.as_encoded_bytes() {
-        b"1" | b"stdout" => own(std::io::stdout().as_fd()),
-        b"2" | b"stderr" => own(std::io::stderr().as_fd()),
-        _ => File::options().append(true).open(path),
-    })
+    let name = path.file_name()?.to_str().unwrap_or_default();
+    let number = match name {
+        "stdout" => Some(1),
+        "stderr" => Some(2),
+        number => number.parse().ok(),
+    };
+    // Another process's is `/proc/NUMBER/fd/...`.
+    let is_own = path
+        .parent()
+        .is_some_and(|folder| folder.canonicalize().ok() == Path::new("/proc/self/fd").canonicalize().ok());
+    let own = number.filter(|_| is_own || name.starts_with("std")).and_then(|number| {
+        let process = pidfd_open(getpid(), PidfdFlags::empty()).ok()?;
+        pidfd_getfd(process, number, PidfdGetfdFlags::empty()).ok()
+    });
+    Some(own.map_or_else(|| File::options().append(true).open(path), |own| Ok(File::from(own))))
 }
 
 /// Opens a device or pipe. A pipe without a reader is waited for, but not for ever.

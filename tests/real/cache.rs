@@ -129,7 +129,7 @@ fn other_options_sets_and_settings_are_other_modules() {
     assert_eq!(counts(&with_setting("1")), (2, 2));
 }
 
-/// What variables set, the file beside the driver sets, too.
+/// The file beside the driver sets what variables do.
 #[test]
 fn settings_of_the_driver_count() {
     let place = Place::new();
