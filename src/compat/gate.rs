@@ -112,7 +112,8 @@ impl<'g> Gate<'g> {
         let engine = Engine::new(images, codes);
         let kernels = Kernels::select(images, wanted);
         let mut exporters: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (at, image) in images.iter().enumerate() {
+        // AdaptiveCpp links its images among themselves.
+        for (at, image) in images.iter().enumerate().filter(|(_, one)| !one.image.is_of_adaptivecpp()) {
             for symbol in &image.exports {
                 exporters.entry(symbol).or_default().push(at);
             }
