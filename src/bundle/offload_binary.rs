@@ -506,7 +506,7 @@ pub(crate) fn read_registered<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
 /// register any.
 pub(crate) fn registered<'a>(host: &'a Host<'a>) -> Vec<(u64, &'a [u8])> {
     host.addresses.search(&MAGIC, |segment: &'a Segment<'a>, at| {
-        let is_aligned = segment.address.wrapping_add(at as u64) % 8 == 0;
+        let is_aligned = segment.address.wrapping_add(at as u64).is_multiple_of(8);
         // An OffloadBinary holds no pointers, so relocated bytes equal those of the file.
         let rest = segment.data.get(at..).filter(|_| is_aligned)?;
         Some((segment.offset.saturating_add(at as u64), rest.get(..whole(rest)?)?))
