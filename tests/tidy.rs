@@ -106,6 +106,7 @@ const HOMES: &[(&str, &[&str])] = &[
     (
         "rayon",
         &[
+            "src/container/address.rs",
             "src/bundle/structure.rs",
             "src/compat/examine.rs",
             "src/report/",

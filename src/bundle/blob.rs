@@ -16,6 +16,7 @@ use crate::container::address::{end_of_string, find};
 use crate::container::device_elf::{DeviceElf, SHT_OPENCL_SPIRV};
 use crate::error::{Error, Problem, Result};
 use crate::limits;
+use std::collections::HashSet;
 
 /// Reader of blobs that collects their images.
 #[derive(Debug)]
@@ -32,14 +33,23 @@ pub struct Reader<'a> {
     most: usize,
     /// Whether it has more, which has been told.
     is_full: bool,
+    /// Offsets in the file of the OffloadBinaries that were read.
+    binaries: HashSet<u64>,
 }
 
 impl<'a> Reader<'a> {
     /// Creates a reader for a file of this many bytes.
     pub fn new(arena: &'a Arena, size: usize) -> Self {
         let most = limits::images_of(size);
-        let mut reader =
-            Reader { arena, images: Vec::new(), problems: Vec::new(), budget: 1 << 20, most, is_full: false };
+        let mut reader = Reader {
+            arena,
+            images: Vec::new(),
+            problems: Vec::new(),
+            budget: 1 << 20,
+            most,
+            is_full: false,
+            binaries: HashSet::new(),
+        };
         reader.grant(size);
         reader
     }
@@ -121,6 +131,18 @@ impl<'a> Reader<'a> {
         let count: usize = properties.sets.iter().map(|set| set.properties.len().saturating_add(1)).sum();
         self.spend(count.saturating_mul(48).saturating_add(entries.len().saturating_mul(16)))?;
         Ok((properties.clone(), entries.to_vec()))
+    }
+
+    /// Notes that the OffloadBinary at a place is read.
+    pub(super) fn note_binary(&mut self, place: Place) {
+        if !place.is_inflated() {
+            self.binaries.insert(place.offset());
+        }
+    }
+
+    /// Whether the OffloadBinary at an offset in the file was read.
+    pub(super) fn has_read(&self, offset: u64) -> bool {
+        self.binaries.contains(&offset)
     }
 
     /// Records a problem, up to the limit on problems.

@@ -2,8 +2,13 @@
 //!
 //! HCF (`doc/hcf.md` and `hcf_container.hpp` in AdaptiveCpp) is text of `key=value` lines and nodes `{.NAME` to
 //! `}.NAME`, up to the words `__acpp_hcf_binary_appendix`, followed by the bytes that nodes `__binary` name by start
-//! and size. Node `images` has one node per image, node `kernels` one per kernel, with the images that provide it. A
+//! and size. Node `images` has one node per image, node `kernels` one per kernel, with the images that provide it;
+//! where the compiler makes code for GPUs of CUDA and HIP ahead of time (`bin/acpp`), each image is a node of its own. A
 //! program has one container per source file in its data, and only code points to it, so the data is searched.
+//!
+//! Only AdaptiveCpp's runtime reads these. It compiles the image of the name `llvm-ir.global` for whatever device it has
+//! (`default_llvm_image_selector`), takes the first of code made ahead of time, and no other; of the keys `format` and
+//! `variant` it asks that they are there (`hcf_image_info`), and not what they say. So no name is a target of DPC++'s.
 
 use super::blob::Reader;
 use super::image::Image;
@@ -11,16 +16,23 @@ use super::property::{Properties, Property, PropertySet, Value};
 use super::property_sets::set;
 use crate::container::Host;
 use crate::container::Place;
-use crate::container::address::find;
+use crate::container::address::{find, find_last};
 use crate::error::{Error, Result};
 use crate::{bytes, limits};
-use std::borrow::Cow;
 use std::collections::HashMap;
 
+/// Programming model of the images, as this tool calls it.
+pub(crate) const MODEL: &str = "adaptivecpp";
+/// Name of the image that AdaptiveCpp's runtime compiles.
+const COMPILED: &str = "llvm-ir.global";
+/// What stands before the names of other images, which may be called as a target is.
+const PREFIX: &str = "hcf.";
 /// Separator of text and bytes.
 const APPENDIX: &[u8] = b"__acpp_hcf_binary_appendix";
 /// First key of a container.
 const FIRST_KEY: &[u8] = b"object-id=";
+/// Node of the images, which may come before that.
+const IMAGES: &[u8] = b"{.images";
 
 /// Node of the text.
 #[derive(Debug, Default)]
@@ -101,7 +113,9 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
             kernels.entry(provider).or_default().push(kernel.name);
         }
     }
-    for image in root.node("images").map(|node| node.nodes.as_slice()).unwrap_or_default() {
+    let listed = root.node("images").map(|node| node.nodes.as_slice()).unwrap_or_default();
+    for image in listed.iter().chain(root.nodes.iter().filter(|node| node.node("__binary").is_some())) {
+        let entries = kernels.remove(image.name).unwrap_or_default();
         let number = |key| image.node("__binary")?.value(key)?.parse::<usize>().ok();
         let bytes = number("start").zip(number("size")).and_then(|(at, size)| {
             let at = start.checked_add(at)?;
@@ -118,43 +132,53 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
         };
         let sets = [symbols(set::EXPORTED, "exported-symbols"), symbols(set::IMPORTED, "imported-symbols")];
         let sets = sets.into_iter().filter(|set| !set.properties.is_empty()).collect();
-        let entries = kernels.remove(image.name).unwrap_or_default();
         let properties = Properties { sets };
-        // The image's name is that of its target: `llvm-ir.global` for code that is compiled at run time.
-        reader.image(bytes, place.at(at as u64), Image { target: image.name, entries, properties, ..*outer });
+        let target = match image.name {
+            COMPILED => COMPILED,
+            name => name_of(reader.arena.keep([PREFIX, name].concat().into_bytes())?),
+        };
+        let like = Image { target, offload_kind: MODEL, entries, properties, ..*outer };
+        reader.image(bytes, place.at(at as u64), like);
+    }
+    // Of two images of one name the first has the kernels.
+    if let Some(name) = kernels.values().flatten().min() {
+        reader.problem(place.error(format!("kernel `{name}` is of an image that the HCF container does not have")));
     }
     Ok(())
 }
 
+fn name_of(kept: &[u8]) -> &str {
+    std::str::from_utf8(kept).unwrap_or(PREFIX)
+}
+
 /// Adds the images of all containers in the data of a host file.
 pub(super) fn embedded<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
-    // Segments may overlap; in a valid file they have fewer bytes together than the file.
-    let mut budget = (host.bytes.len() as u64).saturating_mul(limits::MAX_OVERLAP);
-    for segment in host.addresses.segments() {
-        match budget.checked_sub(segment.data.len() as u64) {
-            Some(left) => budget = left,
-            None => return,
-        }
-        let data: &'a [u8] = match &segment.data {
-            Cow::Borrowed(data) => data,
-            Cow::Owned(data) => data,
-        };
-        let mut from = 0usize;
-        while let Some(found) = data.get(from..).and_then(|rest| find(rest, APPENDIX)) {
-            let appendix = from.saturating_add(found);
-            // The text before holds no NUL and begins with the first key. The runtime's own library contains the
-            // separator too, but no text before it.
-            let before = data.get(from..appendix).unwrap_or_default();
-            let text = before.iter().rposition(|&byte| byte == 0).map_or(0, |nul| nul.saturating_add(1));
-            let key = before.get(text..).and_then(|text| find(text, FIRST_KEY));
-            if let Some(begin) = key.map(|key| from.saturating_add(text).saturating_add(key)) {
-                let container = data.get(begin..).unwrap_or_default();
-                let place = Place::file(segment.offset.saturating_add(begin as u64));
-                images(reader, container, place, &Image::bare(container, place.offset()));
-            }
-            from = appendix.saturating_add(APPENDIX.len());
-        }
+    let mut last = (0, 0);
+    for (segment, appendix) in host.addresses.search(APPENDIX, |segment, at| Some((segment, at))) {
+        // What stands behind an earlier separator of the segment.
+        let from = if last.0 == segment.address { last.1 } else { 0 };
+        last = (segment.address, appendix.saturating_add(APPENDIX.len()));
+        let data: &'a [u8] = &segment.data;
+        let Some(begin) = begin(data.get(from..appendix).unwrap_or_default()) else { continue };
+        let begin = from.saturating_add(begin);
+        let container = data.get(begin..).unwrap_or_default();
+        let place = Place::file(segment.offset.saturating_add(begin as u64));
+        images(reader, container, place, &Image::bare(container, place.offset()));
     }
+}
+
+/// Returns where the container begins of which the text ends with the data. AdaptiveCpp's own library has the separator too, with
+/// no text before it.
+fn begin(before: &[u8]) -> Option<usize> {
+    // Text has no NUL, and its first key comes first. AdaptiveCpp reads other text as well.
+    let nul = find_last(before, b"\0").map_or(0, |nul| nul.saturating_add(1));
+    let text = before.get(nul..).unwrap_or_default();
+    if let Some(key) = find(text, FIRST_KEY) {
+        let images = find(text, IMAGES).unwrap_or(key);
+        return Some(nul.saturating_add(key.min(images)));
+    }
+    let last = text.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    if last.trim_ascii_start().starts_with(b"}.") { find_last(before, FIRST_KEY) } else { None }
 }
 
 #[cfg(test)]

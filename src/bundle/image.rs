@@ -3,7 +3,7 @@
 use super::format::{Declared, ET_OPENCL_OBJECTS, Format, is_zstd};
 use super::property::Properties;
 use super::property_sets::{key, set};
-use super::structure;
+use super::{hcf, structure};
 use crate::bytes;
 use crate::container::inflate;
 use crate::error::Result;
@@ -114,7 +114,7 @@ pub struct Image<'a> {
     pub arch: &'a str,
     /// State that the container states, if it does.
     pub stated: Option<State>,
-    /// Programming model that a container of several models names (`sycl`, `openmp`, `hip`); otherwise empty.
+    /// Programming model that a container of several models names (`sycl`, `openmp`, `hip`, `adaptivecpp`); otherwise empty.
     pub offload_kind: &'a str,
     /// Options for the device compiler, as stored.
     pub compile_options: &'a str,
@@ -145,6 +145,11 @@ impl<'a> Image<'a> {
             entries: Vec::new(),
             properties: Properties::default(),
         }
+    }
+
+    /// Whether the image is in a container of AdaptiveCpp, which no other runtime of SYCL reads.
+    pub(crate) fn is_of_adaptivecpp(&self) -> bool {
+        self.offload_kind == hcf::MODEL
     }
 
     /// Returns the compression of the payload, if it is compressed.

@@ -146,14 +146,16 @@ impl<'a> Bundle<'a> {
         let listed = structure::listed_in_tgtimg(host);
         let mut blobs = Reader::new(&host.arena, host.bytes.len());
         offload_binary::read_embedded(host, descriptors.is_empty(), &mut blobs);
-        if descriptors.is_empty() {
-            offload_binary::read_registered(host, Vec::new(), &mut blobs);
+        let overlap = overlapping(host);
+        if descriptors.is_empty() && overlap.is_none() {
+            offload_binary::read_registered(host, &mut blobs);
         }
         fat_object::read(host, &mut blobs);
         gpu_sections::read(host, &mut blobs);
-        if descriptors.is_empty() && !host.registers {
+        if overlap.is_none() {
             hcf::embedded(host, &mut blobs);
         }
+        overlap.iter().for_each(|error| blobs.problem(error.clone()));
         if descriptors.is_empty() {
             if !blobs.images.is_empty() || !blobs.problems.is_empty() {
                 return Self::from_blobs(host, blobs, host.bytes.len());
@@ -186,8 +188,9 @@ impl<'a> Bundle<'a> {
                 index = index.saturating_add(1);
             }
         }
-        let of_list = images.iter().map(|image| (image.offset, image.offset.saturating_add(image.stored.len() as u64)));
-        offload_binary::read_registered(host, of_list.collect(), &mut blobs);
+        if overlap.is_none() {
+            offload_binary::read_registered(host, &mut blobs);
+        }
         images
             .extend(blobs.images.into_iter().map(|image| Image { index: image.index.saturating_add(index), ..image }));
         problems.extend(blobs.problems);
@@ -254,6 +257,14 @@ fn bound_inflated(host: &Host<'_>, images: &mut Vec<Image<'_>>, problems: &mut V
         rest.is_some()
     });
     host.allowance.spend(most.saturating_sub(left));
+}
+
+/// The error for segments that share their bytes, whose data is many times the file: it is not searched.
+fn overlapping(host: &Host<'_>) -> Option<Error> {
+    let most = (host.bytes.len() as u64).saturating_mul(limits::MAX_OVERLAP);
+    (host.addresses.size() > most).then(|| {
+        Error::at(0, "the segments come to many times the size of the file; device code in them is not looked for")
+    })
 }
 
 fn no_device_code() -> Error {

@@ -15,10 +15,9 @@ use super::property::Properties;
 use super::{property_text, syclbin};
 use crate::bytes::{self, Draft, align_up};
 use crate::container::Place;
-use crate::container::address::find;
+use crate::container::address::Segment;
 use crate::container::{Host, OFFLOADING, inflate};
 use crate::error::{Error, Result};
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Magic number.
@@ -126,11 +125,22 @@ impl<'a> Entry<'a> {
 
 /// Reads every OffloadBinary in a blob or section. Damage becomes problems of the reader.
 pub fn parse<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Vec<Vec<Entry<'a>>> {
+    parse_each(reader, data, place, |_, _| ())
+}
+
+/// Parses like [`parse`], and hands on the place of each.
+fn parse_each<'a>(
+    reader: &mut Reader<'a>,
+    data: &'a [u8],
+    place: Place,
+    met: impl Fn(&mut Reader<'a>, Place),
+) -> Vec<Vec<Entry<'a>>> {
     let mut found = Vec::new();
     let mut at = 0usize;
     while let Some(rest) = data.get(at..).filter(|rest| !rest.is_empty()) {
         let here = place.at(at as u64);
         let len = if rest.starts_with(&MAGIC) {
+            met(reader, here);
             match binary(reader, rest, here) {
                 Ok((entries, len)) => {
                     found.push(entries);
@@ -277,7 +287,14 @@ pub(crate) fn write_symbols(names: &[&str]) -> Result<Vec<u8>> {
 
 /// Adds the images of every OffloadBinary in a blob.
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32, outer: &Image<'a>) {
-    for entries in parse(reader, data, place) {
+    // What an entry says of those in it counts for one that code registers by itself no more.
+    let is_inner = !(outer.target.is_empty() && outer.arch.is_empty() && outer.offload_kind.is_empty());
+    let note = |reader: &mut Reader<'a>, here| {
+        if !is_inner {
+            reader.note_binary(here);
+        }
+    };
+    for entries in parse_each(reader, data, place, note) {
         if syclbin::is_parted(&entries) {
             syclbin::images_of_parts(reader, &entries, place);
             continue;
@@ -455,79 +472,45 @@ impl<'a> Strings<'a> {
 /// Reads all sections of OffloadBinaries. `unlisted` is whether no list of images is in the file.
 pub(crate) fn read_embedded<'a>(host: &'a Host<'a>, unlisted: bool, reader: &mut Reader<'a>) {
     for section in host.sections.iter().filter(|section| section.name.starts_with(OFFLOADING)) {
+        let place = Place::file(section.offset);
+        let outer = Image::bare(section.data, section.offset);
+        let begins = section.data.starts_with(&MAGIC);
         // LLVM 22's wrapper uses this section name for bare images that its own list points to.
-        if !unlisted && !section.data.starts_with(&MAGIC) {
+        if !begins && !unlisted {
             continue;
         }
-        reader.read(section.data, Place::file(section.offset), 0, Image::bare(section.data, section.offset));
+        // Looking for one behind other bytes walks through all of them.
+        if !begins && let Err(error) = reader.spend(section.data.len()) {
+            reader.problem(place.locate(error));
+        } else if !begins && section.data.chunks(8).any(|chunk| chunk.starts_with(&MAGIC)) {
+            images(reader, section.data, place, 1, &outer);
+        } else {
+            reader.read(section.data, place, 0, outer);
+        }
     }
 }
 
-/// Reads the OffloadBinaries that code of a linked file may register; `read` are the ranges of the file that have been read, by
-/// their begin.
-pub(crate) fn read_registered<'a>(host: &'a Host<'a>, mut read: Vec<(u64, u64)>, reader: &mut Reader<'a>) {
+/// Reads the OffloadBinaries that code of a linked file may register, but those that were read: in sections, and as images of others.
+pub(crate) fn read_registered<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
     if !host.registers {
         return;
     }
-    let sections = host.sections.iter().filter(|section| section.name.starts_with(OFFLOADING));
-    read.extend(sections.map(|section| (section.offset, section.offset.saturating_add(section.data.len() as u64))));
-    read.sort_unstable();
-    for (offset, blob) in registered(host, &read) {
-        let place = Place::file(offset);
-        reader.read(blob, place, 0, Image::bare(blob, place.offset()));
-    }
-}
-
-/// Finds the OffloadBinaries in the data of a linked file, each with its file offset, outside of some ranges of the file, which are
-/// in order.
-pub(crate) fn registered<'a>(host: &'a Host<'a>, read: &[(u64, u64)]) -> Vec<(u64, &'a [u8])> {
-    let mut found = Vec::new();
-    for segment in host.addresses.segments() {
-        // An OffloadBinary holds no pointers, so relocated bytes equal those of the file.
-        let data: &'a [u8] = match &segment.data {
-            Cow::Borrowed(data) => data,
-            Cow::Owned(data) => data,
-        };
-        let within = |offset: u64| {
-            usize::try_from(offset.saturating_sub(segment.offset)).map_or(data.len(), |at| at.min(data.len()))
-        };
-        let (mut at, mut left) = (0usize, data.len());
-        for (begin, end) in
-            read.iter().map(|(begin, end)| (within(*begin), within(*end))).chain([(data.len(), data.len())])
-        {
-            while at < begin {
-                let Some(next) = find(data.get(at..begin).unwrap_or_default(), &MAGIC) else { break };
-                at = at.saturating_add(next);
-                let is_aligned = segment.address.wrapping_add(at as u64) % 8 == 0;
-                let rest = data.get(at..).filter(|_| is_aligned).unwrap_or_default();
-                let blob = whole(rest).and_then(|len| rest.get(..len));
-                found.extend(blob.map(|blob| (segment.offset.saturating_add(at as u64), blob)));
-                at = at.saturating_add(blob.map_or(0, |blob| used(blob, &mut left)).max(MAGIC.len()));
-            }
-            at = at.max(end);
+    for (offset, blob) in registered(host) {
+        if !reader.has_read(offset) {
+            reader.read(blob, Place::file(offset), 0, Image::bare(blob, offset));
         }
     }
-    found
 }
 
-/// Returns the end of the images of an OffloadBinary: its size may span others that code registers. As many entries as are
-/// `left` are looked at.
-fn used(blob: &[u8], left: &mut usize) -> usize {
-    let word = |at| bytes::u64_at(blob, at).and_then(|word| usize::try_from(word).ok()).unwrap_or(0);
-    let version = bytes::u32_at(blob, 4).unwrap_or(0);
-    if version == 3 && word(32) > 0 {
-        return 40;
-    }
-    let table = blob.get(word(16)..).unwrap_or_default();
-    let count = if version == 1 { 1 } else { word(24) };
-    let Some(rest) = left.checked_sub(count) else { return blob.len() };
-    *left = rest;
-    let entries = table.chunks_exact(ENTRY).take(count);
-    let ends = entries.map(|entry| {
-        let field = |at| bytes::u64_at(entry, at).and_then(|word| usize::try_from(word).ok()).unwrap_or(0);
-        field(24).saturating_add(field(32))
-    });
-    ends.max().unwrap_or(0).min(blob.len())
+/// Finds the OffloadBinaries in the data of a linked file, each with its file offset; also those within another, since code may
+/// register any.
+pub(crate) fn registered<'a>(host: &'a Host<'a>) -> Vec<(u64, &'a [u8])> {
+    host.addresses.search(&MAGIC, |segment: &'a Segment<'a>, at| {
+        let is_aligned = segment.address.wrapping_add(at as u64).is_multiple_of(8);
+        // An OffloadBinary holds no pointers, so relocated bytes equal those of the file.
+        let rest = segment.data.get(at..).filter(|_| is_aligned)?;
+        Some((segment.offset.saturating_add(at as u64), rest.get(..whole(rest)?)?))
+    })
 }
 
 /// Returns the length of the OffloadBinary at the start of the data, if its header is valid beyond doubt.

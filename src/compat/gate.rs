@@ -112,7 +112,8 @@ impl<'g> Gate<'g> {
         let engine = Engine::new(images, codes);
         let kernels = Kernels::select(images, wanted);
         let mut exporters: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (at, image) in images.iter().enumerate() {
+        // AdaptiveCpp links its images among themselves.
+        for (at, image) in images.iter().enumerate().filter(|(_, one)| !one.image.is_of_adaptivecpp()) {
             for symbol in &image.exports {
                 exporters.entry(symbol).or_default().push(at);
             }
@@ -304,9 +305,13 @@ impl<'g> Gate<'g> {
         // The sentence names the kernel, and stands here for many.
         let failure = failure.replacen(&format!("Kernel {kernel} has"), "Kernel has", 1);
         let message = if choice.unsure { why(choice) } else { failure };
-        let of_kernel = choice.of_kernel.iter().filter_map(|at| self.images().get(*at));
-        let said = of_kernel.filter_map(|image| buildable(image, subject)).max_by_key(|said| said.0);
+        let of_kernel = || choice.of_kernel.iter().filter_map(|at| self.images().get(*at));
+        let is_foreign = of_kernel().all(|one| one.image.is_of_adaptivecpp());
+        let said = of_kernel().filter_map(|image| buildable(image, subject)).max_by_key(|said| said.0);
         let (message, remedy) = match said {
+            None if is_foreign => {
+                (message, "launch it there with AdaptiveCpp, which compiles it at run time".to_owned())
+            }
             None => (message, build_remedy(subject.target)),
             Some((true, said)) => (format!("{message} {said}"), build_remedy(subject.target)),
             Some((false, said)) => (format!("{message} {said}"), "launch it on devices that take SPIR-V".to_owned()),

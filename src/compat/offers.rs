@@ -66,7 +66,9 @@ pub(crate) fn are_open(images: &[Examined<'_, '_>]) -> bool {
 impl<'k> Offers<'k> {
     /// Whether an image offers anything.
     pub(crate) fn wants(examined: &Examined<'_, '_>) -> bool {
-        !examined.exports.is_empty() || !Sets::read(examined.image).defined.is_empty()
+        // AdaptiveCpp links its images among themselves.
+        !examined.image.is_of_adaptivecpp()
+            && (!examined.exports.is_empty() || !Sets::read(examined.image).defined.is_empty())
     }
 
     /// Adds an image that has been copied, as it was examined.

@@ -7,6 +7,7 @@
 use super::base_relocations::{self, PAGE};
 use crate::bytes;
 use crate::limits;
+use rayon::prelude::*;
 use std::borrow::Cow;
 
 /// Loadable segment.
@@ -60,6 +61,9 @@ pub struct AddressMap<'a> {
 /// Bytes from each place on that a loader writes.
 pub(super) const WRITTEN: u64 = 8;
 
+/// Bytes that a thread searches at a time.
+const PIECE: usize = 2 << 20;
+
 impl<'a> AddressMap<'a> {
     /// Creates a map over segments and sorts them. Where two overlap, the earlier one keeps the addresses.
     pub fn new(mut segments: Vec<Segment<'a>>) -> Self {
@@ -78,6 +82,36 @@ impl<'a> AddressMap<'a> {
     /// Returns the segments, by address.
     pub fn segments(&self) -> &[Segment<'a>] {
         &self.segments
+    }
+
+    /// Returns the number of bytes of all segments.
+    pub(crate) fn size(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.data.len() as u64).fold(0, u64::saturating_add)
+    }
+
+    /// Finds all places of some bytes that occur in none of their own, in order, by all threads; `take` makes of the segment and the
+    /// place in it what is wanted.
+    pub(crate) fn search<'s, T: Send>(
+        &'s self,
+        wanted: &[u8],
+        take: impl Fn(&'s Segment<'a>, usize) -> Option<T> + Sync,
+    ) -> Vec<T> {
+        let take = &take;
+        let of_piece = |(segment, begin): (&'s Segment<'a>, usize)| {
+            let rest = segment.data.get(begin..).unwrap_or_default();
+            // What begins in this piece may end in the next.
+            let len = rest.len().min(PIECE.saturating_add(wanted.len()).saturating_sub(1));
+            let found = occurrences(rest.get(..len).unwrap_or_default(), wanted);
+            found.filter_map(move |at| take(segment, begin.saturating_add(at)))
+        };
+        let pieces = self.segments.iter();
+        let pieces = pieces.flat_map(|one| (0..one.data.len()).step_by(PIECE).map(move |begin| (one, begin)));
+        let pieces: Vec<(&Segment<'a>, usize)> = pieces.collect();
+        // Of a small file waking the threads takes longer than the search.
+        if self.size() <= PIECE as u64 {
+            return pieces.into_iter().flat_map(of_piece).collect();
+        }
+        pieces.into_par_iter().flat_map_iter(of_piece).collect()
     }
 
     fn find(&self, address: u64) -> Option<usize> {
@@ -336,6 +370,21 @@ mod tests {
         assert_eq!(map.c_string(0x2000), Some(&b"abc"[..]));
         assert_eq!(map.c_string(0x2004), None);
         assert_eq!(map.file_offset(0x2003), Some(11));
+    }
+
+    #[test]
+    fn what_is_on_the_border_of_two_pieces_is_found_once() {
+        const WANTED: &[u8] = b"wanted";
+        let mut data = vec![0; PIECE * 2 + 100];
+        let places = [0, PIECE - 9, PIECE - 3, PIECE * 2, PIECE * 2 + 94];
+        for place in places {
+            data[place..place + WANTED.len()].copy_from_slice(WANTED);
+        }
+        let segment = |address, data| Segment { address, offset: 0, data: Cow::Borrowed(data), holds_pointers: false };
+        let map = AddressMap::new(vec![segment(1 << 40, WANTED), segment(0x1000, &data)]);
+        let found = map.search(WANTED, |segment, at| (at != PIECE - 9).then_some(segment.address + at as u64));
+        let kept = places.iter().filter(|place| **place != PIECE - 9).map(|place| 0x1000 + *place as u64);
+        assert_eq!(found, kept.chain([1 << 40]).collect::<Vec<_>>());
     }
 
     #[test]

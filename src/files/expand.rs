@@ -124,6 +124,9 @@ impl Expansion<'_, '_> {
                 self.package(&input, kind, path, depth)
             }
             (Ok(Found::Input(input)), _) => self.plain(ArgumentKind::Package, &input),
+            (Ok(Found::Unwanted), None) if packages => {
+                package::unread(name.as_bytes()).map_or(Ok(()), |error| self.damaged(name, error))
+            }
             (Ok(Found::Unwanted), _) => Ok(()),
             (Err(error), _) => self.damaged(name, error),
         }

@@ -14,7 +14,7 @@ use crate::bytes::{self, Draft};
 use crate::container::Place;
 use crate::container::{Host, Kind};
 use crate::error::{Context as _, Error, ErrorKind, Result};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Whether code of a linked file registers its images as OffloadBinaries.
 pub(super) fn is_registered(host: &Host<'_>, bundle: &Bundle<'_>) -> bool {
@@ -39,7 +39,10 @@ pub(super) fn remove(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>
         bundle.images.iter().filter(|image| !image.inflated).map(|image| (place_of(image), image.index)).collect();
     let mut out = Draft::copy_of(host.bytes, 0)?;
     let (mut zeroed, mut removed) = (0u64, 0usize);
-    for (offset, blob) in offload_binary::registered(host, &[]) {
+    let binaries = offload_binary::registered(host);
+    let begins: BTreeSet<u64> = binaries.iter().map(|(offset, _)| *offset).collect();
+    for (offset, blob) in &binaries {
+        let (offset, blob) = (*offset, *blob);
         let mut reader = Reader::new(&host.arena, blob.len());
         let entries = offload_binary::parse(&mut reader, blob, Place::file(offset)).into_iter().flatten();
         let is_gone = |entry: &Entry<'_>| {
@@ -53,6 +56,12 @@ pub(super) fn remove(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>
         if kept.is_empty() {
             let message = "an OffloadBinary that code registers would hold nothing: each is registered for itself";
             return Err(Error::input(message).with_remedy("keep one of its images"));
+        }
+        // What is moved is not where code says that it is.
+        let within = offset.saturating_add(1)..offset.saturating_add(blob.len() as u64);
+        if begins.range(within).next().is_some() {
+            let message = "another OffloadBinary stands within one that an image is to be removed from";
+            return Err(Error::at(offset, message));
         }
         let version = if bytes::u32_at(blob, 4) == Some(2) { Version::V2 } else { Version::V3 };
         let mut new = offload_binary::write(version, &kept)?;

@@ -4,6 +4,7 @@
 //! than their size, and what fuzzing has found (`fixtures/hostile/`), all through the library in this process.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod beside;
 mod bitcode;
 #[path = "../../fuzz/bodies.rs"]
 mod bodies;

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use sycl_bundle::bundle::property_text::encode_base64;
 
 const CPU: &str = "spir64_x86_64";
-const GPU: &str = "intel_gpu_acm_g10";
+pub const GPU: &str = "intel_gpu_acm_g10";
 
 /// A module with one kernel.
 pub fn module(kernel: &str, generator: u32) -> Vec<u8> {
@@ -41,7 +41,7 @@ fn bytes(bytes: &[u8]) -> String {
     array(bytes, bytes.len() as u64 * 8)
 }
 
-fn words(words: &[u32]) -> String {
+pub fn words(words: &[u32]) -> String {
     bytes(&words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())
 }
 
@@ -50,7 +50,7 @@ fn sizes(sizes: &[u64]) -> String {
 }
 
 /// Images of a table, each of code with properties and entries.
-fn table(folder: &Folder, rows: &[(&[u8], &str, &str)]) {
+pub fn table(folder: &Folder, rows: &[(&[u8], &str, &str)]) {
     let mut text = "[Code|Properties|Symbols]\n".to_owned();
     for (nth, (code, properties, entries)) in rows.iter().enumerate() {
         folder.put(&format!("{nth}.bin"), code);
@@ -61,7 +61,7 @@ fn table(folder: &Folder, rows: &[(&[u8], &str, &str)]) {
     folder.put("m.table", text);
 }
 
-fn tool(folder: &Folder, arguments: &[&str]) -> Output {
+pub fn tool(folder: &Folder, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sycl-bundle")).args(arguments).current_dir(folder.path()).output().unwrap()
 }
 

@@ -76,6 +76,11 @@ pub(crate) fn is_short_name(target: &str, label: &str) -> bool {
 /// `doesImageTargetMatchDevice`: by the target that the image was compiled for where it says so, else by its spec.
 pub(crate) fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
     let target = subject.target;
+    if image.is_of_adaptivecpp() {
+        let message =
+            format!("Image is for AdaptiveCpp's runtime alone; whether that runs it on {} is not known.", target.name);
+        return Match::Unknown(message);
+    }
     // The runtime compares what is recorded whole; a container's `spir64` is that of any device.
     let recorded = image.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_some();
     if let Some(label) = image.compile_target().filter(|label| recorded || *label != "spir64") {
@@ -118,7 +123,8 @@ pub(crate) fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
 /// Tells whether native code of a SPIR-V image can be made for a target whose adapter takes no SPIR-V, and says so; none of
 /// other images and targets.
 pub(crate) fn buildable(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Option<(bool, String)> {
-    if subject.backend != Some(Backend::Cuda) || image.format != Format::SpirV {
+    let is_spirv = image.format == Format::SpirV && !image.image.is_of_adaptivecpp();
+    if subject.backend != Some(Backend::Cuda) || !is_spirv {
         return None;
     }
     let lead = "Image is SPIR-V, which CUDA's adapter does not take";

@@ -142,6 +142,14 @@ impl PackageLocation<'_> {
     }
 }
 
+/// Returns the error for a file that goes by its name for a package in a form which is not read, and is in none that is.
+pub(crate) fn unread(name: &[u8]) -> Option<Error> {
+    const UNREAD: [&[u8]; 6] = [b".tar.lzma", b".tar.lz", b".tar.lzo", b".tar.Z", b".tar.lz4", b".cpio"];
+    let error =
+        || Error::input("the archive is in a form that is not read").with_remedy("unpack it, and name the folder");
+    UNREAD.iter().any(|end| name.ends_with(end)).then(error)
+}
+
 /// Whether a file's name and first bytes show that it holds no device code.
 fn is_useless(name: &[u8], head: &[u8], len: u64) -> bool {
     match Kind::identify_head(head, len) {
@@ -165,12 +173,7 @@ impl Walk<'_> {
 
     /// Tells of a member that is a package in a form which is not read: of a Debian package all files may be in one.
     fn passed_over(&mut self, place: PackageLocation<'_>, name: &[u8]) -> Result<()> {
-        const UNREAD: [&[u8]; 5] = [b".tar.lzma", b".tar.lz", b".tar.lzo", b".tar.Z", b".tar.lz4"];
-        if !UNREAD.iter().any(|end| name.ends_with(end)) {
-            return Ok(());
-        }
-        let error = Error::input("the archive is compressed in a form that is not read");
-        self.damaged_member(place, name, error.with_remedy("unpack it, and name the folder"))
+        unread(name).map_or(Ok(()), |error| self.damaged_member(place, name, error))
     }
 
     /// Visits a member that is in memory; `at` is the offset of its bytes in the package, if they are there.

@@ -33,6 +33,21 @@ fn a_folder_without_device_code_is_sound() {
     assert_eq!(seen.stderr.matches("no device code").count(), 1, "{}", seen.stderr);
 }
 
+/// They are told in packages, too.
+#[test]
+fn archives_in_forms_that_are_not_read_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    file(&folder, "a.spv", &module());
+    file(&folder, "in/b.tar.lzma", b"\x5d\0\0");
+    file(&folder, "in/c.cpio", b"070701");
+    file(&folder, "in/d.tar", &make::tar(&[("e.cpio", b"070701")]));
+    file(&folder, "in/f.txt", b"text");
+    let seen = inspect(folder.path());
+    assert_eq!((seen.code, seen.names(folder.path())), (3, vec!["/a.spv".to_owned()]), "{}", seen.stderr);
+    let told: Vec<&str> = seen.problems.iter().map(|(path, _)| path.rsplit(['/', '!']).next().unwrap()).collect();
+    assert_eq!(told, ["b.tar.lzma", "c.cpio", "e.cpio"], "{:?}", seen.problems);
+}
+
 #[test]
 fn links_are_followed_once_and_cycles_end() {
     let folder = tempfile::tempdir().unwrap();
