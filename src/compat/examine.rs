@@ -20,8 +20,9 @@ use crate::compat::fit::Subject;
 use crate::container::address::find;
 use crate::container::{Allowance, Place};
 use crate::device::cpu::CpuArch;
+use crate::device::target::Has;
 use crate::error::{Error, Problem};
-use crate::native::{Coverage, Driver, Native, Part, Room, bitcode, gpu_of};
+use crate::native::{Coverage, Driver, Native, Part, Room, Taken, bitcode, gpu_of};
 use crate::spirv::Module;
 use blake3::platform::Platform;
 use blake3::{CHUNK_LEN, IncrementCounter};
@@ -64,6 +65,8 @@ pub struct Examined<'b, 'a> {
     pub(crate) strange_imports: Vec<String>,
     /// The first kernel that is listed and that the code does not have; none where its kernels are not known.
     pub(crate) absent: Option<String>,
+    /// The kernels that are listed and that only some of the code has.
+    pub(crate) homes: Homes,
     /// The state in the kernel-bundle model.
     pub state: State,
     /// Recorded requirements, which a device must meet.
@@ -170,14 +173,59 @@ impl Examined<'_, '_> {
         self.native.as_ref()?.coverage(&gpu_of(subject.target), Driver::of_target(subject.target, subject.backend).0)
     }
 
+    /// Returns the part of compiled code that a target takes; none where there is no such code.
+    pub(crate) fn taken(&self, subject: &Subject<'_>) -> Option<Taken<'_>> {
+        let driver = Driver::of_target(subject.target, subject.backend).0;
+        Some(self.native.as_ref()?.taken(&gpu_of(subject.target), driver))
+    }
+
     /// Returns the module that a target's compiler gets: the payload, or the SPIR-V inside compiled code that is for other
     /// devices; none where code runs as it is.
     pub(crate) fn compiled(&self, subject: &Subject<'_>) -> Option<&Module> {
-        self.module.as_ref().or_else(|| {
-            let driver = Driver::of_target(subject.target, subject.backend).0;
-            let (coverage, part) = self.native.as_ref()?.taken(&gpu_of(subject.target), driver)?;
-            self.sources.get(part.filter(|_| coverage == Coverage::Jit)?.source?)
+        self.module.as_ref().or_else(|| match self.taken(subject)? {
+            Taken::Part(Coverage::Jit, parts) => self.sources.get(parts.first()?.source?),
+            _ => None,
         })
+    }
+
+    /// Returns the code that a target may take; none where that cannot be told.
+    pub(crate) fn homes_for(&self, subject: &Subject<'_>) -> Option<HashSet<Home>> {
+        let gpu = gpu_of(subject.target);
+        let (driver, takes_old) = Driver::of_target(subject.target, subject.backend);
+        let mut homes = self.homes_on(&gpu, driver)?;
+        if takes_old.is_none() {
+            homes.extend(self.homes_on(&gpu, Driver { patch_tokens: false, ..driver })?);
+        }
+        Some(homes)
+    }
+
+    /// Returns the code that a device may take, by its name; none where that cannot be told.
+    pub(crate) fn homes_on(&self, device: &str, driver: Driver) -> Option<HashSet<Home>> {
+        let native = self.native.as_ref()?;
+        let (how, parts) = match native.taken(device, driver) {
+            Taken::Part(how, parts) => (how, parts),
+            Taken::Nothing => return Some(HashSet::new()),
+            Taken::Unknown => return None,
+        };
+        if how == Coverage::Jit {
+            return parts.iter().map(|part| Some((how, part.source?))).collect();
+        }
+        let taken: HashSet<*const Part> = parts.into_iter().map(std::ptr::from_ref).collect();
+        let numbered = native.parts.iter().zip(0..);
+        Some(numbered.filter(|(part, _)| taken.contains(&std::ptr::from_ref(*part))).map(|(_, at)| (how, at)).collect())
+    }
+
+    /// Whether code that may be taken has a kernel that the image lists. What no code has, and code that is refused, are told of
+    /// the image.
+    pub(crate) fn has_kernel(&self, kernel: &str, taken: Option<&HashSet<Home>>) -> Has {
+        let Some(homes) = self.homes.get(kernel) else { return Has::Yes };
+        let Some(taken) = taken else { return Has::Unknown };
+        match homes.iter().filter(|home| taken.contains(home)).count() {
+            all if all == taken.len() => Has::Yes,
+            // What could not be read may be this kernel's.
+            0 if self.native.as_ref().is_some_and(|native| native.problems.is_empty()) => Has::No,
+            _ => Has::Unknown,
+        }
     }
 
     /// Returns the drivers that refuse the form of the code, where a GPU runs it natively with others and not at all with these; before
@@ -357,6 +405,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
     let stated = owned(image.imports().into_iter().filter(|symbol| !known.contains(symbol)).collect());
     imports.extend(stated);
     let absent = absent(&kernels, module.as_ref(), native.as_ref().filter(|_| code), &sources).cloned();
+    let homes = native.as_ref().filter(|_| code).map(|native| homes(&kernels, native, &sources)).unwrap_or_default();
     let unlisted_imports = module.iter().flat_map(|module| &module.imports);
     let listed: HashSet<&String> = imports.iter().collect();
     let missing = |symbol: &&String| !listed.contains(symbol) && can_be_imported(symbol);
@@ -385,6 +434,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
         unlisted_imports,
         strange_imports,
         absent,
+        homes,
         state,
         problem,
         sycl: OnceLock::new(),
@@ -415,6 +465,42 @@ fn absent<'k>(
     let rest = listed.get(alike..).filter(|rest| !rest.is_empty())?;
     let own: HashSet<&str> = of_code().collect();
     rest.iter().find(|name| !own.contains(name.as_str()))
+}
+
+/// Code that has kernels: a part of compiled code by its number, or the SPIR-V inside by its own.
+pub(crate) type Home = (Coverage, usize);
+
+/// Kernels, each with the code that has it.
+pub(crate) type Homes = HashMap<String, Vec<Home>>;
+
+/// The listed kernels that only some of the code has.
+fn homes(listed: &[String], native: &Native, sources: &[Module]) -> Homes {
+    let is_read = |part: &Part| part.lists_kernels() && part.format != Format::SpirV;
+    let parts = native.parts.iter().zip(0..).filter(|(part, _)| is_read(part));
+    let parts = parts.map(|(part, at)| {
+        let names = part.kernels.iter().map(|kernel| kernel.name.as_str()).collect::<Vec<_>>();
+        ((Coverage::Native, at), names)
+    });
+    let sources = sources.iter().zip(0..).map(|(module, at)| ((Coverage::Jit, at), module.kernels().collect()));
+    let code: Vec<_> = parts.chain(sources).collect();
+    // Mostly all lists are one.
+    if code.iter().all(|(_, names)| names.iter().eq(listed)) {
+        return Homes::new();
+    }
+    let mut all: HashMap<&str, Vec<Home>> = HashMap::new();
+    for (home, names) in &code {
+        for name in names {
+            let homes = all.entry(name).or_default();
+            if homes.last() != Some(home) {
+                homes.push(*home);
+            }
+        }
+    }
+    let some = listed.iter().filter_map(|name| {
+        let homes = all.remove(name.as_str()).filter(|homes| homes.len() < code.len())?;
+        Some((name.clone(), homes))
+    });
+    some.collect()
 }
 
 /// Reads compiled code and, where code counts, the SPIR-V in it.

@@ -15,7 +15,7 @@ use super::finding::{Finding, RuleId, Verdict, remedy};
 use crate::device::cpu::CpuArch;
 use crate::device::target::{Backend, Target};
 use crate::limits;
-use crate::native::Coverage;
+use crate::native::{Coverage, Taken};
 
 /// A target as the runtime meets it.
 #[derive(Debug, Clone, Copy)]
@@ -132,8 +132,8 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
         format::intel_gpu_functions(module, subject.target, &mut fit);
     }
     format::check(image, subject, &mut fit);
-    for part in format::taken(image, subject) {
-        device::native(image, &part.demands, subject.target, &mut fit);
+    if let Some(Taken::Part(Coverage::Native, parts)) = image.taken(subject) {
+        parts.iter().for_each(|part| device::native(image, &part.demands, subject.target, &mut fit));
     }
     if image.image.is_unlinked() {
         fit.gap(RuleId::State, "Image is compiled and not linked: whether the driver does that is not known.");

@@ -10,7 +10,7 @@ pub mod judgement;
 use super::aspects::{Code, Sets};
 use super::choice::{Choice, choose_among, refused_in_bundles};
 use super::engine::Engine;
-use super::examine::Examined;
+use super::examine::{Examined, Home};
 use super::finding::{Finding, RuleId, build_remedy};
 use super::fit::{Fit, Subject, buildable};
 use super::offers::Provider;
@@ -171,7 +171,39 @@ impl<'g> Gate<'g> {
         }
         let groups = (0..self.grouping.len()).map(|group| self.kernel(group, subject, demand, &mut known));
         let (items, code) = groups.unzip();
-        Judgement { kernels: self.kernels.clone(), grouping: self.grouping.clone(), items, code }
+        let mut judgement = Judgement { kernels: self.kernels.clone(), grouping: self.grouping.clone(), items, code };
+        if self.images().iter().any(|image| !image.homes.is_empty()) {
+            self.single(&mut judgement, subject, demand);
+        }
+        judgement
+    }
+
+    /// Adds what speaks against single kernels of a group: they are not in the code that the target takes.
+    fn single(&self, judgement: &mut Judgement, subject: &Subject<'_>, demand: &Demand) {
+        let choices: Vec<_> = (0..self.grouping.len()).map(|group| self.choice(group, subject, demand)).collect();
+        let mut taken: HashMap<usize, Option<HashSet<Home>>> = HashMap::new();
+        judgement.refine(|kernels, kernel, items| {
+            let (name, own) = (kernels.name(kernel)?, kernels.images(kernel));
+            let group = self.grouping.group_of(kernel)?;
+            let (choice, (_, images)) = (choices.get(group)?.as_ref()?, self.group(group));
+            // Images of the kernels of a group are alike by their order.
+            let mut has = |chosen: usize| {
+                let nth = images.iter().position(|at| *at == chosen)?;
+                let at = *own.get(nth)?;
+                let image = self.images().get(at).filter(|image| !image.homes.is_empty())?;
+                let taken = taken.entry(at).or_insert_with(|| image.homes_for(subject));
+                Some((nth, image.has_kernel(name, taken.as_ref()))).filter(|(_, has)| *has != Has::Yes)
+            };
+            let item = match has(choice.chosen?) {
+                Some((nth, has)) => Item::new(lacking(subject, has), Some(Whose::Own(nth))),
+                None if !items.is_empty() => return None,
+                None => {
+                    let (nth, _) = choice.equal.iter().find_map(|other| has(*other))?;
+                    unlike(subject, Whose::Own(nth))
+                }
+            };
+            Some(items.iter().cloned().chain([item]).collect())
+        });
     }
 
     /// Judges the kernels for several targets, each with its own demand, by all threads.
@@ -291,12 +323,7 @@ impl<'g> Gate<'g> {
         let stands_against = |finding: &Finding| finding.rule != RuleId::Imports;
         let fails = |fit: Arc<Fit>| fit.reasons.iter().chain(&fit.gaps).any(stands_against);
         let other = equal.iter().copied().find(|at| self.fit(*at, subject, known).is_some_and(fails))?;
-        let message = format!(
-            "Which of several equal images of the kernel is taken on {} is not specified, and not all are known to run.",
-            subject.target.name
-        );
-        let remedy = "keep one image of the kernel for each target".to_owned();
-        Some(Item::new(Finding::new(RuleId::NoImage, false, message, remedy), Some(Whose::Other(other))))
+        Some(unlike(subject, Whose::Other(other)))
     }
 
     /// The finding about a kernel for which no image is chosen.
@@ -419,6 +446,28 @@ fn counts(finding: &Finding, is_open: bool) -> bool {
 fn is_hidden(exporters: &HashMap<&str, Vec<usize>>, kernel: &str, images: &[usize]) -> bool {
     let first = exporters.get(kernel).and_then(|exporters| exporters.first());
     first.zip(images.first()).is_some_and(|(exporter, own)| exporter < own)
+}
+
+/// The finding that of equal images one may be taken that is not known to run.
+fn unlike(subject: &Subject<'_>, other: Whose) -> Item {
+    let message = format!(
+        "Which of several equal images of the kernel is taken on {} is not specified, and not all are known to run.",
+        subject.target.name
+    );
+    let remedy = "keep one image of the kernel for each target".to_owned();
+    Item::new(Finding::new(RuleId::NoImage, false, message, remedy), Some(other))
+}
+
+/// The finding that a target takes code of an image that does not have the kernel, as other code of the image does.
+fn lacking(subject: &Subject<'_>, has: Has) -> Finding {
+    let name = &subject.target.name;
+    let certain = has == Has::No;
+    let message = if certain {
+        format!("Of the image's code {name} takes a part that does not have the kernel.")
+    } else {
+        format!("Not all of the image's code has the kernel; which part {name} takes is not known.")
+    };
+    Finding::new(RuleId::Target, certain, message, build_remedy(subject.target))
 }
 
 /// Finds the forbidden aspects that an image needs: recorded ones, and those that its code uses.

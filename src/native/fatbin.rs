@@ -4,17 +4,22 @@
 //! of its own: `{u16 kind; u16; u32 header bytes; u64 stored bytes; u32 compressed bytes; u32; u16 minor; u16 major;
 //! u32 architecture; u32 name offset; u32 name bytes; u64 flags; u64; u64 inflated bytes}`. Kind 1 is PTX, 2 is a cubin.
 //! Flag 0x2000 says that it is an LZ4 block, 0x8000 that it is a zstd frame: as `fatbinary` of CUDA 13.5 writes them
-//! with `--compress-mode=speed` and `size`. Several fat binaries may follow one another.
+//! with `--compress-mode=speed` and `size`. Several fat binaries may follow one another; the driver reads the
+//! first, refuses versions other than 1, and takes entries of other kinds at most where it finds none of these two.
 
 use super::Reader;
+use super::taken::architecture;
 use crate::bundle::format::Format;
 use crate::bytes;
 use crate::container::Place;
 use crate::container::inflate;
 use crate::error::{Error, Result};
+use crate::limits;
 
 /// The first bytes.
 const MAGIC: u32 = 0xba55_ed50;
+/// The version.
+const VERSION: u16 = 1;
 /// Bytes of the header in front of the entries.
 const HEADER: u16 = 16;
 /// Bytes of an entry's header.
@@ -56,8 +61,8 @@ pub(crate) fn write(entries: &[(Kind, u32, Vec<u8>)]) -> Vec<u8> {
         body.resize(body.len().next_multiple_of(8), 0);
     }
     let mut out = MAGIC.to_le_bytes().to_vec();
-    out.extend_from_slice(&1u16.to_le_bytes());
-    out.extend_from_slice(&16u16.to_le_bytes());
+    out.extend_from_slice(&VERSION.to_le_bytes());
+    out.extend_from_slice(&HEADER.to_le_bytes());
     out.extend_from_slice(&(body.len() as u64).to_le_bytes());
     out.append(&mut body);
     out
@@ -78,6 +83,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place: Place
     reader.contained("fatbin");
     let mut at = 0usize;
     while bytes::u32_at(data, at) == Some(MAGIC) {
+        reader.member = reader.member.saturating_add(1);
         let cut = || Error::at(at as u64, "the header of the fat binary is cut short, or passes the end");
         let header = at.checked_add(6).and_then(|at| bytes::u16_at(data, at)).ok_or_else(cut)?;
         // A header that ends within itself would be read again and again.
@@ -85,7 +91,14 @@ pub(super) fn read<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place: Place
         let size = at.checked_add(8).and_then(|at| bytes::u64_at(data, at)).ok_or_else(cut)?;
         let start = at.checked_add(usize::from(header)).ok_or_else(cut)?;
         let whole = usize::try_from(size).ok().and_then(|size| bytes::slice_at(data, start, size)).ok_or_else(cut)?;
-        entries(reader, whole, place.at(start as u64), depth);
+        match at.checked_add(4).and_then(|at| bytes::u16_at(data, at)) {
+            Some(VERSION) => entries(reader, whole, place.at(start as u64), depth),
+            version => {
+                unread(reader, "");
+                let version = version.unwrap_or_default();
+                reader.problem(place.at(at as u64).error(format!("a fat binary of version {version}")));
+            }
+        }
         // Another fat binary may follow, aligned to 8 bytes.
         at = start.saturating_add(whole.len()).next_multiple_of(8);
     }
@@ -98,6 +111,7 @@ fn entries<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place: Place, depth:
         match entry(reader, data, at, place, depth) {
             Some(next) => at = next,
             None => {
+                unread(reader, "");
                 let what = "an entry of the fat binary is cut short, or states more bytes than there are";
                 return reader.problem(place.at(at as u64).error(what));
             }
@@ -111,16 +125,21 @@ fn entry<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], at: usize, place: Plac
     let word = |at| bytes::u32_at(header, at);
     let (kind, header_len) = (bytes::u16_at(header, 0)?, usize::try_from(word(4)?).ok()?);
     let (stored, compressed) = (usize::try_from(bytes::u64_at(header, 8)?).ok()?, usize::try_from(word(16)?).ok()?);
-    let (architecture, flags) = (word(28)?, bytes::u64_at(header, 40)?);
+    let (number, flags) = (word(28)?, bytes::u64_at(header, 40)?);
     let start = at.checked_add(header_len.max(48))?;
     let bytes_of = bytes::slice_at(data, start, stored)?;
     let here = place.at(start as u64);
     let kind = match kind {
-        1 => "ptx",
-        2 => "elf",
-        _ => "other",
+        1 => Some(Kind::Ptx),
+        2 => Some(Kind::Cubin),
+        _ => None,
     };
-    let name = format!("{kind}.sm_{architecture}");
+    let name = match kind {
+        Some(Kind::Ptx) => format!("ptx.sm_{number}"),
+        Some(Kind::Cubin) => format!("elf.sm_{number}"),
+        None => format!("other.sm_{number}"),
+    };
+    let first = reader.native.parts.len();
     let inflated = bytes::u64_at(header, 56).filter(|_| header_len >= 64);
     let contents = match flags & (LZ4 | ZSTD) {
         0 => Some((bytes_of, here)),
@@ -145,10 +164,33 @@ fn entry<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], at: usize, place: Plac
     };
     if let Some((contents, here)) = contents {
         // PTX is text; a NUL may end it.
-        let format = if kind == "ptx" { Format::Ptx } else { Format::sniff(contents) };
-        reader.part(&name, contents, format, here, depth);
+        let format = if kind == Some(Kind::Ptx) { Format::Ptx } else { Format::sniff(contents) };
+        let is_code = match kind {
+            Some(Kind::Ptx) => true,
+            Some(Kind::Cubin) => format == Format::Cubin,
+            None => matches!(format, Format::Ptx | Format::Cubin | Format::LlvmBitcode),
+        };
+        reader.part(&name, contents, if is_code { format } else { Format::Unknown }, here, depth);
+    }
+    match reader.native.parts.get_mut(first) {
+        None => unread(reader, &name),
+        // The driver goes by the header, and what is of no use to it then it does not give up for another entry.
+        Some(part) => {
+            let own = part.stated.strip_prefix("sm_").and_then(architecture);
+            if own.is_some_and(|(own, _)| own != number) {
+                part.stated = format!("{} (in an entry for sm_{number})", part.stated);
+                part.devices = Vec::new();
+            }
+        }
     }
     start.checked_add(stored)
+}
+
+/// Notes an entry of which nothing is known but its name, or not even that.
+fn unread(reader: &mut Reader<'_, '_>, name: &str) {
+    if reader.native.unread.len() < limits::MAX_NATIVE_ITEMS {
+        reader.native.unread.push((reader.member, name.to_owned()));
+    }
 }
 
 #[cfg(test)]

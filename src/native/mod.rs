@@ -27,6 +27,7 @@ mod patch_tokens;
 mod ptx;
 mod room;
 pub(crate) mod spill_note;
+mod taken;
 mod yaml;
 mod ze_info;
 pub(crate) mod zebin;
@@ -46,6 +47,8 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
+pub use taken::Coverage;
+pub(crate) use taken::{Taken, also_takes};
 
 /// One argument of a kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
@@ -148,7 +151,7 @@ pub struct Part {
     /// Sizes that its kernels ask of a device, and what it calls and does not have.
     #[serde(skip)]
     pub(crate) demands: Demands,
-    /// The number of the member of an archive that it is in: members may have equal names.
+    /// The number of the member of an archive, or of the fat binary, that it is in: members may have equal names.
     #[serde(skip)]
     pub(crate) member: usize,
     /// The number of its SPIR-V among the sources of the payload, once these are read.
@@ -218,7 +221,7 @@ pub struct Native {
     pub parts: Vec<Part>,
     /// Parts that could not be read, with the offset of each.
     pub problems: Vec<Error>,
-    /// Members of an archive of which nothing could be read, by number and name.
+    /// Members of an archive, and entries of a fat binary, of which nothing could be read, by number and name.
     pub(crate) unread: Vec<(usize, String)>,
 }
 
@@ -479,111 +482,6 @@ fn within(error: Error, place: Place) -> Error {
     }
 }
 
-/// Way in which a GPU runs the code of an image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Coverage {
-    /// As it is.
-    Native,
-    /// From the SPIR-V inside, compiled when a program first needs it.
-    Jit,
-    /// Not at all: the driver refuses it.
-    None,
-}
-
-impl Coverage {
-    /// The name in reports.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Coverage::Native => "native",
-            Coverage::Jit => "jit",
-            Coverage::None => "none",
-        }
-    }
-}
-
-/// GPUs that take another's code, beside their own.
-const TAKES: [(&str, &str); 6] = [
-    ("intel_gpu_acm_g11", "intel_gpu_acm_g10"),
-    ("intel_gpu_acm_g12", "intel_gpu_acm_g10"),
-    ("intel_gpu_mtl_h", "intel_gpu_mtl_u"),
-    ("intel_gpu_bmg_g31", "intel_gpu_bmg_g21"),
-    ("intel_gpu_lnl_m", "intel_gpu_bmg_g21"),
-    ("intel_gpu_ptl_u", "intel_gpu_ptl_h"),
-];
-
-/// Whether a driver of one GPU takes native code for another, both by the names of the device configuration.
-fn takes(gpu: &str, code_for: &str) -> bool {
-    gpu == code_for || TAKES.contains(&(gpu, code_for))
-}
-
-/// The GPU of which a GPU takes the code beside its own, by the names of the device configuration.
-pub(crate) fn also_takes(gpu: &str) -> Option<&'static str> {
-    TAKES.iter().find(|(own, _)| *own == gpu).map(|(_, other)| *other)
-}
-
-/// Beginning of the name of an archive's member that holds the SPIR-V for all GPUs.
-const GENERIC: &str = "generic_ir";
-
-impl Native {
-    /// Returns how an Intel GPU with such a driver runs the code, by the GPU's name in the device configuration. None for other
-    /// devices, for code that is not Intel's GPUs', and where code of which the device is not known might be for this one.
-    pub(crate) fn coverage(&self, gpu: &str, driver: Driver) -> Option<Coverage> {
-        self.taken(gpu, driver).map(|(coverage, _)| coverage)
-    }
-
-    /// Returns how an Intel GPU runs the code, as [`Native::coverage`] does, with the part that it takes the code or SPIR-V of.
-    pub(crate) fn taken(&self, gpu: &str, driver: Driver) -> Option<(Coverage, Option<&Part>)> {
-        let is_code = |part: &Part| matches!(part.format, Format::Zebin | Format::PatchTokens);
-        if !intel_device::is_known(gpu) || !self.parts.iter().any(is_code) {
-            return None;
-        }
-        let runs =
-            |part: &&Part| is_code(part) && driver.takes(part) && part.devices.iter().any(|device| takes(gpu, device));
-        let is_open = |part: &Part| is_code(part) && driver.takes(part) && part.devices.is_empty();
-        let compiled = |part: &&Part| part.format == Format::SpirV || part.spirv;
-        if self.container != Some("ar") {
-            if let Some(part) = self.parts.iter().find(runs) {
-                return Some((Coverage::Native, Some(part)));
-            }
-            if let Some(part) = self.parts.iter().find(compiled) {
-                return Some((Coverage::Jit, Some(part)));
-            }
-            // Code that could not be read may have been for this device.
-            let whole = self.problems.is_empty() && !self.parts.iter().any(is_open);
-            return whole.then_some((Coverage::None, None));
-        }
-        // The driver goes by the names of members alone: neither code that it would take from another GPU nor the SPIR-V beside
-        // another's is found. Of the members that it finds it takes the first code for the GPU, else the first SPIR-V.
-        let mut source = None;
-        for name in intel_device::member_names(gpu)?.iter().map(String::as_str).chain([GENERIC]) {
-            let named = self.parts.iter().filter(|part| part.name.starts_with(name)).map(|part| part.member);
-            let unread = self.unread.iter().filter(|(_, own)| own.starts_with(name)).map(|(member, _)| *member).min();
-            let Some(member) = named.min().into_iter().chain(unread).min() else { continue };
-            if unread == Some(member) {
-                return None;
-            }
-            let members = || self.parts.iter().filter(|part| part.member == member);
-            if let Some(part) = members().find(runs) {
-                return Some((Coverage::Native, Some(part)));
-            }
-            // Code of which the device is not known may be for this one.
-            if members().any(is_open) {
-                return None;
-            }
-            source = source.or_else(|| members().find(compiled));
-        }
-        Some(source.map_or((Coverage::None, None), |part| (Coverage::Jit, Some(part))))
-    }
-
-    /// Returns how each known Intel GPU with such a driver runs the code, by its name; those that run nothing of it are left out.
-    pub(crate) fn coverage_by_gpu(&self, driver: Driver) -> BTreeMap<String, Coverage> {
-        let known = intel_device::targets_known();
-        let covered = known.filter_map(|gpu| self.coverage(&gpu, driver).map(|coverage| (gpu, coverage)));
-        covered.filter(|(_, coverage)| *coverage != Coverage::None).collect()
-    }
-}
-
 const MAGIC: &[u8] = b"!<arch>\n";
 const HEADER: usize = 60;
 
@@ -632,97 +530,4 @@ fn long_name(names: &[u8], at: usize) -> &str {
     let tail = tail.get(..limits::MAX_PART_NAME).unwrap_or(tail);
     let end = tail.iter().position(|&byte| matches!(byte, b'/' | b'\n' | 0)).unwrap_or(tail.len());
     tail.get(..end).and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Part, *};
-
-    fn part(format: Format, device: &str, spirv: bool) -> Part {
-        let devices = (!device.is_empty()).then(|| format!("intel_gpu_{device}")).into_iter().collect();
-        Part { devices, spirv, ..Part::new(format, 0) }
-    }
-
-    #[test]
-    fn drivers_take_their_own_code_that_of_some_others_and_spirv() {
-        let archive = |parts: Vec<Part>| Native {
-            container: Some("ar"),
-            parts: (1..).zip(parts).map(|(member, part)| Part { member, ..part }).collect(),
-            ..Native::default()
-        };
-        let named = |name: &str, part: Part| Part { name: name.to_owned(), ..part };
-        let alone = |part: Part| Native { parts: vec![part], ..Native::default() };
-        let pvc = || named("64.12.60.7", part(Format::Zebin, "pvc", false));
-        let bare = archive(vec![pvc(), named("64.20.1.4", part(Format::Zebin, "bmg_g21", false))]);
-        let on = |native: &Native, gpu: &str| native.coverage(&format!("intel_gpu_{gpu}"), Driver::ANY);
-        for (gpu, coverage) in [
-            ("pvc", Coverage::Native),
-            ("bmg_g21", Coverage::Native),
-            ("bmg_g31", Coverage::None),
-            ("lnl_m", Coverage::None),
-            ("pvc_vg", Coverage::None),
-            ("dg1", Coverage::None),
-        ] {
-            assert_eq!(on(&bare, gpu), Some(coverage), "{gpu}");
-        }
-        assert_eq!(bare.coverage("spir64_x86_64", Driver::ANY), None);
-        for (spirv, without) in [(false, Coverage::None), (true, Coverage::Jit)] {
-            let old = alone(part(Format::PatchTokens, "pvc", spirv));
-            let bindless = Part { old_form: Some(OldForm::Bindless), ..part(Format::Zebin, "pvc", spirv) };
-            let [zero, opencl] = Driver::NEWEST.map(|(_, driver)| driver);
-            for (code, zero_takes) in [(old, false), (alone(bindless), true)] {
-                assert_eq!(code.coverage("intel_gpu_pvc", Driver::ANY), Some(Coverage::Native));
-                let expected = if zero_takes { Coverage::Native } else { without };
-                assert_eq!(code.coverage("intel_gpu_pvc", zero), Some(expected));
-                assert_eq!(code.coverage("intel_gpu_pvc", opencl), Some(without));
-            }
-        }
-        let generic = archive(vec![pvc(), named(GENERIC, part(Format::SpirV, "", false))]);
-        assert_eq!((on(&generic, "pvc"), on(&generic, "dg1")), (Some(Coverage::Native), Some(Coverage::Jit)));
-        let inside = alone(part(Format::Zebin, "acm_g10", true));
-        assert_eq!((on(&inside, "acm_g12"), on(&inside, "mtl_u")), (Some(Coverage::Native), Some(Coverage::Jit)));
-        let member = |name: &str| Part { name: format!("64.{name}"), ..part(Format::Zebin, "acm_g10", true) };
-        for (name, gpu, coverage) in [
-            ("12.55.8", "acm_g10", Coverage::Native),
-            ("12.55.8", "acm_g12", Coverage::None),
-            ("12.57.0", "acm_g12", Coverage::Native),
-            ("12.57.0", "mtl_u", Coverage::None),
-            ("12.55.80", "acm_g10", Coverage::Native),
-            ("dg2", "acm_g10", Coverage::Native),
-            ("acm-g10", "acm_g10", Coverage::None),
-            ("xe-hpg", "acm_g10", Coverage::None),
-        ] {
-            assert_eq!(on(&archive(vec![member(name)]), gpu), Some(coverage), "{name} on {gpu}");
-        }
-        for name in ["32.12.55.8", "x.12.55.8", "12.55.8"] {
-            assert_eq!(on(&archive(vec![named(name, member(""))]), "acm_g10"), Some(Coverage::None), "{name}");
-        }
-        assert_eq!(on(&archive(vec![named("64.pvc", part(Format::Zebin, "", false))]), "pvc"), None);
-        assert_eq!(on(&archive(vec![part(Format::Cubin, "", false)]), "pvc"), None);
-        // The first member of a name counts, the exact version before others; what it lacks the next may have.
-        let taken = |parts: Vec<Part>| {
-            let native = archive(parts);
-            native.taken("intel_gpu_acm_g10", Driver::ANY).map(|(how, part)| (how, part.map(|part| part.member)))
-        };
-        let other = |name: &str, spirv| named(name, part(Format::Zebin, "pvc", spirv));
-        let ours = |name: &str| named(name, part(Format::Zebin, "acm_g10", false));
-        let spirv = || named(GENERIC, part(Format::SpirV, "", false));
-        for (parts, expected) in [
-            (vec![other("64.12.55.8", false), ours("64.12.55.8")], (Coverage::None, None)),
-            (vec![other("64.12.55.8a", false), ours("64.12.55.8")], (Coverage::None, None)),
-            (vec![other("64.12.55.8", true), ours("64.dg2")], (Coverage::Native, Some(2))),
-            (vec![other("64.12.60.7", true), spirv()], (Coverage::Jit, Some(2))),
-            (vec![other("64.12.60.7", true), other("64.12.55.8", true)], (Coverage::Jit, Some(2))),
-            (vec![spirv(), other("64.dg2", true)], (Coverage::Jit, Some(2))),
-            (vec![ours("64.dg2"), ours("64.12.55.4"), ours("64.12.55.8")], (Coverage::Native, Some(3))),
-        ] {
-            assert_eq!(taken(parts.clone()), Some(expected), "{parts:?}");
-        }
-        let cut = Native { unread: vec![(1, "64.12.55.8".to_owned())], ..archive(vec![pvc(), ours("64.dg2")]) };
-        assert_eq!(on(&cut, "acm_g10"), None);
-        assert_eq!(bare.coverage_by_gpu(Driver::ANY).len(), 2);
-        let listed = alone(part(Format::Zebin, "bmg_g21", false)).coverage_by_gpu(Driver::ANY);
-        assert_eq!(listed.len(), 3, "{listed:?}");
-        assert_eq!(listed["intel_gpu_lnl_m"], Coverage::Native);
-    }
 }

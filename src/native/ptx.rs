@@ -20,8 +20,9 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
         match word {
             ".version" => {
                 part.version = lexer.word().map(str::to_owned);
-                let major = part.version.as_deref().and_then(|version| version.split('.').next()?.parse().ok());
-                if major.is_none_or(|major: u32| major > NEWEST) {
+                let numbers = part.version.as_deref().and_then(|version| version.split_once('.'));
+                let version = numbers.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+                if version.is_none_or(|version: (u32, u32)| version > NEWEST) {
                     strange.push(format!("PTX {}", part.version.as_deref().unwrap_or_default()));
                 }
             }
@@ -62,8 +63,8 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     Ok(Read::from(part))
 }
 
-/// The newest major version of PTX that is known here.
-const NEWEST: u32 = 9;
+/// The newest version of PTX that is known here: that of ptxas 13.5.
+const NEWEST: (u32, u32) = (9, 5);
 /// Most of what is strange that is told.
 const MOST_TOLD: usize = 4;
 

@@ -389,6 +389,124 @@ fn an_archive_is_judged_by_the_member_that_the_driver_takes() {
     }
 }
 
+/// The same code with another name of its kernel.
+fn of_j(code: Vec<u8>) -> Vec<u8> {
+    let mut code = code;
+    for (old, new) in [(&b".text.k\0"[..], &b".text.j\0"[..]), (b"name: k\n", b"name: j\n"), (b"k\0\0\0", b"j\0\0\0")] {
+        if let Some(at) = code.windows(old.len()).position(|found| found == old) {
+            code.splice(at..at + old.len(), new.iter().copied());
+        }
+    }
+    code
+}
+
+/// Whether each of the kernels `k` and `j` runs on a target, by the code that is taken there, and whether all do.
+fn taken(name: &str, bytes: &[u8], target: &str) -> [bool; 3] {
+    let folder = Folder::new();
+    folder.put(name, bytes);
+    let has = |kernel| succeeds(&folder, &["has", "--kernel", kernel, "-t", target, name]).0;
+    [has("k"), has("j"), succeeds(&folder, &["check", "--strict", "-t", target, name]).0]
+}
+
+/// A device takes one part of an image's code: kernels of other parts are not there.
+#[test]
+fn kernels_are_those_of_the_part_that_is_taken() {
+    let spirv = || module(&[], &[], &[], &[]);
+    let (ours, pvc) = ([12, 55, 8], [12, 60, 7]);
+    let both = vec![("64.12.60.7", zebin(pvc, &[])), ("64.12.55.8", zebin(ours, &[]))];
+    let inside = || zebin(pvc, &of_j(spirv()));
+    for (what, code, on_ours, on_pvc) in [
+        (
+            "members of an archive",
+            archive(&[("64.12.60.7", of_j(zebin(pvc, &[]))), ("64.12.55.8", zebin(ours, &[]))]),
+            [true, false],
+            [false, true],
+        ),
+        (
+            "SPIR-V for all",
+            archive(&[("64.12.60.7", zebin(pvc, &[])), ("generic_ir", of_j(spirv()))]),
+            [false, true],
+            [true, false],
+        ),
+        ("SPIR-V inside", inside(), [false, true], [true, false]),
+        ("SPIR-V of a member", archive(&[("64.12.60.7", inside())]), [false, false], [true, false]),
+        ("one kernel for all", archive(&both), [true, false], [true, false]),
+    ] {
+        let folder = Folder::new();
+        folder.put("0.bin", code);
+        folder.put("0.sym", if what.starts_with("one") { "k\n" } else { "k\nj\n" });
+        folder.put("t.table", "[Code|Symbols]\n0.bin|0.sym\n");
+        let wrap = ["wrap", "--emit", "shared", "--as-target", "spir64_gen", "-o", "w.so", "t.table"];
+        assert!(succeeds(&folder, &wrap).0);
+        let wrapped = std::fs::read(folder.path().join("w.so")).unwrap();
+        for (target, [k, j]) in [(TARGET, on_ours), ("intel_gpu_pvc", on_pvc)] {
+            let all = what.starts_with("one");
+            assert_eq!(taken("w.so", &wrapped, target), [k, j, all], "{what} on {target}");
+        }
+    }
+}
+
+/// A fat binary of entries: kind, architecture of the header, kernel, target and version of PTX.
+fn fat_binary(version: u16, entries: &[(u16, u32, &str, &str, &str)]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (kind, number, kernel, target, version) in entries {
+        let text = format!(
+            ".version {version}\n.target {target}\n.address_size 64\n.visible .entry {kernel}()\n{{\nret;\n}}\n\0"
+        );
+        let size = text.len().next_multiple_of(8);
+        body.extend([*kind, 0x101].iter().flat_map(|half| half.to_le_bytes()));
+        body.extend(64u32.to_le_bytes());
+        body.extend((size as u64).to_le_bytes());
+        body.extend([0, 0, 7 << 16, *number, 0, 0].iter().flat_map(|word: &u32| word.to_le_bytes()));
+        body.extend([0x11u64, 0, 0].iter().flat_map(|word| word.to_le_bytes()));
+        body.extend(text.bytes().chain(std::iter::repeat(0)).take(size));
+    }
+    let head = [0xba55_ed50u32.to_le_bytes().to_vec(), [version, 16].map(u16::to_le_bytes).concat()].concat();
+    [head, (body.len() as u64).to_le_bytes().to_vec(), body].concat()
+}
+
+/// Each was tried with driver 13.0 on an H200; where that takes one of two like entries, either is left open here.
+#[test]
+fn a_fat_binary_is_judged_by_the_entry_that_the_driver_takes() {
+    const PTX: u16 = 1;
+    let v8 = |kind, number, kernel, target| (kind, number, kernel, target, "8.0");
+    let (old, new) = (v8(PTX, 80, "k", "sm_80"), v8(PTX, 90, "j", "sm_90"));
+    let newest = (PTX, 90, "j", "sm_90", "9.9");
+    for (what, entries, [k, j]) in [
+        ("one", vec![old], [true, false]),
+        ("the highest architecture", vec![old, new], [false, true]),
+        ("the highest, which is first", vec![new, old], [false, true]),
+        ("one for a later GPU", vec![old, v8(PTX, 100, "j", "sm_100")], [true, false]),
+        ("two of an architecture", vec![old, v8(PTX, 80, "j", "sm_80")], [false, false]),
+        ("a header for none", vec![v8(PTX, 999, "k", "sm_80")], [false, false]),
+        ("a header for a later GPU", vec![v8(PTX, 100, "k", "sm_80")], [false, false]),
+        ("a header for less", vec![v8(PTX, 50, "k", "sm_90")], [false, false]),
+        ("a header of the GPU's on other code", vec![v8(PTX, 90, "j", "sm_100"), old], [false, false]),
+        (
+            "a header of another's on other code",
+            vec![v8(PTX, 80, "j", "sm_100"), v8(PTX, 75, "k", "sm_75")],
+            [false, false],
+        ),
+        ("PTX as machine code", vec![v8(2, 90, "j", "sm_90"), old], [false, false]),
+        ("an old kind", vec![v8(4, 80, "k", "sm_80")], [false, false]),
+        ("another kind", vec![v8(8, 80, "k", "sm_80")], [false, false]),
+        ("another kind beside PTX", vec![old, v8(64, 90, "j", "sm_90")], [true, false]),
+        ("a version to come", vec![newest], [false, false]),
+        ("a version to come beside another", vec![old, newest], [false, false]),
+    ] {
+        let all = what == "one";
+        assert_eq!(taken("a.fatbin", &fat_binary(1, &entries), "nvidia_gpu_sm_90"), [k, j, all], "{what}");
+    }
+    let first = fat_binary(1, &[old]);
+    for (what, bytes, expected) in [
+        ("another version", fat_binary(2, &[old]), [false, false, false]),
+        ("a second one", [first.clone(), fat_binary(1, &[v8(PTX, 80, "j", "sm_80")])].concat(), [true, false, false]),
+        ("a second one of the same", [first.clone(), first].concat(), [true, false, true]),
+    ] {
+        assert_eq!(taken("a.fatbin", &bytes, "nvidia_gpu_sm_90"), expected, "{what}");
+    }
+}
+
 #[test]
 fn bitcode_that_a_runtime_would_hand_to_a_driver_does_not_run() {
     let folder = Folder::new();

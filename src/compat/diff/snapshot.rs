@@ -10,6 +10,7 @@ use crate::compat::examine::Examined;
 use crate::compat::explain::trace::{devices, times};
 use crate::compat::fit::spec;
 use crate::compat::kernels::{Depth, KernelFacts, LeftOut, Providers, kernels_in_shares, kernels_of};
+use crate::device::target::Has;
 use crate::error::Result;
 use crate::native::Coverage;
 use crate::native::Driver;
@@ -59,7 +60,7 @@ pub(crate) struct KernelCoverage {
 
 impl KernelCoverage {
     /// Adds an image of the kernel.
-    fn add(&mut self, image: &Examined<'_, '_>, gpus: &BTreeMap<String, Coverage>) {
+    fn add<'g>(&mut self, image: &Examined<'_, '_>, gpus: impl Iterator<Item = (&'g String, &'g Coverage)>) {
         self.spirv |= image.format == Format::SpirV && spec(image.image) == "spir64";
         for (gpu, coverage) in gpus {
             let best = self.gpus.entry(gpu.clone()).or_insert(*coverage);
@@ -207,11 +208,17 @@ impl Snapshot {
                 self.libraries.entry(target.clone()).or_default().insert(image.blake3);
             }
             let gpus = image.native.as_ref().map(|native| native.coverage_by_gpu(Driver::ANY)).unwrap_or_default();
-            for name in &image.kernels {
-                let name = held(&mut interner.texts, name.as_str());
+            // Of kernels that only some of the code has, GPUs take that or other code.
+            let partial = if image.homes.is_empty() { 0 } else { usize::MAX };
+            let taken = gpus.keys().take(partial).map(|gpu| (gpu, image.homes_on(gpu, Driver::ANY)));
+            let taken: HashMap<&String, _> = taken.collect();
+            for kernel in &image.kernels {
+                let name = held(&mut interner.texts, kernel.as_str());
+                let has =
+                    |gpu: &String| taken.get(gpu).is_none_or(|of| image.has_kernel(kernel, of.as_ref()) == Has::Yes);
                 let known = self.kernels.entry(name).or_default();
                 let mut coverage = KernelCoverage::clone(&known.coverage);
-                coverage.add(image, &gpus);
+                coverage.add(image, gpus.iter().filter(|(gpu, _)| has(gpu)));
                 known.coverage = held(&mut interner.coverage, coverage);
             }
             let mut sorted = of_image(bundle, image);

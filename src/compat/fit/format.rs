@@ -13,9 +13,9 @@ use crate::compat::finding::RuleId;
 use crate::compat::native;
 use crate::container::inflate::is_sized_zstd;
 use crate::device::cpu::{CpuArch, DEFAULT};
-use crate::device::target::{Backend, DeviceType, Has, IpVersion, Target};
+use crate::device::target::{Backend, DeviceType, IpVersion, Target};
 use crate::limits;
-use crate::native::{Coverage, Driver, Part, gpu_of};
+use crate::native::{Coverage, Driver, Taken, gpu_of};
 use crate::spirv::Module;
 use crate::spirv::grammar::capability_name;
 use std::collections::HashSet;
@@ -312,75 +312,13 @@ fn made_for(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
         _ => return,
     }
     let Some(native) = &image.native else { return };
-    let parts = native.parts.iter().map(|part| match code {
-        Some(Maker::Nvidia) => runs_on_nvidia(&part.stated, part.format == Format::Ptx, name),
-        _ => runs_on_amd(&part.stated, name),
-    });
-    // Of several parts one that runs is enough, and what could not be read may have been one.
-    let best = parts.max_by_key(|runs| [Has::No, Has::Unknown, Has::Yes].iter().position(|one| one == runs));
-    match best {
-        Some(Has::Yes) => {}
-        Some(Has::No) if native.problems.is_empty() => {
+    match native.taken(name, Driver::ANY) {
+        Taken::Part(..) => {}
+        Taken::Nothing => {
             let devices = native.devices().join(", ");
             fit.reason(RuleId::Target, format!("Image is native code for {devices}, which does not run on {name}."));
         }
-        _ => fit.gap(RuleId::Target, format!("whether the native code runs on {name} is not known")),
-    }
-}
-
-/// Returns the parts of compiled code that a device takes as they are.
-pub(crate) fn taken<'i>(image: &'i Examined<'_, '_>, subject: &Subject<'_>) -> Vec<&'i Part> {
-    let Some(native) = &image.native else { return Vec::new() };
-    let name = &subject.target.name;
-    let runs = |part: &&Part| match maker(image.format) {
-        Some(Maker::Nvidia) => runs_on_nvidia(&part.stated, part.format == Format::Ptx, name) == Has::Yes,
-        Some(Maker::Amd) => runs_on_amd(&part.stated, name) == Has::Yes,
-        Some(Maker::Intel) | None => false,
-    };
-    let of_intel = native.taken(&gpu_of(subject.target), Driver::of_target(subject.target, subject.backend).0);
-    let of_intel = of_intel.and_then(|(how, part)| part.filter(|_| how == Coverage::Native));
-    // Of code for one GPU in several forms any may be taken.
-    native.parts.iter().filter(runs).chain(of_intel).collect()
-}
-
-/// Whether code for an NVIDIA GPU, as it states that (`sm_90a`), runs on a target: machine code on later GPUs of its
-/// generation, PTX on all later ones, code with features of one architecture on that alone (CUDA C++ Programming Guide, "Binary
-/// Compatibility").
-fn runs_on_nvidia(stated: &str, is_ptx: bool, target: &str) -> Has {
-    let architecture = |text: &str| -> Option<(u32, String)> {
-        let digits = text.chars().take_while(char::is_ascii_digit).count();
-        let (number, rest) = text.split_at_checked(digits)?;
-        Some((number.parse().ok()?, rest.to_owned()))
-    };
-    let code = stated.strip_prefix("sm_").and_then(architecture);
-    let own = target.strip_prefix("nvidia_gpu_sm_").and_then(architecture);
-    let (Some((code, suffix)), Some((own, _))) = (code, own) else { return Has::Unknown };
-    if target.strip_prefix("nvidia_gpu_") == Some(stated) {
-        return Has::Yes;
-    }
-    let generation = |number: u32| number / 10;
-    let runs = match suffix.as_str() {
-        "" if is_ptx => own >= code,
-        "" => own >= code && generation(own) == generation(code),
-        // Features of a family of GPUs.
-        "f" => own >= code && generation(own) == generation(code),
-        // The targets of the runtime name no such features: a GPU of that number has them.
-        "a" => own == code,
-        _ => return Has::Unknown,
-    };
-    if runs { Has::Yes } else { Has::No }
-}
-
-/// Whether code for an AMD GPU, as it states that (`gfx90a:xnack+`), runs on a target. A generic processor stands for several
-/// that its name does not tell, and a device may be set not to retry page faults.
-fn runs_on_amd(stated: &str, target: &str) -> Has {
-    let (processor, features) = stated.split_once(':').unwrap_or((stated, ""));
-    match target.strip_prefix("amd_gpu_") {
-        Some(own) if own == processor && !["xnack+", "sramecc-"].iter().any(|other| features.contains(other)) => {
-            Has::Yes
-        }
-        Some(own) if own != processor && !processor.ends_with("generic") && processor.starts_with("gfx") => Has::No,
-        _ => Has::Unknown,
+        Taken::Unknown => fit.gap(RuleId::Target, format!("whether the native code runs on {name} is not known")),
     }
 }
 

@@ -420,6 +420,7 @@ type Spirv<'i> = ((u8, u8), u32, &'i [u32], &'i [String]);
 #[derive(PartialEq, Eq, Hash)]
 struct CodeFor<'i> {
     name: &'i str,
+    member: usize,
     format: &'static str,
     stated: &'i str,
     devices: &'i [String],
@@ -500,6 +501,7 @@ impl<'i> CodeFor<'i> {
     fn new(part: &'i Part) -> CodeFor<'i> {
         CodeFor {
             name: &part.name,
+            member: part.member,
             format: part.format.name(),
             stated: &part.stated,
             devices: &part.devices,

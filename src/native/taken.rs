@@ -1,0 +1,404 @@
+//! Which part of an image's native code does a device take, and how?
+//!
+//! A device takes one part, with its kernels alone, and what others have does not count. Intel's drivers go by what code states
+//! and, in archives, by names of members ([`super`]).
+//!
+//! NVIDIA's driver goes by the headers of a fat binary's entries, which the names of parts tell, and reads the first fat binary of an
+//! image alone: machine code of the GPU's generation first, else PTX, and of either the one for the highest architecture that is not
+//! above the GPU's. What it takes it does not give up for another. Driver 13.0 on an H200 was seen to do so; of several entries of one
+//! kind and architecture it takes the first, the last or the one for exactly this GPU (`sm_90a`), so that here any may be.
+
+use super::driver::Driver;
+use super::{Native, Part, intel_device};
+use crate::bundle::format::Format;
+use crate::device::target::Has;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Way in which a GPU runs the code of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Coverage {
+    /// As it is.
+    Native,
+    /// From the SPIR-V inside, compiled when a program first needs it.
+    Jit,
+    /// Not at all: the driver refuses it.
+    None,
+}
+
+impl Coverage {
+    /// The name in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Coverage::Native => "native",
+            Coverage::Jit => "jit",
+            Coverage::None => "none",
+        }
+    }
+}
+
+/// Part of native code that a device takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Taken<'n> {
+    /// One of these, in that way: mostly there is but one that it can be.
+    Part(Coverage, Vec<&'n Part>),
+    /// None: its driver refuses the code.
+    Nothing,
+    /// One that cannot be told.
+    Unknown,
+}
+
+/// GPUs that take another's code, beside their own.
+const TAKES: [(&str, &str); 6] = [
+    ("intel_gpu_acm_g11", "intel_gpu_acm_g10"),
+    ("intel_gpu_acm_g12", "intel_gpu_acm_g10"),
+    ("intel_gpu_mtl_h", "intel_gpu_mtl_u"),
+    ("intel_gpu_bmg_g31", "intel_gpu_bmg_g21"),
+    ("intel_gpu_lnl_m", "intel_gpu_bmg_g21"),
+    ("intel_gpu_ptl_u", "intel_gpu_ptl_h"),
+];
+
+/// Whether a driver of one GPU takes native code for another, both by the names of the device configuration.
+fn takes(gpu: &str, code_for: &str) -> bool {
+    gpu == code_for || TAKES.contains(&(gpu, code_for))
+}
+
+/// The GPU of which a GPU takes the code beside its own, by the names of the device configuration.
+pub(crate) fn also_takes(gpu: &str) -> Option<&'static str> {
+    TAKES.iter().find(|(own, _)| *own == gpu).map(|(_, other)| *other)
+}
+
+/// Beginning of the name of an archive's member that holds the SPIR-V for all GPUs.
+const GENERIC: &str = "generic_ir";
+
+impl Native {
+    /// Returns how an Intel GPU with such a driver runs the code, by the GPU's name in the device configuration. None for other
+    /// devices, for code that is not Intel's GPUs', and where code of which the device is not known might be for this one.
+    pub(crate) fn coverage(&self, gpu: &str, driver: Driver) -> Option<Coverage> {
+        if !intel_device::is_known(gpu) {
+            return None;
+        }
+        match self.on_intel(gpu, driver) {
+            Taken::Part(coverage, _) => Some(coverage),
+            Taken::Nothing => Some(Coverage::None),
+            Taken::Unknown => None,
+        }
+    }
+
+    /// Returns the part that a device takes the code or SPIR-V of, by the device's name in the device configuration; the driver is
+    /// that of an Intel GPU.
+    pub(crate) fn taken(&self, device: &str, driver: Driver) -> Taken<'_> {
+        if intel_device::is_known(device) {
+            return self.on_intel(device, driver);
+        }
+        match (device.strip_prefix("nvidia_gpu_sm_"), device.strip_prefix("amd_gpu_")) {
+            (Some(own), _) => self.on_nvidia(own),
+            (_, Some(own)) => self.on_amd(own),
+            _ => Taken::Unknown,
+        }
+    }
+
+    fn on_intel(&self, gpu: &str, driver: Driver) -> Taken<'_> {
+        let is_code = |part: &Part| matches!(part.format, Format::Zebin | Format::PatchTokens);
+        if !self.parts.iter().any(is_code) {
+            return Taken::Unknown;
+        }
+        let runs =
+            |part: &&Part| is_code(part) && driver.takes(part) && part.devices.iter().any(|device| takes(gpu, device));
+        let is_open = |part: &Part| is_code(part) && driver.takes(part) && part.devices.is_empty();
+        let compiled = |part: &&Part| part.format == Format::SpirV || part.spirv;
+        if self.container != Some("ar") {
+            if let Some(part) = self.parts.iter().find(runs) {
+                return Taken::Part(Coverage::Native, vec![part]);
+            }
+            if let Some(part) = self.parts.iter().find(compiled) {
+                return Taken::Part(Coverage::Jit, vec![part]);
+            }
+            // Code that could not be read may have been for this device.
+            let whole = self.problems.is_empty() && !self.parts.iter().any(is_open);
+            return if whole { Taken::Nothing } else { Taken::Unknown };
+        }
+        // The driver goes by the names of members alone: neither code that it would take from another GPU nor the SPIR-V beside
+        // another's is found. Of the members that it finds it takes the first code for the GPU, else the first SPIR-V.
+        let mut source = None;
+        let Some(names) = intel_device::member_names(gpu) else { return Taken::Unknown };
+        for name in names.iter().map(String::as_str).chain([GENERIC]) {
+            let named = self.parts.iter().filter(|part| part.name.starts_with(name)).map(|part| part.member);
+            let unread = self.unread.iter().filter(|(_, own)| own.starts_with(name)).map(|(member, _)| *member).min();
+            let Some(member) = named.min().into_iter().chain(unread).min() else { continue };
+            if unread == Some(member) {
+                return Taken::Unknown;
+            }
+            let members = || self.parts.iter().filter(|part| part.member == member);
+            if let Some(part) = members().find(runs) {
+                return Taken::Part(Coverage::Native, vec![part]);
+            }
+            // Code of which the device is not known may be for this one.
+            if members().any(is_open) {
+                return Taken::Unknown;
+            }
+            source = source.or_else(|| members().find(compiled));
+        }
+        source.map_or(Taken::Nothing, |part| Taken::Part(Coverage::Jit, vec![part]))
+    }
+
+    fn on_nvidia(&self, gpu: &str) -> Taken<'_> {
+        let is_listed = self.container == Some("fatbin");
+        let Some((own, _)) = architecture(gpu).filter(|_| is_listed || self.container.is_none()) else {
+            return Taken::Unknown;
+        };
+        let parts = self.parts.iter().map(|part| (part.member, part.name.as_str(), Some(part)));
+        let unread = self.unread.iter().map(|(member, name)| (*member, name.as_str(), None));
+        let (mut highest, mut taken, mut is_open) = (None, Vec::new(), false);
+        for (_, name, part) in parts.chain(unread).filter(|(member, ..)| !is_listed || *member == 1) {
+            let entry = if is_listed { entry(name) } else { Some((true, own)) };
+            let runs = part.map_or(Has::Unknown, |part| runs_on_nvidia(part, gpu));
+            match entry {
+                // What cannot be read may be any entry.
+                None if name.is_empty() => return Taken::Unknown,
+                // An entry of another kind may be taken where no other is.
+                None => is_open = true,
+                Some((is_code, number)) if number > own || is_code && generation(number) != generation(own) => {}
+                // Code with features of another GPU is passed over.
+                Some(_) if runs == Has::No => {}
+                Some(entry) => {
+                    if highest < Some(entry) {
+                        (highest, taken) = (Some(entry), Vec::new());
+                    }
+                    if highest == Some(entry) {
+                        taken.push(part.filter(|_| runs == Has::Yes));
+                    }
+                }
+            }
+        }
+        match taken.into_iter().collect::<Option<Vec<_>>>() {
+            Some(parts) if !parts.is_empty() => Taken::Part(Coverage::Native, parts),
+            Some(_) if !is_open => self.nothing(),
+            _ => Taken::Unknown,
+        }
+    }
+
+    fn on_amd(&self, gpu: &str) -> Taken<'_> {
+        let runs = |part: &Part| runs_on_amd(&part.stated, gpu);
+        // Of code for one GPU in several forms any may be taken.
+        let taken: Vec<&Part> = self.parts.iter().filter(|part| runs(part) == Has::Yes).collect();
+        match taken.is_empty() {
+            false => Taken::Part(Coverage::Native, taken),
+            true if self.parts.iter().all(|part| runs(part) == Has::No) => self.nothing(),
+            true => Taken::Unknown,
+        }
+    }
+
+    /// What is taken where none of the parts runs: what could not be read may have been one that does.
+    fn nothing(&self) -> Taken<'_> {
+        if self.problems.is_empty() && !self.parts.is_empty() { Taken::Nothing } else { Taken::Unknown }
+    }
+
+    /// Returns how each known Intel GPU with such a driver runs the code, by its name; those that run nothing of it are left out.
+    pub(crate) fn coverage_by_gpu(&self, driver: Driver) -> BTreeMap<String, Coverage> {
+        let known = intel_device::targets_known();
+        let covered = known.filter_map(|gpu| self.coverage(&gpu, driver).map(|coverage| (gpu, coverage)));
+        covered.filter(|(_, coverage)| *coverage != Coverage::None).collect()
+    }
+}
+
+/// The entry of a fat binary that a name of a part stands for: whether it is machine code, and its architecture. None for kinds
+/// that are neither that nor PTX.
+fn entry(name: &str) -> Option<(bool, u32)> {
+    let (kind, number) = name.split_once(".sm_")?;
+    let is_code = [("elf", true), ("ptx", false)].into_iter().find(|(known, _)| *known == kind)?.1;
+    Some((is_code, number.parse().ok()?))
+}
+
+/// The number of an architecture, and the letter behind it.
+pub(super) fn architecture(text: &str) -> Option<(u32, &str)> {
+    let digits = text.chars().take_while(char::is_ascii_digit).count();
+    let (number, rest) = text.split_at_checked(digits)?;
+    Some((number.parse().ok()?, rest))
+}
+
+fn generation(architecture: u32) -> u32 {
+    architecture / 10
+}
+
+/// Whether code for an NVIDIA GPU, as it states that (`sm_90a`), runs on one (`90`): machine code on later GPUs of its
+/// generation, PTX on all later ones, code with features of one architecture on that alone (CUDA C++ Programming Guide, "Binary
+/// Compatibility").
+fn runs_on_nvidia(part: &Part, gpu: &str) -> Has {
+    let code = part.stated.strip_prefix("sm_");
+    let (Some((number, suffix)), Some((own, _))) = (code.and_then(architecture), architecture(gpu)) else {
+        return Has::Unknown;
+    };
+    if code == Some(gpu) {
+        return Has::Yes;
+    }
+    let is_generation = own >= number && generation(own) == generation(number);
+    let runs = match suffix {
+        "" if part.format == Format::Ptx => own >= number,
+        // Features of a family of GPUs have an `f`.
+        "" | "f" => is_generation,
+        // The targets of the runtime name no such features: a GPU of that number has them.
+        "a" => own == number,
+        _ => return Has::Unknown,
+    };
+    if runs { Has::Yes } else { Has::No }
+}
+
+/// Whether code for an AMD GPU, as it states that (`gfx90a:xnack+`), runs on one. A generic processor stands for several
+/// that its name does not tell, and a device may be set not to retry page faults.
+fn runs_on_amd(stated: &str, gpu: &str) -> Has {
+    let (processor, features) = stated.split_once(':').unwrap_or((stated, ""));
+    if gpu == processor && !["xnack+", "sramecc-"].iter().any(|other| features.contains(other)) {
+        return Has::Yes;
+    }
+    let is_other = gpu != processor && !processor.ends_with("generic") && processor.starts_with("gfx");
+    if is_other { Has::No } else { Has::Unknown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::OldForm;
+
+    fn part(format: Format, device: &str, spirv: bool) -> Part {
+        let devices = (!device.is_empty()).then(|| format!("intel_gpu_{device}")).into_iter().collect();
+        Part { devices, spirv, ..Part::new(format, 0) }
+    }
+
+    #[test]
+    fn drivers_take_their_own_code_that_of_some_others_and_spirv() {
+        let archive = |parts: Vec<Part>| Native {
+            container: Some("ar"),
+            parts: (1..).zip(parts).map(|(member, part)| Part { member, ..part }).collect(),
+            ..Native::default()
+        };
+        let named = |name: &str, part: Part| Part { name: name.to_owned(), ..part };
+        let alone = |part: Part| Native { parts: vec![part], ..Native::default() };
+        let pvc = || named("64.12.60.7", part(Format::Zebin, "pvc", false));
+        let bare = archive(vec![pvc(), named("64.20.1.4", part(Format::Zebin, "bmg_g21", false))]);
+        let on = |native: &Native, gpu: &str| native.coverage(&format!("intel_gpu_{gpu}"), Driver::ANY);
+        for (gpu, coverage) in [
+            ("pvc", Coverage::Native),
+            ("bmg_g21", Coverage::Native),
+            ("bmg_g31", Coverage::None),
+            ("lnl_m", Coverage::None),
+            ("pvc_vg", Coverage::None),
+            ("dg1", Coverage::None),
+        ] {
+            assert_eq!(on(&bare, gpu), Some(coverage), "{gpu}");
+        }
+        assert_eq!(bare.coverage("spir64_x86_64", Driver::ANY), None);
+        for (spirv, without) in [(false, Coverage::None), (true, Coverage::Jit)] {
+            let old = alone(part(Format::PatchTokens, "pvc", spirv));
+            let bindless = Part { old_form: Some(OldForm::Bindless), ..part(Format::Zebin, "pvc", spirv) };
+            let [zero, opencl] = Driver::NEWEST.map(|(_, driver)| driver);
+            for (code, zero_takes) in [(old, false), (alone(bindless), true)] {
+                assert_eq!(code.coverage("intel_gpu_pvc", Driver::ANY), Some(Coverage::Native));
+                let expected = if zero_takes { Coverage::Native } else { without };
+                assert_eq!(code.coverage("intel_gpu_pvc", zero), Some(expected));
+                assert_eq!(code.coverage("intel_gpu_pvc", opencl), Some(without));
+            }
+        }
+        let generic = archive(vec![pvc(), named(GENERIC, part(Format::SpirV, "", false))]);
+        assert_eq!((on(&generic, "pvc"), on(&generic, "dg1")), (Some(Coverage::Native), Some(Coverage::Jit)));
+        let inside = alone(part(Format::Zebin, "acm_g10", true));
+        assert_eq!((on(&inside, "acm_g12"), on(&inside, "mtl_u")), (Some(Coverage::Native), Some(Coverage::Jit)));
+        let member = |name: &str| Part { name: format!("64.{name}"), ..part(Format::Zebin, "acm_g10", true) };
+        for (name, gpu, coverage) in [
+            ("12.55.8", "acm_g10", Coverage::Native),
+            ("12.55.8", "acm_g12", Coverage::None),
+            ("12.57.0", "acm_g12", Coverage::Native),
+            ("12.57.0", "mtl_u", Coverage::None),
+            ("12.55.80", "acm_g10", Coverage::Native),
+            ("dg2", "acm_g10", Coverage::Native),
+            ("acm-g10", "acm_g10", Coverage::None),
+            ("xe-hpg", "acm_g10", Coverage::None),
+        ] {
+            assert_eq!(on(&archive(vec![member(name)]), gpu), Some(coverage), "{name} on {gpu}");
+        }
+        for name in ["32.12.55.8", "x.12.55.8", "12.55.8"] {
+            assert_eq!(on(&archive(vec![named(name, member(""))]), "acm_g10"), Some(Coverage::None), "{name}");
+        }
+        assert_eq!(on(&archive(vec![named("64.pvc", part(Format::Zebin, "", false))]), "pvc"), None);
+        assert_eq!(on(&archive(vec![part(Format::Cubin, "", false)]), "pvc"), None);
+        // The first member of a name counts, the exact version before others; what it lacks the next may have.
+        let taken = |parts: Vec<Part>| {
+            let native = archive(parts);
+            match native.taken("intel_gpu_acm_g10", Driver::ANY) {
+                Taken::Part(how, parts) => Some((how, parts.first().map(|part| part.member))),
+                Taken::Nothing => Some((Coverage::None, None)),
+                Taken::Unknown => None,
+            }
+        };
+        let other = |name: &str, spirv| named(name, part(Format::Zebin, "pvc", spirv));
+        let ours = |name: &str| named(name, part(Format::Zebin, "acm_g10", false));
+        let spirv = || named(GENERIC, part(Format::SpirV, "", false));
+        for (parts, expected) in [
+            (vec![other("64.12.55.8", false), ours("64.12.55.8")], (Coverage::None, None)),
+            (vec![other("64.12.55.8a", false), ours("64.12.55.8")], (Coverage::None, None)),
+            (vec![other("64.12.55.8", true), ours("64.dg2")], (Coverage::Native, Some(2))),
+            (vec![other("64.12.60.7", true), spirv()], (Coverage::Jit, Some(2))),
+            (vec![other("64.12.60.7", true), other("64.12.55.8", true)], (Coverage::Jit, Some(2))),
+            (vec![spirv(), other("64.dg2", true)], (Coverage::Jit, Some(2))),
+            (vec![ours("64.dg2"), ours("64.12.55.4"), ours("64.12.55.8")], (Coverage::Native, Some(3))),
+        ] {
+            assert_eq!(taken(parts.clone()), Some(expected), "{parts:?}");
+        }
+        let cut = Native { unread: vec![(1, "64.12.55.8".to_owned())], ..archive(vec![pvc(), ours("64.dg2")]) };
+        assert_eq!(on(&cut, "acm_g10"), None);
+        assert_eq!(bare.coverage_by_gpu(Driver::ANY).len(), 2);
+        let listed = alone(part(Format::Zebin, "bmg_g21", false)).coverage_by_gpu(Driver::ANY);
+        assert_eq!(listed.len(), 3, "{listed:?}");
+        assert_eq!(listed["intel_gpu_lnl_m"], Coverage::Native);
+    }
+
+    /// Each was seen with driver 13.0 on an H200, but for `sm_103`.
+    #[test]
+    fn nvidias_driver_takes_an_entry_by_its_header() {
+        let entry = |name: &str, stated: &str, member: usize| {
+            let format = if name.starts_with("ptx") { Format::Ptx } else { Format::Cubin };
+            Part { name: name.to_owned(), stated: stated.to_owned(), member, ..Part::new(format, 0) }
+        };
+        let fat = |parts: &[(&str, &str)]| Native {
+            container: Some("fatbin"),
+            parts: parts.iter().map(|(name, stated)| entry(name, stated, 1)).collect(),
+            ..Native::default()
+        };
+        let names = |native: &Native, gpu: &str| match native.taken(&format!("nvidia_gpu_{gpu}"), Driver::ANY) {
+            Taken::Part(_, parts) => Some(parts.iter().map(|part| part.name.clone()).collect::<Vec<_>>()),
+            Taken::Nothing => Some(Vec::new()),
+            Taken::Unknown => None,
+        };
+        let (code, text) = (("elf.sm_90", "sm_90"), ("ptx.sm_90", "sm_90"));
+        let (old, own) = (("elf.sm_80", "sm_80"), ("elf.sm_90", "sm_90a"));
+        let odd = ("elf.sm_90", "sm_80 (in an entry for sm_90)");
+        for (parts, gpu, expected) in [
+            (&[code, text][..], "sm_90", Some(&["elf.sm_90"][..])),
+            (&[text, code], "sm_90", Some(&["elf.sm_90"])),
+            (&[old, text], "sm_90", Some(&["ptx.sm_90"])),
+            (&[old], "sm_90", Some(&[])),
+            (&[old, ("elf.sm_86", "sm_86")], "sm_89", Some(&["elf.sm_86"])),
+            (&[code, own], "sm_90", Some(&["elf.sm_90", "elf.sm_90"])),
+            (&[odd, text], "sm_90", None),
+            (&[odd], "sm_80", Some(&[])),
+            (&[("elf.sm_100", "sm_100a"), ("ptx.sm_100", "sm_100")], "sm_103", Some(&["ptx.sm_100"])),
+            (&[("other.sm_90", "sm_90")], "sm_90", None),
+            (&[("other.sm_90", "sm_90"), ("ptx.sm_80", "sm_80")], "sm_90", Some(&["ptx.sm_80"])),
+        ] {
+            let expected = expected.map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+            assert_eq!(names(&fat(parts), gpu), expected, "{parts:?} on {gpu}");
+        }
+        // What could not be read may be taken, where it would be before what was.
+        for (name, is_known) in
+            [("ptx.sm_90", true), ("elf.sm_80", true), ("other.sm_90", true), ("elf.sm_90", false), ("", false)]
+        {
+            let native = Native { unread: vec![(1, name.to_owned())], ..fat(&[code]) };
+            assert_eq!(names(&native, "sm_90").is_some(), is_known, "{name}");
+        }
+        let mut second = fat(&[code]);
+        second.parts.push(entry("elf.sm_90", "sm_90", 2));
+        assert_eq!(names(&second, "sm_90").map(|parts| parts.len()), Some(1));
+    }
+}
