@@ -25,7 +25,7 @@ use std::collections::HashMap;
 pub(crate) const MODEL: &str = "adaptivecpp";
 /// Name of the image that AdaptiveCpp's runtime compiles.
 const COMPILED: &str = "llvm-ir.global";
-/// What stands before the names of other images, which may be called as a target is.
+/// Prefix of the names of other images, which may be called as a target is.
 const PREFIX: &str = "hcf.";
 /// Separator of text and bytes.
 const APPENDIX: &[u8] = b"__acpp_hcf_binary_appendix";
@@ -155,7 +155,7 @@ fn name_of(kept: &[u8]) -> &str {
 pub(super) fn embedded<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
     let mut last = (0, 0);
     for (segment, appendix) in host.addresses.search(APPENDIX, |segment, at| Some((segment, at))) {
-        // What stands behind an earlier separator of the segment.
+        // The text begins behind an earlier separator of the segment.
         let from = if last.0 == segment.address { last.1 } else { 0 };
         last = (segment.address, appendix.saturating_add(APPENDIX.len()));
         let data: &'a [u8] = &segment.data;

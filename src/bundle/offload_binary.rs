@@ -287,7 +287,7 @@ pub(crate) fn write_symbols(names: &[&str]) -> Result<Vec<u8>> {
 
 /// Adds the images of every OffloadBinary in a blob.
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32, outer: &Image<'a>) {
-    // What an entry says of those in it counts for one that code registers by itself no more.
+    // Facts of an entry count for those in it, and not for one of them that code registers by itself.
     let is_inner = !(outer.target.is_empty() && outer.arch.is_empty() && outer.offload_kind.is_empty());
     let note = |reader: &mut Reader<'a>, here| {
         if !is_inner {

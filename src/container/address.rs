@@ -89,7 +89,7 @@ impl<'a> AddressMap<'a> {
         self.segments.iter().map(|segment| segment.data.len() as u64).fold(0, u64::saturating_add)
     }
 
-    /// Finds all places of some bytes that occur in none of their own, in order, by all threads; `take` makes of the segment and the
+    /// Finds all places of bytes that do not overlap themselves, in order, by all threads; `take` makes of the segment and the
     /// place in it what is wanted.
     pub(crate) fn search<'s, T: Send>(
         &'s self,
@@ -99,7 +99,7 @@ impl<'a> AddressMap<'a> {
         let take = &take;
         let of_piece = |(segment, begin): (&'s Segment<'a>, usize)| {
             let rest = segment.data.get(begin..).unwrap_or_default();
-            // What begins in this piece may end in the next.
+            // An occurrence that begins in this piece may end in the next.
             let len = rest.len().min(PIECE.saturating_add(wanted.len()).saturating_sub(1));
             let found = occurrences(rest.get(..len).unwrap_or_default(), wanted);
             found.filter_map(move |at| take(segment, begin.saturating_add(at)))

@@ -57,7 +57,7 @@ pub(super) fn remove(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>
             let message = "an OffloadBinary that code registers would hold nothing: each is registered for itself";
             return Err(Error::input(message).with_remedy("keep one of its images"));
         }
-        // What is moved is not where code says that it is.
+        // Code would look for it where it was.
         let within = offset.saturating_add(1)..offset.saturating_add(blob.len() as u64);
         if begins.range(within).next().is_some() {
             let message = "another OffloadBinary stands within one that an image is to be removed from";

@@ -62,7 +62,7 @@ fn what_stands_behind_other_bytes_of_a_section_is_found() {
         linked(&folder, "alone.so", &source, &[]);
         for name in ["beside.so", "alone.so"] {
             let (code, told) = verdict(&folder, name);
-            // What is no OffloadBinary is told where no list may point to it.
+            // Other bytes are told where no list may point to them.
             let expected = if junk > 0 && name == "alone.so" { 3 } else { 1 };
             assert!(code == Some(expected) && told.contains("fp64"), "{name}, {junk}: {code:?}: {told}");
         }

@@ -33,7 +33,7 @@ fn a_folder_without_device_code_is_sound() {
     assert_eq!(seen.stderr.matches("no device code").count(), 1, "{}", seen.stderr);
 }
 
-/// They are told in packages, too.
+/// Members of packages are told, too.
 #[test]
 fn archives_in_forms_that_are_not_read_are_told() {
     let folder = tempfile::tempdir().unwrap();
