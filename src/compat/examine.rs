@@ -170,6 +170,12 @@ impl Examined<'_, '_> {
         self.native.as_ref()?.coverage(&gpu_of(subject.target), Driver::of_target(subject.target, subject.backend).0)
     }
 
+    /// Returns what in the native code for an Intel GPU its driver may refuse.
+    pub(crate) fn refused(&self, subject: &Subject<'_>) -> Option<&str> {
+        let driver = Driver::of_target(subject.target, subject.backend).0;
+        self.native.as_ref()?.refused(&gpu_of(subject.target), driver)
+    }
+
     /// Returns the module that a target's compiler gets: the payload, or the SPIR-V inside compiled code that is for other
     /// devices; none where code runs as it is.
     pub(crate) fn compiled(&self, subject: &Subject<'_>) -> Option<&Module> {

@@ -29,7 +29,9 @@ mod room;
 pub(crate) mod spill_note;
 mod yaml;
 mod ze_info;
+mod ze_rules;
 pub(crate) mod zebin;
+mod zebin_rules;
 
 use crate::bundle::format::Format;
 use crate::container::Arena;
@@ -148,6 +150,9 @@ pub struct Part {
     /// Sizes that its kernels ask of a device, and what it calls and does not have.
     #[serde(skip)]
     pub(crate) demands: Demands,
+    /// The first thing for which a driver of an Intel GPU may refuse the code, whatever device it is for.
+    #[serde(skip)]
+    pub(crate) refused: Option<String>,
     /// The number of the member of an archive that it is in: members may have equal names.
     #[serde(skip)]
     pub(crate) member: usize,
@@ -410,6 +415,9 @@ impl<'a, 'r> Reader<'a, 'r> {
         }
         read.part.name = name.to_owned();
         read.part.member = self.member;
+        if is_intel_code(&read.part) {
+            read.part.refused = read.problems.first().map(|problem| problem.clone().without_offset().message());
+        }
         read.part.demands.add(&read.part.kernels);
         self.sources.push(match read.part.format {
             Format::SpirV => Some(self.data),
@@ -464,6 +472,7 @@ impl Part {
             notes: BTreeMap::new(),
             kernels: Vec::new(),
             demands: Demands::default(),
+            refused: None,
             member: 0,
             source: None,
         }
@@ -522,6 +531,11 @@ pub(crate) fn also_takes(gpu: &str) -> Option<&'static str> {
     TAKES.iter().find(|(own, _)| *own == gpu).map(|(_, other)| *other)
 }
 
+/// Whether a part is native code for Intel GPUs.
+fn is_intel_code(part: &Part) -> bool {
+    matches!(part.format, Format::Zebin | Format::PatchTokens)
+}
+
 /// Beginning of the name of an archive's member that holds the SPIR-V for all GPUs.
 const GENERIC: &str = "generic_ir";
 
@@ -534,7 +548,7 @@ impl Native {
 
     /// Returns how an Intel GPU runs the code, as [`Native::coverage`] does, with the part that it takes the code or SPIR-V of.
     pub(crate) fn taken(&self, gpu: &str, driver: Driver) -> Option<(Coverage, Option<&Part>)> {
-        let is_code = |part: &Part| matches!(part.format, Format::Zebin | Format::PatchTokens);
+        let is_code = is_intel_code;
         if !intel_device::is_known(gpu) || !self.parts.iter().any(is_code) {
             return None;
         }
@@ -574,6 +588,12 @@ impl Native {
             source = source.or_else(|| members().find(compiled));
         }
         Some(source.map_or((Coverage::None, None), |part| (Coverage::Jit, Some(part))))
+    }
+
+    /// Returns what in the code that an Intel GPU takes its driver may refuse; of code of which that is not known, in any.
+    pub(crate) fn refused(&self, gpu: &str, driver: Driver) -> Option<&str> {
+        let first = || self.parts.iter().find_map(|part| part.refused.as_deref());
+        self.taken(gpu, driver).map_or_else(first, |(_, part)| part?.refused.as_deref())
     }
 
     /// Returns how each known Intel GPU with such a driver runs the code, by its name; those that run nothing of it are left out.
@@ -620,7 +640,10 @@ fn archive_members<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place: Place
             reader.native.unread.push((reader.member, name.to_owned()));
         }
         let device = name.split_once('.').map_or(name, |(_, device)| device);
-        for part in reader.native.parts.iter_mut().skip(first).filter(|part| part.devices.is_empty()) {
+        // Of a zebin that states a device the name is not asked, even where no such device is known.
+        let is_open =
+            |part: &&mut Part| part.devices.is_empty() && (part.format != Format::Zebin || part.stated.is_empty());
+        for part in reader.native.parts.iter_mut().skip(first).filter(is_open) {
             part.devices = intel_device::of_name(device);
         }
     }
