@@ -179,6 +179,12 @@ impl Examined<'_, '_> {
         Some(self.native.as_ref()?.taken(&gpu_of(subject.target), driver))
     }
 
+    /// Returns what in the native code for an Intel GPU its driver may refuse.
+    pub(crate) fn refused(&self, subject: &Subject<'_>) -> Option<&str> {
+        let driver = Driver::of_target(subject.target, subject.backend).0;
+        self.native.as_ref()?.refused(&gpu_of(subject.target), driver)
+    }
+
     /// Returns the module that a target's compiler gets: the payload, or the SPIR-V inside compiled code that is for other
     /// devices; none where code runs as it is.
     pub(crate) fn compiled(&self, subject: &Subject<'_>) -> Option<&Module> {

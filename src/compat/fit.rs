@@ -145,6 +145,9 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
     if image.coverage(subject) == Some(Coverage::Jit) && !inside() {
         fit.gap(RuleId::Damaged, "the SPIR-V inside could not be read to its end");
     }
+    if let Some(why) = image.refused(subject) {
+        fit.gap(RuleId::Damaged, format!("the driver may refuse the native code: {why}"));
+    }
     let vector = image.module.as_ref().is_none_or(|module| module.esimd || image.kernels.is_empty());
     if image.is_marked_esimd() && !vector {
         fit.gap(RuleId::Unread, "the image is marked as explicit SIMD, and not all its kernels are");

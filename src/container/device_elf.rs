@@ -46,6 +46,10 @@ pub(crate) struct Section<'a> {
     pub(crate) data: &'a [u8],
     /// `sh_link`: for a symbol table the section of its names.
     pub(crate) link: u32,
+    /// `sh_info`: for relocations the section that they change.
+    pub(crate) info: u32,
+    /// `sh_entsize`: bytes of each entry of a table.
+    pub(crate) entry: u64,
 }
 
 /// Symbol.
@@ -73,6 +77,8 @@ impl Symbol<'_> {
 pub(crate) struct Note<'a> {
     /// Name of the owner, without the NUL.
     pub(crate) owner: &'a [u8],
+    /// Bytes of the name, with the NUL.
+    pub(crate) owner_size: usize,
     /// `n_type`.
     pub(crate) kind: u32,
     /// Description.
@@ -148,7 +154,8 @@ impl<'a> DeviceElf<'a> {
             room = room.checked_sub(bytes.len()).ok_or_else(|| {
                 Error::at(table, "the sections come to many times the size of the file; they overlap")
             })?;
-            elf.sections.push(Section { name, kind, offset, size, data: bytes, link: word(40), flags: long(8) });
+            let (link, info, flags, entry) = (word(40), word(44), long(8), long(56));
+            elf.sections.push(Section { name, kind, offset, size, data: bytes, link, flags, info, entry });
         }
         Ok(elf)
     }
@@ -202,8 +209,14 @@ fn note<'a>(section: &Section<'a>, at: usize) -> Option<(Note<'a>, usize)> {
     let start = at.checked_add(12)?.checked_add(name.checked_next_multiple_of(4)?)?;
     let description = bytes::slice_at(data, start, size)?;
     let next = start.checked_add(size.checked_next_multiple_of(4)?)?;
-    let owner = owner.strip_suffix(&[0]).unwrap_or(owner);
-    let note = Note { owner, kind: word(8)?, data: description, offset: section.offset.saturating_add(start as u64) };
+    let (owner, owner_size) = (owner.strip_suffix(&[0]).unwrap_or(owner), owner.len());
+    let note = Note {
+        owner,
+        owner_size,
+        kind: word(8)?,
+        data: description,
+        offset: section.offset.saturating_add(start as u64),
+    };
     Some((note, next))
 }
 
@@ -247,7 +260,8 @@ mod tests {
         }
         data.extend(b"IntelGT\0\x12\0\0\0");
         data.extend([9; 40]);
-        let section = Section { name: "", kind: 7, flags: 0, offset: 64, size: 0, data: &data, link: 0 };
+        let section =
+            Section { name: "", kind: 7, flags: 0, offset: 64, size: 0, data: &data, link: 0, info: 0, entry: 0 };
         let notes: Vec<Note<'_>> = DeviceElf::notes(&section).collect();
         assert_eq!(notes.len(), 1);
         assert_eq!(

@@ -30,7 +30,9 @@ pub(crate) mod spill_note;
 mod taken;
 mod yaml;
 mod ze_info;
+mod ze_rules;
 pub(crate) mod zebin;
+mod zebin_rules;
 
 use crate::bundle::format::Format;
 use crate::container::Arena;
@@ -151,6 +153,9 @@ pub struct Part {
     /// Sizes that its kernels ask of a device, and what it calls and does not have.
     #[serde(skip)]
     pub(crate) demands: Demands,
+    /// The first thing for which a driver of an Intel GPU may refuse the code, whatever device it is for.
+    #[serde(skip)]
+    pub(crate) refused: Option<String>,
     /// The number of the member of an archive, or of the fat binary, that it is in: members may have equal names.
     #[serde(skip)]
     pub(crate) member: usize,
@@ -413,6 +418,9 @@ impl<'a, 'r> Reader<'a, 'r> {
         }
         read.part.name = name.to_owned();
         read.part.member = self.member;
+        if matches!(read.part.format, Format::Zebin | Format::PatchTokens) {
+            read.part.refused = read.problems.first().map(|problem| problem.clone().without_offset().message());
+        }
         read.part.demands.add(&read.part.kernels);
         self.sources.push(match read.part.format {
             Format::SpirV => Some(self.data),
@@ -467,6 +475,7 @@ impl Part {
             notes: BTreeMap::new(),
             kernels: Vec::new(),
             demands: Demands::default(),
+            refused: None,
             member: 0,
             source: None,
         }
@@ -518,7 +527,10 @@ fn archive_members<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place: Place
             reader.native.unread.push((reader.member, name.to_owned()));
         }
         let device = name.split_once('.').map_or(name, |(_, device)| device);
-        for part in reader.native.parts.iter_mut().skip(first).filter(|part| part.devices.is_empty()) {
+        // Of a zebin that states a device the name is not asked, even where no such device is known.
+        let is_open =
+            |part: &&mut Part| part.devices.is_empty() && (part.format != Format::Zebin || part.stated.is_empty());
+        for part in reader.native.parts.iter_mut().skip(first).filter(is_open) {
             part.devices = intel_device::of_name(device);
         }
     }

@@ -100,6 +100,16 @@ impl Native {
         }
     }
 
+    /// Returns what in the code that an Intel GPU takes its driver may refuse; where it is not known what it takes, in any.
+    pub(crate) fn refused(&self, gpu: &str, driver: Driver) -> Option<&str> {
+        let parts = match self.taken(gpu, driver) {
+            Taken::Part(_, parts) => parts,
+            Taken::Nothing => Vec::new(),
+            Taken::Unknown => self.parts.iter().collect(),
+        };
+        parts.into_iter().find_map(|part| part.refused.as_deref())
+    }
+
     fn on_intel(&self, gpu: &str, driver: Driver) -> Taken<'_> {
         let is_code = |part: &Part| matches!(part.format, Format::Zebin | Format::PatchTokens);
         if !self.parts.iter().any(is_code) {

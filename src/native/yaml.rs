@@ -12,8 +12,10 @@ use crate::limits;
 pub(crate) enum Node<'a> {
     /// Nothing after the key.
     Null,
-    /// A scalar; quotes removed.
-    Scalar(std::borrow::Cow<'a, str>),
+    /// A scalar without quotes.
+    Scalar(&'a str),
+    /// A scalar in quotes, which are removed.
+    Quoted(std::borrow::Cow<'a, str>),
     /// A sequence.
     Sequence(Vec<Node<'a>>),
     /// A mapping, in order.
@@ -41,13 +43,22 @@ impl<'a> Node<'a> {
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Node::Scalar(text) => Some(text),
+            Node::Quoted(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A scalar's text, where it stands without quotes: what stands in quotes is no number and no word of a list to drivers.
+    pub(crate) fn word(&self) -> Option<&'a str> {
+        match self {
+            Node::Scalar(text) => Some(text),
             _ => None,
         }
     }
 
     /// A scalar as a number.
     pub(crate) fn number(&self) -> Option<u64> {
-        self.text()?.parse().ok()
+        self.word()?.parse().ok()
     }
 
     /// A scalar's text under a key.
@@ -61,81 +72,18 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Values of a document as they are kept while it is read.
-trait Kept<'a>: Sized {
-    /// Entries of a mapping.
-    type Entries: Default;
-    /// Nothing after the key.
-    const NULL: Self;
-    /// A scalar, quotes and all.
-    fn scalar(text: &'a str) -> Self;
-    /// A sequence.
-    fn sequence(items: Vec<Self>) -> Self;
-    /// Adds an entry of a mapping.
-    fn add(entries: &mut Self::Entries, key: &'a str, value: Self);
-    /// A mapping.
-    fn mapping(entries: Self::Entries) -> Self;
-}
-
-impl<'a> Kept<'a> for Node<'a> {
-    type Entries = Vec<(&'a str, Node<'a>)>;
-    const NULL: Node<'a> = Node::Null;
-
-    fn scalar(text: &'a str) -> Node<'a> {
-        Node::Scalar(unquoted(text))
-    }
-
-    fn sequence(items: Vec<Node<'a>>) -> Node<'a> {
-        Node::Sequence(items)
-    }
-
-    fn add(entries: &mut Self::Entries, key: &'a str, value: Node<'a>) {
-        entries.push((key, value));
-    }
-
-    fn mapping(entries: Self::Entries) -> Node<'a> {
-        Node::Mapping(entries)
-    }
-}
-
-/// The form of the text alone, of which nothing is kept.
-impl Kept<'_> for () {
-    type Entries = ();
-    const NULL: () = ();
-
-    fn scalar(_: &str) {}
-
-    fn sequence(_: Vec<()>) {}
-
-    fn add((): &mut (), _: &str, (): ()) {}
-
-    fn mapping((): ()) {}
-}
-
 /// Reads a document.
 ///
 /// # Errors
 /// `Input`, with the offset of the line, where the text is not of this form.
 pub(crate) fn read(text: &str) -> Result<Node<'_>> {
-    document(text)
-}
-
-/// Checks that a document can be read.
-///
-/// # Errors
-/// Errors of [`read`].
-pub(crate) fn check(text: &str) -> Result<()> {
-    document(text)
-}
-
-fn document<'a, K: Kept<'a>>(text: &'a str) -> Result<K> {
     let left = (text.len() / limits::MIN_YAML_VALUE).saturating_add(limits::MANY_YAML_VALUES);
     let mut parser = Parser { text, at: 0, line: None, left };
     parser.advance();
-    let kept = parser.block(0, 0)?;
+    let node = parser.block(0, 0)?;
     match parser.line {
         Some(line) => Err(line.error("does not belong to what is before it")),
-        None => Ok(kept),
+        None => Ok(node),
     }
 }
 
@@ -203,7 +151,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A sequence or mapping whose lines are indented by at least that much.
-    fn block<K: Kept<'a>>(&mut self, least: usize, depth: usize) -> Result<K> {
+    fn block(&mut self, least: usize, depth: usize) -> Result<Node<'a>> {
         match self.line {
             Some(line) if line.indent >= least => {
                 if depth > limits::MAX_METADATA_DEPTH {
@@ -215,11 +163,11 @@ impl<'a> Parser<'a> {
                     self.mapping(line.indent, None, depth)
                 }
             }
-            _ => Ok(K::NULL),
+            _ => Ok(Node::Null),
         }
     }
 
-    fn sequence<K: Kept<'a>>(&mut self, indent: usize, depth: usize) -> Result<K> {
+    fn sequence(&mut self, indent: usize, depth: usize) -> Result<Node<'a>> {
         let mut items = Vec::new();
         while let Some(line) = self.line {
             let Some(rest) = line.text.strip_prefix('-').filter(|_| line.indent == indent) else { break };
@@ -236,17 +184,12 @@ impl<'a> Parser<'a> {
                 self.value(line, item)?
             });
         }
-        Ok(K::sequence(items))
+        Ok(Node::Sequence(items))
     }
 
     /// A mapping, whose first entry may have been read.
-    fn mapping<K: Kept<'a>>(
-        &mut self,
-        indent: usize,
-        mut first: Option<(Line<'a>, Entry<'a>)>,
-        depth: usize,
-    ) -> Result<K> {
-        let mut entries = K::Entries::default();
+    fn mapping(&mut self, indent: usize, mut first: Option<(Line<'a>, Entry<'a>)>, depth: usize) -> Result<Node<'a>> {
+        let mut entries = Vec::new();
         loop {
             let (line, (key, rest)) = match first.take() {
                 Some(first) => first,
@@ -255,7 +198,7 @@ impl<'a> Parser<'a> {
                         self.advance();
                         (line, entry_of(line.text).ok_or_else(|| line.error("is no key and value"))?)
                     }
-                    None => return Ok(K::mapping(entries)),
+                    None => return Ok(Node::Mapping(entries)),
                 },
             };
             self.count(line)?;
@@ -267,13 +210,13 @@ impl<'a> Parser<'a> {
             } else {
                 self.value(line, rest)?
             };
-            K::add(&mut entries, key, value);
+            entries.push((key, value));
         }
     }
 
     /// A scalar, or a sequence in brackets, which may go on in the next lines.
-    fn value<K: Kept<'a>>(&mut self, line: Line<'a>, text: &'a str) -> Result<K> {
-        let Some(mut rest) = text.strip_prefix('[') else { return Ok(K::scalar(text)) };
+    fn value(&mut self, line: Line<'a>, text: &'a str) -> Result<Node<'a>> {
+        let Some(mut rest) = text.strip_prefix('[') else { return Ok(scalar(text)) };
         let mut items = Vec::new();
         loop {
             let (inner, closed) = match rest.strip_suffix(']') {
@@ -283,10 +226,10 @@ impl<'a> Parser<'a> {
             let words = inner.split(',').map(str::trim).filter(|word| !word.is_empty());
             for word in words {
                 self.count(line)?;
-                items.push(K::scalar(word));
+                items.push(scalar(word));
             }
             if closed {
-                return Ok(K::sequence(items));
+                return Ok(Node::Sequence(items));
             }
             let next = self.line.ok_or_else(|| line.error("opens a bracket that nothing closes"))?;
             self.advance();
@@ -308,17 +251,19 @@ fn entry_of(text: &str) -> Option<Entry<'_>> {
     (rest.is_empty() || rest.starts_with(' ')).then(|| (key, rest.trim_start_matches(' ')))
 }
 
-/// A scalar without its quotes. In single quotes a quote is doubled, in double ones the writer escapes it.
-fn unquoted(text: &str) -> std::borrow::Cow<'_, str> {
+fn scalar(text: &str) -> Node<'_> {
+    unquoted(text).map_or(Node::Scalar(text), Node::Quoted)
+}
+
+/// A scalar without its quotes, where it has some. In single quotes a quote is doubled, in double ones the writer escapes it.
+fn unquoted(text: &str) -> Option<std::borrow::Cow<'_, str>> {
     let within = |quote: char| text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote));
     if let Some(inner) = within('\'') {
-        return if inner.contains("''") { inner.replace("''", "'").into() } else { inner.into() };
+        return Some(if inner.contains("''") { inner.replace("''", "'").into() } else { inner.into() });
     }
-    match within('"') {
-        Some(inner) if inner.contains('\\') => inner.replace("\\\"", "\"").replace("\\\\", "\\").into(),
-        Some(inner) => inner.into(),
-        None => text.into(),
-    }
+    within('"').map(|inner| {
+        if inner.contains('\\') { inner.replace("\\\"", "\"").replace("\\\\", "\\").into() } else { inner.into() }
+    })
 }
 
 #[cfg(test)]
@@ -350,7 +295,6 @@ mod tests {
         for (text, at) in [("a: 1\nb\n", 5), ("a: [ 1\n", 0), ("a:\n    b: 1\n  c: 2\n", 12), ("- a\nb: 1\n", 4)] {
             let error = read(text).unwrap_err();
             assert_eq!(error.offset(), Some(at), "{text}");
-            assert_eq!(check(text).unwrap_err().to_string(), error.to_string());
         }
         let deep: String = (0..100).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
         assert!(read(&deep).unwrap_err().to_string().contains("deep"));

@@ -5,7 +5,7 @@
 //! and what the driver passes by itself makes none.
 
 use super::yaml::{self, Node};
-use super::{Argument, Items, Kernel};
+use super::{Argument, Items, Kernel, ze_rules};
 use crate::error::Result;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -20,12 +20,49 @@ pub(crate) struct ZeInfo {
     pub(crate) bindless: bool,
 }
 
-/// Reads the text of the section.
-///
-/// # Errors
-/// `Input`, with the offset in the text.
-pub(super) fn read(text: &str, items: &Items<'_>) -> Result<ZeInfo> {
-    let root = yaml::read(text)?;
+/// Text of the section, read.
+pub(super) struct Document<'a> {
+    text: &'a str,
+    root: Node<'a>,
+}
+
+impl<'a> Document<'a> {
+    /// Reads the text.
+    ///
+    /// # Errors
+    /// `Input`, with the offset in the text.
+    pub(super) fn read(text: &'a str) -> Result<Document<'a>> {
+        Ok(Document { text, root: yaml::read(text)? })
+    }
+
+    /// Checks that drivers take what the text says.
+    ///
+    /// # Errors
+    /// `Input`, with the offset in the text.
+    pub(super) fn check(&self) -> Result<()> {
+        ze_rules::check(self.text, &self.root)
+    }
+
+    /// The names of what needs code of its own: kernels, and with some compilers the functions that they call.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        let kernels = self.root.get("kernels").map(Node::items).unwrap_or_default();
+        kernels.iter().filter_map(|node| node.text_of("name"))
+    }
+
+    /// Whether a kernel is passed an argument of some type.
+    pub(super) fn passes(&self, of: &str) -> bool {
+        let kernels = self.root.get("kernels").map(Node::items).unwrap_or_default().iter();
+        let pieces = kernels.filter_map(|kernel| kernel.get("payload_arguments")).flat_map(Node::items);
+        pieces.filter_map(|piece| piece.text_of("arg_type")).any(|own| own == of)
+    }
+
+    /// What the text says of kernels.
+    pub(super) fn contents(&self, items: &Items<'_>) -> ZeInfo {
+        contents(&self.root, items)
+    }
+}
+
+fn contents(root: &Node<'_>, items: &Items<'_>) -> ZeInfo {
     let list = |key| root.get(key).map(Node::items).unwrap_or_default();
     // Each counts for one kernel: thousands of one name would else have the arguments of one note.
     let mut misc: HashMap<&str, &Node<'_>> =
@@ -33,14 +70,14 @@ pub(super) fn read(text: &str, items: &Items<'_>) -> Result<ZeInfo> {
     let kernels = list("kernels").iter().filter_map(|node| {
         let name = node.text_of("name")?;
         // Functions that kernels may call stand here too, under the name of the symbol table's own section.
-        if name == "Intel_Symbol_Table_Void_Program" {
+        if name == ze_rules::FUNCTIONS {
             return None;
         }
         items.take(name)?;
         Some(Arc::new(kernel(name, node, misc.remove(name), items)))
     });
     let bindless = list("kernels").iter().any(is_bindless);
-    Ok(ZeInfo { version: root.text_of("version").map(str::to_owned), kernels: kernels.collect(), bindless })
+    ZeInfo { version: root.text_of("version").map(str::to_owned), kernels: kernels.collect(), bindless }
 }
 
 /// Whether a kernel reaches buffers or images by handles, as `populateKernelPayloadArgument` of compute-runtime's

@@ -4,23 +4,21 @@
 //! and the device in `.note.intelgt.compat`. Note types are those of `zebin_elf.h` in intel/compute-runtime.
 
 use super::driver::OldForm;
-use super::{Items, Kernel, Part, Read, Section, intel_device, yaml, ze_info};
+use super::zebin_rules as rules;
+use super::{Items, Kernel, Part, Read, Section, intel_device, ze_info, ze_rules};
 use crate::bundle::format::Format;
 use crate::bytes;
 use crate::container::device_elf::{DeviceElf, EM_INTELGT, Symbol};
 use crate::error::{Error, Result};
 use crate::limits;
 use std::borrow::Cow;
+use std::sync::Arc;
 
-/// `sh_type` of `.spv`.
-const SHT_ZEBIN_SPIRV: u32 = 0xff00_0009;
-const PRODUCT_FAMILY: u32 = 1;
-const GFX_CORE: u32 = 2;
-const ZEBIN_VERSION: u32 = 4;
-const PRODUCT_CONFIG: u32 = 6;
-/// Notes that say nothing of the device.
+/// Section of the options that the compiler was given.
+const OPTIONS: &str = ".misc.buildOptions";
+/// Numbers of notes that say nothing of the device.
 const NOTES: [(u32, &str); 4] = [
-    (3, "target metadata"),
+    (rules::TARGET, "target metadata"),
     (5, "vISA ABI version"),
     (7, "indirect access detection version"),
     (8, "indirect access buffer version"),
@@ -32,35 +30,13 @@ const TOLD: [&str; 4] = [".spv", ".pisa", ".visaasm", ".debug"];
 pub(super) fn read(data: &[u8], kernels: bool, items: &Items<'_>) -> Result<Read> {
     let elf = DeviceElf::parse(data)?;
     let mut read = Read::from(Part::new(Format::Zebin, data.len()));
-    let (mut family, mut core, mut config) = (None, None, None);
-    for section in elf.sections.iter().filter(|section| section.name.starts_with(".note.intelgt")) {
-        for note in DeviceElf::notes(section).filter(|note| note.owner == b"IntelGT") {
-            let number = bytes::u32_at(note.data, 0);
-            match note.kind {
-                PRODUCT_FAMILY => family = number,
-                GFX_CORE => core = number.filter(|&core| core != 0),
-                PRODUCT_CONFIG => config = number,
-                ZEBIN_VERSION => {
-                    let text = note.data.strip_suffix(&[0]).unwrap_or(note.data);
-                    read.part.version = std::str::from_utf8(text).ok().map(str::to_owned);
-                }
-                kind => {
-                    let name = NOTES.iter().find(|(known, _)| *known == kind).map(|(_, name)| Cow::Borrowed(*name));
-                    let name = name.unwrap_or_else(|| format!("note {kind}").into());
-                    read.part.notes.extend(number.map(|number| (name, number)));
-                }
-            }
-        }
-    }
-    // Before there were notes, the machine was a product family, or with bit 15 of the flags a core family.
-    if family.is_none() && core.is_none() && elf.machine != EM_INTELGT {
-        let machine = Some(u32::from(elf.machine));
-        if elf.flags & 0x8000 == 0 { family = machine } else { core = machine }
-    }
+    read.problems.extend(rules::form(data, &elf).err());
+    device(&elf, &mut read);
     let part = &mut read.part;
-    let options = elf.section(".misc.buildOptions").map(|section| String::from_utf8_lossy(section.data));
+    let options = elf.sections.iter().rfind(|section| section.kind == rules::SHT_MISC && section.name == OPTIONS);
+    let options = options.map(|section| String::from_utf8_lossy(section.data));
     part.options = options.map(|text| text.trim_matches(['\0', ' ']).to_owned()).filter(|text| !text.is_empty());
-    part.spirv = elf.sections.iter().any(|section| section.kind == SHT_ZEBIN_SPIRV);
+    part.spirv = elf.sections.iter().any(|section| section.kind == rules::SHT_SPIRV);
     let told = elf.sections.iter().filter(|section| TOLD.iter().any(|told| section.name.starts_with(told)));
     part.sections = told
         .map_while(|section| {
@@ -68,56 +44,43 @@ pub(super) fn read(data: &[u8], kernels: bool, items: &Items<'_>) -> Result<Read
             Some(Section { name: section.name.to_owned(), size: section.data.len() as u64 })
         })
         .collect();
-    let mut stated = Vec::new();
-    if let Some(config) = config {
-        stated.push(format!("device {}", intel_device::gmdid(config)));
-        part.devices = intel_device::of_gmdid(config);
-    }
-    if let Some(family) = family {
-        stated.push(format!("product family {family}"));
-        if part.devices.is_empty() {
-            part.devices = intel_device::of_family(family);
-        }
-    }
-    if let Some(core) = core {
-        stated.push(intel_device::core(core));
-        if part.devices.is_empty() {
-            part.devices = intel_device::of_core(core);
-        }
-    }
-    part.stated = stated.join(", ");
-    match elf.section(".ze_info") {
+    // Drivers go by the type, whatever the name.
+    match elf.sections.iter().find(|section| section.kind == rules::SHT_ZE_INFO) {
         Some(section) => {
             let text = std::str::from_utf8(section.data).map_err(|error| {
                 Error::at(section.offset.saturating_add(error.valid_up_to() as u64), "it is not UTF-8")
             });
-            let described = text.and_then(|text| {
-                let described =
-                    if kernels { ze_info::read(text, items).map(Some) } else { yaml::check(text).map(|()| None) };
-                described.map_err(|error| shifted(error, section.offset))
-            });
-            match described {
-                Ok(Some(info)) => {
-                    part.version = info.version.or(part.version.take());
-                    part.kernels = info.kernels;
-                    part.old_form = info.bindless.then_some(OldForm::Bindless);
+            let document =
+                text.and_then(|text| ze_info::Document::read(text).map_err(|error| shifted(error, section.offset)));
+            match document {
+                Ok(document) => {
+                    let refused = document.check().map_err(|error| shifted(error, section.offset));
+                    let refused = refused.map_err(|error| error.context("section .ze_info"));
+                    read.problems.extend(refused.err());
+                    read.problems.extend(rules::code(&elf, document.names()).err());
+                    for of in ["const_base", "global_base"] {
+                        let passed = document.passes(of);
+                        read.problems.extend(rules::data(&elf, of).filter(|_| passed));
+                    }
+                    if kernels {
+                        let info = document.contents(items);
+                        read.part.version = info.version.or(read.part.version.take());
+                        read.part.kernels = info.kernels;
+                        read.part.old_form = info.bindless.then_some(OldForm::Bindless);
+                    }
                 }
-                Ok(None) => {}
-                Err(error) => read.problems.push(error.context("section .ze_info")),
+                Err(error) => {
+                    read.problems.push(error.context("section .ze_info"));
+                    read.part.kernels = if kernels { named_by_sections(&elf, items) } else { Vec::new() };
+                }
             }
         }
         // A module without kernels has neither code nor a description.
         None if !elf.sections.iter().any(|section| section.name.starts_with(".text.")) => {}
-        None => read.problems.push(Error::at(40, "there is no section .ze_info: a driver finds no kernel here")),
-    }
-    if kernels && read.part.kernels.is_empty() {
-        let names = elf.sections.iter().filter_map(|section| section.name.strip_prefix(".text."));
-        let names = names.filter(|name| *name != "Intel_Symbol_Table_Void_Program");
-        let named = |name: &str| {
-            items.take(name)?;
-            Some(Kernel { name: name.to_owned(), ..Kernel::default() }.into())
-        };
-        read.part.kernels = names.map_while(named).collect();
+        None => {
+            read.problems.push(Error::at(40, "there is no section .ze_info: a driver finds no kernel here"));
+            read.part.kernels = if kernels { named_by_sections(&elf, items) } else { Vec::new() };
+        }
     }
     if kernels {
         read.part.demands.undefined = elf.symbols().map(open_symbols).unwrap_or_default();
@@ -126,12 +89,101 @@ pub(super) fn read(data: &[u8], kernels: bool, items: &Items<'_>) -> Result<Read
     Ok(read)
 }
 
+/// The kernels that sections of code are named after, where nothing else tells them.
+fn named_by_sections(elf: &DeviceElf<'_>, items: &Items<'_>) -> Vec<Arc<Kernel>> {
+    let names = elf.sections.iter().filter_map(|section| section.name.strip_prefix(".text."));
+    let named = |name: &str| {
+        items.take(name)?;
+        Some(Kernel { name: name.to_owned(), ..Kernel::default() }.into())
+    };
+    names.filter(|name| *name != ze_rules::FUNCTIONS).map_while(named).collect()
+}
+
+/// Reads the device that the code is for.
+fn device(elf: &DeviceElf<'_>, read: &mut Read) {
+    let (mut family, mut core, mut config, mut target) = (None, None, None, None);
+    let notes = rules::notes(elf).unwrap_or_else(|error| {
+        read.problems.push(error);
+        Vec::new()
+    });
+    for note in notes {
+        let number = bytes::u32_at(note.data, 0);
+        match note.kind {
+            rules::PRODUCT_FAMILY => family = number.filter(|&family| family != 0),
+            rules::GFX_CORE => core = number.filter(|&core| core != 0),
+            rules::PRODUCT_CONFIG => config = number.filter(|&config| config != 0),
+            rules::ZEBIN_VERSION => {
+                let text = note.data.split(|byte| *byte == 0).next().unwrap_or_default();
+                read.part.version = std::str::from_utf8(text).ok().map(str::to_owned);
+                let refused = ze_rules::version(&String::from_utf8_lossy(text));
+                let refused = refused.map_err(|message| Error::at(note.offset, message).context(rules::COMPAT));
+                read.problems.extend(refused.err());
+            }
+            kind => {
+                if kind == rules::TARGET {
+                    target = number.map(|number| (number, note.offset));
+                }
+                let name = NOTES.iter().find(|(known, _)| *known == kind).map(|(_, name)| Cow::Borrowed(*name));
+                let name = name.unwrap_or_else(|| format!("note {kind}").into());
+                read.part.notes.extend(number.map(|number| (name, number)));
+            }
+        }
+    }
+    // Before there were notes, the machine was a product family, or with bit 15 of the flags a core family; drivers go by it.
+    if elf.machine != EM_INTELGT {
+        let machine = Some(u32::from(elf.machine));
+        (family, core) = if elf.flags & 0x8000 == 0 { (machine, None) } else { (None, machine) };
+        (config, target) = (None, Some((elf.flags, 48)));
+    }
+    let part = &mut read.part;
+    let (mut stated, mut contradicts) = (Vec::new(), false);
+    if let Some(config) = config {
+        stated.push(format!("device {}", intel_device::gmdid(config)));
+        part.devices = intel_device::of_gmdid(config);
+    }
+    if let Some(family) = family {
+        stated.push(format!("product family {family}"));
+        if config.is_none() {
+            part.devices = intel_device::of_family(family);
+        }
+    }
+    if let Some(core) = core {
+        stated.push(intel_device::core(core));
+        if config.is_none() {
+            let of_core = intel_device::of_core(core);
+            // Drivers compare both.
+            if family.is_some() && !part.devices.is_empty() {
+                part.devices.retain(|device| of_core.contains(device));
+                contradicts = part.devices.is_empty();
+            } else if family.is_none() {
+                part.devices = of_core;
+            }
+        }
+    }
+    if contradicts {
+        read.problems.push(Error::at(18, format!("it is for {}, and no device is both", stated.join(" and "))));
+    }
+    part.stated = stated.join(", ");
+    if part.stated.is_empty() && read.problems.is_empty() {
+        read.problems.push(Error::at(18, "it states no device, and drivers refuse it"));
+    }
+    // What names the device exactly is all that is compared.
+    if let (None, Some((target, offset))) = (config, target)
+        && let Some(steppings) = rules::steppings(target)
+    {
+        let message = format!(
+            "it is for steppings {} to {} alone, and which one a device has is not known",
+            steppings.0, steppings.1
+        );
+        read.problems.push(Error::at(offset, message));
+    }
+}
+
 /// Returns the IP version (GMDID) of the GPU that code is for, where the file tells it.
 pub(crate) fn ip_version(data: &[u8]) -> Option<u32> {
     let elf = DeviceElf::parse(data).ok()?;
-    let sections = elf.sections.iter().filter(|section| section.name.starts_with(".note.intelgt"));
-    let mut notes = sections.flat_map(DeviceElf::notes).filter(|note| note.owner == b"IntelGT");
-    bytes::u32_at(notes.find(|note| note.kind == PRODUCT_CONFIG)?.data, 0)
+    let notes = rules::notes(&elf).ok()?;
+    bytes::u32_at(notes.iter().rfind(|note| note.kind == rules::PRODUCT_CONFIG)?.data, 0)
 }
 
 /// Returns the functions that code calls and does not have. What the driver fills in has names of the compiler's own.
@@ -192,15 +244,155 @@ pub(crate) mod tests {
         words.chain(*b"IntelGT\0").chain(number.to_le_bytes()).collect()
     }
 
+    /// The description of one kernel, `k`.
+    pub(crate) const INFO: &[u8] = b"version: '1.73'\nkernels:\n  - name: k\n    execution_env:\n      simd_size: 32\n";
+
+    /// What is told of a zebin of these sections beside the code, description and device of `k`.
+    fn problems_with(sections: &[(&str, u32, &[u8])], change: impl Fn(&mut Vec<u8>)) -> Vec<String> {
+        let own: [(&str, u32, &[u8]); 3] = [
+            (".text.k", 1, &[0; 16]),
+            (".ze_info", 0xff00_0011, INFO),
+            (".note.intelgt.compat", 7, &note(6, 0x030f_0007)),
+        ];
+        let own = own.into_iter().filter(|(name, ..)| !sections.iter().any(|(other, ..)| other == name));
+        let sections: Vec<_> = own.chain(sections.iter().copied()).filter(|(_, kind, _)| *kind != u32::MAX).collect();
+        let mut payload = zebin(&sections);
+        change(&mut payload);
+        let alone = |kernels| {
+            let read = read(&payload, kernels, &Items::new(&Room::of_one(payload.len()))).unwrap();
+            read.problems.iter().map(ToString::to_string).collect::<Vec<String>>()
+        };
+        assert_eq!(alone(true), alone(false));
+        alone(true)
+    }
+
+    /// Each was refused by driver 26.27 for a Data Center GPU Max, or by `ocloc validate`.
+    #[test]
+    fn what_drivers_refuse_is_a_problem() {
+        let compat = |notes: &[&[u8]]| notes.concat();
+        let device = note(6, 0x030f_0007);
+        let family = note(1, 1271);
+        let versioned = |text: &[u8]| {
+            let words = [8, text.len() as u32, 4].into_iter().flat_map(u32::to_le_bytes);
+            words.chain(*b"IntelGT\0").chain(text.iter().copied()).collect::<Vec<u8>>()
+        };
+        let steppings = |first: u32, last: u32| note(3, first << 8 | 1 << 13 | last << 16);
+        let cut = [&device[..], &[8, 0, 0, 0, 4, 0, 0, 0]].concat();
+        let text = |text: &str| ["version: '1.73'\nkernels:\n  - name: k\n", text].concat().into_bytes();
+        const GONE: u32 = u32::MAX;
+        let sections: [(&str, u32, &[u8], &str); 24] = [
+            (".text.k", 1, &[], "`.text.k` is empty"),
+            (".text.k", GONE, &[], "no section `.text.k`"),
+            (".text.k", 0xff00_0014, &[0; 16], "no section `.text.k`"),
+            (".ze_info", 1, INFO, "no name of code or data"),
+            (".ze_info", 0xff00_0014, INFO, "no section .ze_info"),
+            (".other", 0xff00_0011, INFO, "second of its kind"),
+            (".other", 0xff00_0099, &[0; 4], "type 0xff000099"),
+            (".other", 1, &[0; 4], "no name of code or data"),
+            (".debug", 1, &[0; 4], "no name of code or data"),
+            (".symtab", 2, &[0; 24], "entries of 0 bytes"),
+            (".note.intelgt.compat", 1, &device, "no name of code or data"),
+            (".note.intelgt.compat", 0xff00_0014, &device, "states no device"),
+            (".note.intelgt.compat", 7, &compat(&[&note(6, 0)]), "states no device"),
+            (".note.intelgt.compat", 7, &cut, "passes the end of its section"),
+            (".note.intelgt.compat", 7, &compat(&[&device, &versioned(b"2.20\0\0\0\0")]), "version is 2.20"),
+            (".note.intelgt.compat", 7, &compat(&[&family, &steppings(31, 31)]), "steppings 31 to 31"),
+            (".ze_info", 0xff00_0011, b"version: '2.20'\nkernels:\n", "version is 2.20"),
+            (".ze_info", 0xff00_0011, b"version: '1'\nkernels:\n", "no `MAJOR.MINOR`"),
+            (".ze_info", 0xff00_0011, &text(""), "`simd_size` is none"),
+            (".ze_info", 0xff00_0011, &text("    execution_env:\n      simd_size: 31\n"), "`simd_size` is 31"),
+            (".ze_info", 0xff00_0011, &text("    execution_env:\n      simd_size: '32'\n"), "`simd_size` is `32`"),
+            (".ze_info", 0xff00_0011, &text("    execution_env:\n      zimd_size: 32\n"), "`zimd_size`"),
+            (".ze_info", 0xff00_0011, &text("    zxecution_env:\n      simd_size: 32\n"), "`zxecution_env`"),
+            (".ze_info", 0xff00_0011, b"- a\n", "no list of keys and values"),
+        ];
+        for (name, kind, bytes, expected) in sections {
+            let told = problems_with(&[(name, kind, bytes)], |_| {});
+            assert!(told.iter().any(|problem| problem.contains(expected)), "{name} {kind:#x} {expected}: {told:?}");
+        }
+        for kind in [0u16, 2, 3, 0xff11, 0xff13] {
+            let told = problems_with(&[], |payload| payload[16..18].copy_from_slice(&kind.to_le_bytes()));
+            assert!(told[0].contains("ELF type"), "{kind:#x}: {told:?}");
+        }
+        let told = problems_with(&[], |payload| (payload[35], payload[56]) = (1, 1));
+        assert!(told[0].contains("program headers"), "{told:?}");
+    }
+
+    #[test]
+    fn what_drivers_take_is_no_problem() {
+        let others = [
+            note(6, 0x030f_0007),
+            note(7, 10),
+            note(99, 5),
+            note(3, 31 << 8 | 1 << 13 | 31 << 16),
+            [[4u32, 4, 1].map(u32::to_le_bytes).concat(), b"GNU\0\x01\0\0\0".to_vec()].concat(),
+        ];
+        let newer = [INFO.split_at(9).0, b"'1.199'\nkernels: []\n"].concat();
+        let sections: [(&str, u32, &[u8]); 18] = [
+            (".note.intelgt.compat", 7, &others.concat()),
+            (".note.intelgt.metrics", 7, &[1; 5]),
+            (".text", 1, &[0; 8]),
+            (".debug_info", 1, &[0; 8]),
+            (".data.const", 1, &[0; 8]),
+            (".data.global", 1, &[0; 8]),
+            (".data.const.string", 1, &[0; 8]),
+            (".bss.const", 8, &[]),
+            (".bss.global", 8, &[]),
+            (".strtab", 3, &[0; 8]),
+            (".gtpin_info.k", 0xff00_0012, &[0; 8]),
+            (".visaasm.k", 0xff00_0013, &[0; 8]),
+            (".misc.buildOptions", 0xff00_0014, b"-O2\0"),
+            (".misc.other", 0xff00_0014, &[]),
+            (".spv", rules::SHT_SPIRV, &[0; 8]),
+            (".pisa", 0xff00_0015, &[0; 8]),
+            (".rel.text.k", 9, &[]),
+            (".ze_info", 0xff00_0011, &newer),
+        ];
+        let told = problems_with(&sections, |payload| {
+            // Of relocations the size of the entries counts.
+            let at = payload.len() - 64 * 3 + 56;
+            payload[at] = 16;
+        });
+        assert_eq!(told, [""; 0]);
+        // Old binaries have the product family for a machine, and are relocatable files.
+        let told = problems_with(&[(".note.intelgt.compat", u32::MAX, &[])], |payload| {
+            payload[16..20].copy_from_slice(&[1, 0, 0xf7, 4]);
+        });
+        assert_eq!(told, [""; 0]);
+    }
+
+    #[test]
+    fn devices_are_those_that_drivers_go_by() {
+        let of = |notes: &[Vec<u8>], machine: u16, flags: u32| {
+            let mut payload = zebin(&[(".note.intelgt.compat", 7, &notes.concat())]);
+            payload[18..20].copy_from_slice(&machine.to_le_bytes());
+            payload[48..52].copy_from_slice(&flags.to_le_bytes());
+            let read = read(&payload, true, &Items::new(&Room::of_one(payload.len()))).unwrap();
+            (read.part.devices.join(" "), read.problems.len())
+        };
+        let both = "intel_gpu_pvc intel_gpu_pvc_vg".to_owned();
+        let config = || note(6, 0x030f_0007);
+        // What names the device exactly is all that counts; of family and core both do, and the last of each.
+        assert_eq!(of(&[note(1, 1210), note(2, 18), config()], EM_INTELGT, 0), ("intel_gpu_pvc".to_owned(), 0));
+        assert_eq!(of(&[note(6, 0x7fc0_0000), note(1, 1271)], EM_INTELGT, 0), (String::new(), 0));
+        assert_eq!(of(&[note(1, 1271), note(2, 0)], EM_INTELGT, 0), (both.clone(), 0));
+        assert_eq!(of(&[note(1, 1210), note(2, 0x0c08), note(1, 1271)], EM_INTELGT, 0), (both.clone(), 0));
+        assert_eq!(of(&[note(1, 1271), note(2, 18)], EM_INTELGT, 0), (String::new(), 1));
+        // With another machine than the one for all Intel GPUs, no note counts.
+        assert_eq!(of(&[config()], 1210, 0), ("intel_gpu_dg1".to_owned(), 0));
+        assert_eq!(of(&[], 0x0c08, 0x8000), (both.clone(), 0));
+        assert_eq!(of(&[], 1271, 3 << 8 | 1 << 13 | 5 << 16), (both, 1));
+    }
+
     #[test]
     fn what_is_beside_the_code_is_told() {
         // Notes as ocloc 26.27 writes them for ptl-h, and one that nobody knows yet.
         let notes = [note(6, 0x0780_0004), note(7, 10), note(8, 1), note(99, 5)].concat();
         let payload = zebin(&[
             (".text.k", 1, &[0; 16]),
-            (".spv", SHT_ZEBIN_SPIRV, &[0; 24]),
+            (".spv", rules::SHT_SPIRV, &[0; 24]),
             (".pisa", 0xff00_0015, &[0; 12]),
-            (".ze_info", 0xff00_0011, b"version: '1.73'\nkernels:\n  - name: k\n"),
+            (".ze_info", 0xff00_0011, INFO),
             (".note.intelgt.compat", 7, &notes),
         ]);
         let Read { part, problems } = read(&payload, true, &Items::new(&Room::of_one(payload.len()))).unwrap();

@@ -338,6 +338,41 @@ fn asking(version: [u32; 3], spirv: &[u8], asks: &str) -> Vec<u8> {
     [file, contents, headers].concat()
 }
 
+/// Drivers drop native code at the first thing in it that is none of theirs, alone and as a member of an archive.
+#[test]
+fn native_code_that_drivers_refuse_is_not_compatible() {
+    let good = zebin([12, 60, 7], &[]);
+    let change = |from: &[u8], to: &[u8]| {
+        let at = good.windows(from.len()).position(|found| found == from).unwrap();
+        let mut bad = good.clone();
+        bad[at..at + to.len()].copy_from_slice(to);
+        bad
+    };
+    let mut cases = vec![
+        ("no change", good.clone(), true),
+        ("a newer minor version", change(b"'1.73'", b"'1.99'"), true),
+        ("a major version of none", change(b"'1.73'", b"'2.73'"), false),
+        ("no simd size", change(b"simd_size: 16", b"zimd_size: 16"), false),
+        ("a simd size of none", change(b"simd_size: 16", b"simd_size: 31"), false),
+        ("a simd size that is no number", change(b"simd_size: 16", b"simd_size: '8"), false),
+        ("code of another kernel", change(b".text.k", b".text.j"), false),
+        ("code under a name of none", change(b".text.k", b".tex_.k"), false),
+        ("a device that is told elsewhere", change(b".compat", b".kompat"), false),
+        ("a note that has no end", change(&[4, 0, 0, 0, 6, 0, 0, 0], &[8]), false),
+        ("a note without a number", change(&[4, 0, 0, 0, 6, 0, 0, 0], &[0]), false),
+    ];
+    for kind in [2u16, 3, 0xff11, 0xff13] {
+        cases.push(("a file of another type", change(&[0x12, 0xff, 205], &kind.to_le_bytes()), false));
+    }
+    let (ze_info, own) = (0xff00_0011u32.to_le_bytes(), 0xff00_0099u32.to_le_bytes());
+    cases.push(("a section of no type", change(&ze_info, &own), false));
+    for (what, code, expected) in cases {
+        assert_eq!(runs("a.bin", &code, "intel_gpu_pvc"), expected, "{what}");
+        let member = archive(&[("64.12.60.7", code)]);
+        assert_eq!(runs("a.bin", &member, "intel_gpu_pvc"), expected, "{what}, in an archive");
+    }
+}
+
 /// An archive of these members.
 fn archive(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut file = b"!<arch>\n".to_vec();

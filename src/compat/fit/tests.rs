@@ -9,7 +9,7 @@ use crate::compat::choice::{self, Choice, Trap};
 use crate::compat::examine::examine_image;
 use crate::device;
 use crate::native::opencl_elf::spirv_object;
-use crate::native::zebin::tests::{note, zebin};
+use crate::native::zebin::tests::{INFO, note, zebin};
 
 /// A module with one kernel `k` and further capabilities.
 pub(crate) fn module(version: u32, capabilities: &[u32]) -> Vec<u8> {
@@ -235,8 +235,11 @@ fn what_a_compiler_takes_is_known_in_part() {
 /// An archive as ocloc writes it: code for `intel_gpu_pvc`, and SPIR-V for other GPUs.
 fn archive(spirv: &[u8]) -> Image<'static> {
     let version = 12 << 22 | 60 << 14 | 7;
-    let code =
-        zebin(&[(".ze_info", 0xff00_0011, b"kernels:\n  - name: k\n"), (".note.intelgt.compat", 7, &note(6, version))]);
+    let code = zebin(&[
+        (".text.k", 1, &[0; 16]),
+        (".ze_info", 0xff00_0011, INFO),
+        (".note.intelgt.compat", 7, &note(6, version)),
+    ]);
     let mut bytes = b"!<arch>\n".to_vec();
     for (name, member) in [("64.12.60.7", code), ("generic_ir", spirv_object(spirv, ""))] {
         let size = member.len().next_multiple_of(2);

@@ -1,0 +1,247 @@
+//! Which zebin does Intel's driver refuse, before it reads what describes the kernels?
+//!
+//! The rules are those of `zebin_decoder.cpp`, `elf_decoder.cpp` and `linker.cpp` in intel/compute-runtime, which go by the types of
+//! sections first, by names second, and drop the whole binary at the first thing that is none of theirs.
+
+use super::ze_rules;
+use crate::bytes;
+use crate::container::device_elf::{DeviceElf, Note, Section};
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+
+const SHT_NULL: u32 = 0;
+const SHT_PROGBITS: u32 = 1;
+const SHT_SYMTAB: u32 = 2;
+const SHT_STRTAB: u32 = 3;
+const SHT_RELA: u32 = 4;
+const SHT_NOTE: u32 = 7;
+const SHT_NOBITS: u32 = 8;
+const SHT_REL: u32 = 9;
+pub(super) const SHT_SPIRV: u32 = 0xff00_0009;
+pub(super) const SHT_ZE_INFO: u32 = 0xff00_0011;
+const SHT_GTPIN_INFO: u32 = 0xff00_0012;
+const SHT_VISA_ASM: u32 = 0xff00_0013;
+pub(super) const SHT_MISC: u32 = 0xff00_0014;
+const SHT_PISA: u32 = 0xff00_0015;
+
+/// Section of the notes on the device.
+pub(super) const COMPAT: &str = ".note.intelgt.compat";
+pub(super) const PRODUCT_FAMILY: u32 = 1;
+pub(super) const GFX_CORE: u32 = 2;
+pub(super) const TARGET: u32 = 3;
+pub(super) const ZEBIN_VERSION: u32 = 4;
+pub(super) const PRODUCT_CONFIG: u32 = 6;
+/// Notes of which drivers read a number.
+const NUMBERS: [u32; 6] = [PRODUCT_FAMILY, GFX_CORE, TARGET, PRODUCT_CONFIG, 7, 8];
+
+/// `st_info` of functions that others may call.
+const GLOBAL_FUNCTION: u8 = 0x12;
+/// `ET_REL` and `ET_ZEBIN_EXE`.
+const TYPES: [u16; 2] = [1, 0xff12];
+
+/// Checks the header and the sections.
+///
+/// # Errors
+/// `Input` for the first thing for which drivers refuse the code, with its offset.
+pub(super) fn form(data: &[u8], elf: &DeviceElf<'_>) -> Result<()> {
+    if !TYPES.contains(&elf.kind) {
+        return Err(Error::at(16, format!("its ELF type is {:#x}, and drivers take 0x1 and 0xff12", elf.kind)));
+    }
+    segments(data)?;
+    let mut seen: HashMap<&str, ()> = HashMap::new();
+    for section in &elf.sections {
+        let wrong = |message: String| Error::at(section.offset, format!("section `{}` {message}", section.name));
+        let single = match section.kind {
+            SHT_PROGBITS => code_or_data(section)
+                .ok_or_else(|| wrong("has no name of code or data that drivers know".to_owned()))?,
+            SHT_ZE_INFO => Some(".ze_info"),
+            SHT_SYMTAB => Some(".symtab"),
+            SHT_SPIRV => Some(".spv"),
+            SHT_PISA => Some(".pisa"),
+            SHT_NOTE => Some(section.name).filter(|name| *name == COMPAT),
+            SHT_MISC => Some(section.name)
+                .filter(|name| matches!(*name, ".misc.specConstantsIds" | ".misc.specConstantsValues")),
+            SHT_NOBITS => Some(section.name).filter(|name| matches!(*name, ".bss.const" | ".bss.global")),
+            SHT_NULL | SHT_STRTAB | SHT_RELA | SHT_REL | SHT_GTPIN_INFO | SHT_VISA_ASM => None,
+            kind => return Err(wrong(format!("is of type {kind:#x}, which drivers do not know"))),
+        };
+        if single.is_some_and(|single| seen.insert(single, ()).is_some()) {
+            return Err(wrong("is the second of its kind, and drivers take one".to_owned()));
+        }
+        let entry = match section.kind {
+            SHT_SYMTAB | SHT_RELA => 24,
+            SHT_REL => 16,
+            _ => continue,
+        };
+        if section.entry != entry {
+            return Err(wrong(format!("has entries of {} bytes, and not of {entry}", section.entry)));
+        }
+    }
+    Ok(())
+}
+
+/// The kind of a section of code or data of which there may be but one; none where drivers do not know the section.
+fn code_or_data<'a>(section: &Section<'a>) -> Option<Option<&'a str>> {
+    match section.name {
+        ".text" => Some(Some(".text").filter(|_| !section.data.is_empty())),
+        ".data.const" | ".data.global_const" => Some(Some(".data.const")),
+        ".data.global" => Some(Some(".data.global")),
+        ".data.const.string" => Some(Some(".data.const.string")),
+        name if name.starts_with(".text.") || name.starts_with(".debug_") => Some(None),
+        _ => None,
+    }
+}
+
+/// Checks that program headers, which drivers read too, do not pass the end.
+fn segments(data: &[u8]) -> Result<()> {
+    let half = |at| bytes::u16_at(data, at).map_or(0, u64::from);
+    let (start, size, count) = (bytes::u64_at(data, 32).unwrap_or(0), half(54), half(56));
+    let (end, whole) = (start.saturating_add(size.saturating_mul(count)), data.len() as u64);
+    let beyond =
+        || Error::at(32, format!("{count} program headers at {start:#x}, or what they describe, pass the end"));
+    if end > whole {
+        return Err(beyond());
+    }
+    for nth in 0..count {
+        let at = usize::try_from(start.saturating_add(size.saturating_mul(nth))).unwrap_or(usize::MAX);
+        let long = |by| bytes::u64_at(data, at.checked_add(by)?);
+        let segment = long(8).zip(long(32)).ok_or_else(beyond)?;
+        if segment.0.checked_add(segment.1).is_none_or(|end| end > whole) {
+            return Err(beyond());
+        }
+    }
+    Ok(())
+}
+
+/// Returns the notes on the device that drivers read.
+///
+/// # Errors
+/// `Input` where one passes the end of the section, or has no number where drivers read one: then they drop all.
+pub(super) fn notes<'a>(elf: &DeviceElf<'a>) -> Result<Vec<Note<'a>>> {
+    let is_compat = |section: &&Section<'_>| section.kind == SHT_NOTE && section.name == COMPAT;
+    let Some(section) = elf.sections.iter().find(is_compat) else { return Ok(Vec::new()) };
+    let (mut notes, mut read) = (Vec::new(), 0);
+    for note in DeviceElf::notes(section) {
+        read = note.offset.saturating_add((note.data.len() as u64).next_multiple_of(4));
+        let is_text = note.kind == ZEBIN_VERSION;
+        let wrong = |what: &str| Error::at(note.offset, format!("{COMPAT}: note {} {what}", note.kind));
+        // Drivers do not look at the last byte of the name.
+        let is_own = note.owner_size == 8 && note.owner.starts_with(b"IntelGT");
+        // Drivers end where they tell of an owner without an end, or look for the end of an empty text.
+        if !is_own && note.owner_size > 0 && note.owner_size == note.owner.len() && !note.owner.contains(&0) {
+            return Err(wrong("is of an owner whose name has no end"));
+        }
+        if !is_own || is_text && note.data.last().is_some_and(|last| *last != 0) {
+            continue;
+        }
+        if is_text && note.data.is_empty() {
+            return Err(wrong("is an empty version"));
+        }
+        if NUMBERS.contains(&note.kind) && note.data.len() < 4 {
+            return Err(wrong(&format!("has {} bytes, and no number", note.data.len())));
+        }
+        notes.push(note);
+    }
+    let (start, end) = (read.max(section.offset), section.offset.saturating_add(section.data.len() as u64));
+    if start == end {
+        return Ok(notes);
+    }
+    Err(Error::at(start, format!("{COMPAT}: a note passes the end of its section, and drivers read none")))
+}
+
+/// The steppings that code is limited to, by what its target metadata or the flags of its header say.
+pub(super) fn steppings(target: u32) -> Option<(u32, u32)> {
+    // Devices may have greater ones than are told here: a Data Center GPU Max has 47.
+    (target >> 13 & 1 == 1).then_some((target >> 8 & 31, target >> 16 & 31))
+}
+
+/// Checks that each of some kernels has code, and that nothing is to be linked to what is none.
+///
+/// # Errors
+/// `Input` for the first one.
+pub(super) fn code<'n>(elf: &DeviceElf<'_>, names: impl Iterator<Item = &'n str>) -> Result<()> {
+    let mut code: HashMap<&str, bool> = HashMap::new();
+    let mut own = None;
+    for section in elf.sections.iter().filter(|section| section.kind == SHT_PROGBITS) {
+        match section.name.strip_prefix(".text.") {
+            Some(name) => _ = code.entry(name).or_insert(!section.data.is_empty()),
+            None if section.name == ".text" && !section.data.is_empty() => own = Some(ze_rules::FUNCTIONS),
+            None => {}
+        }
+    }
+    let mut listed: HashMap<&str, ()> = HashMap::new();
+    if let Some(name) = own {
+        code.entry(name).or_insert(true);
+        listed.insert(name, ());
+    }
+    for name in names {
+        listed.insert(name, ());
+        match code.get(name) {
+            Some(true) => {}
+            Some(false) => {
+                return Err(Error::at(
+                    40,
+                    format!("section `.text.{name}` is empty: drivers find no code of the kernel"),
+                ));
+            }
+            None => {
+                return Err(Error::at(
+                    40,
+                    format!("there is no section `.text.{name}`: drivers find no code of the kernel"),
+                ));
+            }
+        }
+    }
+    linked(elf, &listed)
+}
+
+/// The error where a kernel is passed data that there are not, for which drivers end.
+pub(super) fn data(elf: &DeviceElf<'_>, of: &str) -> Option<Error> {
+    let names: &[&str] = if of == "const_base" {
+        &[".data.const", ".data.global_const", ".bss.const"]
+    } else {
+        &[".data.global", ".bss.global"]
+    };
+    let has_data = elf.sections.iter().any(|section| names.contains(&section.name) && section.size > 0);
+    (!has_data).then(|| Error::at(40, format!("a kernel is passed `{of}`, and there are no such data")))
+}
+
+/// Checks what the driver links: code of the listed kernels alone, by symbols that there are, and global functions in one section.
+fn linked(elf: &DeviceElf<'_>, listed: &HashMap<&str, ()>) -> Result<()> {
+    let table = elf.sections.iter().find(|section| section.kind == SHT_SYMTAB);
+    let entries = table.map_or(&[][..], |table| table.data).chunks_exact(24);
+    let count = entries.len() as u64;
+    for section in elf.sections.iter().filter(|section| matches!(section.kind, SHT_REL | SHT_RELA)) {
+        let wrong = |message: String| Error::at(section.offset, format!("section `{}` {message}", section.name));
+        let size = if section.kind == SHT_REL { 16 } else { 24 };
+        let mut relocations = section.data.chunks_exact(size).peekable();
+        let target = usize::try_from(section.info).ok().and_then(|info| elf.sections.get(info));
+        let changed = target.and_then(code_of).filter(|name| !listed.contains_key(name));
+        if let (Some(name), Some(_)) = (changed, relocations.peek()) {
+            return Err(wrong(format!("changes the code of `{name}`, which is no kernel")));
+        }
+        // The upper half is the symbol.
+        if relocations.any(|entry| bytes::u64_at(entry, 8).is_some_and(|info| info >> 32 >= count)) {
+            return Err(wrong(format!("refers to more than the {count} symbols that there are")));
+        }
+    }
+    let mut exporting = listed.contains_key(ze_rules::FUNCTIONS).then_some(ze_rules::FUNCTIONS);
+    for symbol in entries.filter(|symbol| symbol.get(4) == Some(&GLOBAL_FUNCTION)) {
+        let section = bytes::u16_at(symbol, 6).and_then(|section| elf.sections.get(usize::from(section)));
+        let Some(name) = section.and_then(code_of) else { continue };
+        if !listed.contains_key(name) || *exporting.get_or_insert(name) != name {
+            let offset = table.map_or(0, |table| table.offset);
+            return Err(Error::at(offset, format!("a function that others may call is in the code of `{name}`")));
+        }
+    }
+    Ok(())
+}
+
+/// The name by which the driver knows the code of a section, where it is such.
+fn code_of<'a>(section: &Section<'a>) -> Option<&'a str> {
+    if section.name.starts_with(".text") {
+        Some(section.name.strip_prefix(".text.").unwrap_or(ze_rules::FUNCTIONS))
+    } else {
+        None
+    }
+}
