@@ -228,7 +228,7 @@ impl Examined<'_, '_> {
         let Some(taken) = taken else { return Has::Unknown };
         match homes.iter().filter(|home| taken.contains(home)).count() {
             all if all == taken.len() => Has::Yes,
-            // What could not be read may be this kernel's.
+            // Code that could not be read may be this kernel's.
             0 if self.native.as_ref().is_some_and(|native| native.problems.is_empty()) => Has::No,
             _ => Has::Unknown,
         }

@@ -166,7 +166,7 @@ impl Native {
             let entry = if is_listed { entry(name) } else { Some((true, own)) };
             let runs = part.map_or(Has::Unknown, |part| runs_on_nvidia(part, gpu));
             match entry {
-                // What cannot be read may be any entry.
+                // An entry without a name may be any.
                 None if name.is_empty() => return Taken::Unknown,
                 // An entry of another kind may be taken where no other is.
                 None => is_open = true,
@@ -201,7 +201,7 @@ impl Native {
         }
     }
 
-    /// What is taken where none of the parts runs: what could not be read may have been one that does.
+    /// Nothing, where none of the parts runs: a part that could not be read may have been one that does.
     fn nothing(&self) -> Taken<'_> {
         if self.problems.is_empty() && !self.parts.is_empty() { Taken::Nothing } else { Taken::Unknown }
     }
@@ -400,7 +400,7 @@ mod tests {
             let expected = expected.map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
             assert_eq!(names(&fat(parts), gpu), expected, "{parts:?} on {gpu}");
         }
-        // What could not be read may be taken, where it would be before what was.
+        // Entries that could not be read may be taken, where they come before those that were.
         for (name, is_known) in
             [("ptx.sm_90", true), ("elf.sm_80", true), ("other.sm_90", true), ("elf.sm_90", false), ("", false)]
         {

@@ -424,7 +424,7 @@ fn an_archive_is_judged_by_the_member_that_the_driver_takes() {
     }
 }
 
-/// The same code with another name of its kernel.
+/// Code with another name of its kernel.
 fn of_j(code: Vec<u8>) -> Vec<u8> {
     let mut code = code;
     for (old, new) in [(&b".text.k\0"[..], &b".text.j\0"[..]), (b"name: k\n", b"name: j\n"), (b"k\0\0\0", b"j\0\0\0")] {
