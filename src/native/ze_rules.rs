@@ -797,7 +797,7 @@ mod tests {
             ("kernels:\n  - name: ''\n    execution_env:\n      simd_size: 8\n", 13, "no name"),
             (
                 "kernels_misc_info:\n  - name: k\n    args_info:\n      - index:\n",
-                52,
+                54,
                 "begins with a key without a value",
             ),
             ("required_libs:\n  - a\n", 0, "`required_libs` in the section"),
