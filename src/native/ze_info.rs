@@ -56,7 +56,7 @@ impl<'a> Document<'a> {
         pieces.filter_map(|piece| piece.text_of("arg_type")).any(|own| own == of)
     }
 
-    /// What the text says of kernels.
+    /// Returns what the text says of kernels.
     pub(super) fn contents(&self, items: &Items<'_>) -> ZeInfo {
         contents(&self.root, items)
     }

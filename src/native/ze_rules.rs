@@ -33,7 +33,7 @@ enum Form {
     Map(&'static Table),
     /// A sequence of mappings with entries of one table.
     List(&'static Table),
-    /// The same; of anything but a sequence drivers read nothing.
+    /// A sequence like [`Form::List`]; of anything but one drivers read nothing.
     Listed(&'static Table),
     /// Anything: drivers take it as a text, or not at all.
     Any,
@@ -73,7 +73,7 @@ static KERNEL: Table = table(&[
     ("debug_env", Form::Map(&DEBUG)),
 ]);
 
-/// What is told of arguments: drivers pass over other keys.
+/// Keys of what is told of arguments: drivers pass over other keys.
 static MISC: Table =
     Table { keys: &[("name", Form::Any), ("args_info", Form::List(&ARGUMENT_INFO))], others: Some("") };
 static ARGUMENT_INFO: Table = Table { keys: &[], others: Some("") };

@@ -167,7 +167,7 @@ fn device(elf: &DeviceElf<'_>, read: &mut Read) {
     if part.stated.is_empty() && read.problems.is_empty() {
         read.problems.push(Error::at(18, "it states no device, and drivers refuse it"));
     }
-    // What names the device exactly is all that is compared.
+    // Notes that name the device exactly are all that is compared.
     if let (None, Some((target, offset))) = (config, target)
         && let Some(steppings) = rules::steppings(target)
     {
