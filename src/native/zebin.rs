@@ -247,7 +247,7 @@ pub(crate) mod tests {
     /// The description of one kernel, `k`.
     pub(crate) const INFO: &[u8] = b"version: '1.73'\nkernels:\n  - name: k\n    execution_env:\n      simd_size: 32\n";
 
-    /// What is told of a zebin of these sections beside the code, description and device of `k`.
+    /// Problem of a zebin of these sections beside the code, description and device of `k`.
     fn problems_with(sections: &[(&str, u32, &[u8])], change: impl Fn(&mut Vec<u8>)) -> Vec<String> {
         let own: [(&str, u32, &[u8]); 3] = [
             (".text.k", 1, &[0; 16]),
@@ -372,7 +372,7 @@ pub(crate) mod tests {
         };
         let both = "intel_gpu_pvc intel_gpu_pvc_vg".to_owned();
         let config = || note(6, 0x030f_0007);
-        // What names the device exactly is all that counts; of family and core both do, and the last of each.
+        // Notes that name the device exactly are all that count; of family and core both do, and the last of each.
         assert_eq!(of(&[note(1, 1210), note(2, 18), config()], EM_INTELGT, 0), ("intel_gpu_pvc".to_owned(), 0));
         assert_eq!(of(&[note(6, 0x7fc0_0000), note(1, 1271)], EM_INTELGT, 0), (String::new(), 0));
         assert_eq!(of(&[note(1, 1271), note(2, 0)], EM_INTELGT, 0), (both.clone(), 0));
