@@ -25,7 +25,7 @@ use crate::rewrite::blobs;
 use crate::rewrite::extract::{self, Names};
 use crate::rewrite::image_data::{EntryForm, ImageVersion, OutImage, out_image};
 use crate::rewrite::object_file::{ObjectFormat, ObjectOptions, object_file, object_file_of_binary};
-use crate::rewrite::prepare::{Payload, inferred_target, store};
+use crate::rewrite::prepare::{Payload, inferred_target, record_architecture, store};
 use crate::rewrite::shared::{Machine, SharedOptions, shared_library};
 use crate::temporary::make_folder;
 use std::borrow::Cow;
@@ -389,6 +389,10 @@ pub(crate) fn write(
     let mut settled = Vec::with_capacity(images.len());
     for (number, mut image) in images.drain(..).enumerate() {
         store(&arena, &mut image, payload).map_err(|error| error.context(format!("image {}", image.index)))?;
+        // The others name it beside the target.
+        if !matches!(form.emit, Emit::OffloadBinary | Emit::OffloadBundle) && !form.registers_binary {
+            record_architecture(&arena, &mut image)?;
+        }
         settled.push(image);
         origin.pass(number);
     }

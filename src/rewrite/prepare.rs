@@ -86,12 +86,23 @@ pub(crate) fn copy<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infer_targ
         let properties = set.properties.iter().map(property).collect::<Result<Vec<_>>>()?;
         copy.properties.sets.push(PropertySet { name: text(set.name)?, properties });
     }
-    if copy.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_none()
-        && let Some(target) = compile_target_of(copy.arch)
-    {
-        set_compile_target(arena, &mut copy, Some(target))?;
+    if is_compile_target(copy.arch) {
+        record_architecture(arena, &mut copy)?;
     }
     Ok(copy)
+}
+
+/// Records the architecture that a container names beside the triple, where nothing else is recorded and DPC++ has a name for
+/// it: for forms that have no other place for it.
+///
+/// # Errors
+/// `Input` where the arena is full.
+pub(crate) fn record_architecture<'k>(arena: &'k Arena, image: &mut Image<'k>) -> Result<()> {
+    let recorded = image.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_some();
+    match compile_target_of(image.arch).filter(|_| !recorded) {
+        Some(target) => set_compile_target(arena, image, Some(target)),
+        None => Ok(()),
+    }
 }
 
 /// Copies an image like [`copy`] for a runtime that selects and links images: exports and imports of a module without
@@ -231,12 +242,16 @@ fn target_spec(target: &str) -> Option<(&'static str, bool)> {
 /// Returns what `compile_target` holds for an architecture from a container, which may have the short name that LLVM's tools use;
 /// none where DPC++ has no name for it.
 fn compile_target_of(arch: &str) -> Option<&str> {
-    let is_name = |name: &str| target_spec(name).is_some_and(|(_, family)| family);
-    if is_name(arch) {
+    if is_compile_target(arch) {
         return Some(arch);
     }
     let targets = device::table().targets().iter().map(|target| target.name.as_str());
-    targets.filter(|name| is_name(name)).find(|name| is_short_name(name, arch))
+    targets.filter(|name| is_compile_target(name)).find(|name| is_short_name(name, arch))
+}
+
+/// Whether a name is one that `compile_target` holds.
+fn is_compile_target(name: &str) -> bool {
+    target_spec(name).is_some_and(|(_, family)| family)
 }
 
 /// Changes the target of an image: `intel_gpu_pvc` becomes `spir64_gen` with the architecture stated separately, as
