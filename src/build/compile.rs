@@ -266,10 +266,18 @@ fn kept_library(
 /// `Environment` where something is missing, or does not work.
 pub(crate) fn try_nvidia(reporter: &dyn Reporter, engine: &Engine, cache: Option<&Cache>) -> Result<Offline> {
     let answer = offline(engine, &[], PATIENCE)?;
-    let prints = answer.files.iter().map(|file| fingerprint(file)).collect::<Result<Vec<_>>>()?;
+    let prints = fingerprints(&answer.files)?;
     let key = Key::for_library(&identity("ptxas", &answer, &prints));
     kept_library(reporter, engine, cache.map(|cache| (cache, key)), PATIENCE, &|| false)?;
     Ok(answer)
+}
+
+/// Returns the digests of a compiler's files.
+///
+/// # Errors
+/// Errors of [`fingerprint`].
+fn fingerprints(files: &[PathBuf]) -> Result<Vec<String>> {
+    files.iter().map(|file| fingerprint(file)).collect()
 }
 
 /// Returns the words that tell an offline compiler from others.
@@ -533,13 +541,13 @@ fn identify(order: &CompileOptions<'_>, wanted: &[usize]) -> Result<Identities> 
                 Open::Cpu | Open::Device(_) => {
                     let inventory = inventory(&engine.launch, PATIENCE)?;
                     found.libraries.extend(libraries(&inventory, order.environment));
-                    let prints = inventory.files.iter().map(|file| fingerprint(file)).collect::<Result<_>>()?;
+                    let prints = fingerprints(&inventory.files)?;
                     EngineAnswer::Devices(inventory, prints)
                 }
                 Open::Ocloc(_) | Open::Nvidia(_) => {
                     let answer = offline(engine, &[], PATIENCE)?;
                     found.libraries.extend(answer.files.iter().cloned());
-                    let prints = answer.files.iter().map(|file| fingerprint(file)).collect::<Result<_>>()?;
+                    let prints = fingerprints(&answer.files)?;
                     EngineAnswer::Offline(answer, prints)
                 }
             };

@@ -406,10 +406,12 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
         }
         _ => (owned(image.kernels()), owned(image.exports()), owned(image.imports())),
     };
-    // The runtime looks for what is stated, too.
-    let known: HashSet<&str> = imports.iter().map(String::as_str).collect();
-    let stated = owned(image.imports().into_iter().filter(|symbol| !known.contains(symbol)).collect());
-    imports.extend(stated);
+    if unlisted {
+        // The runtime looks for what is stated, too.
+        let known: HashSet<&str> = imports.iter().map(String::as_str).collect();
+        let stated = owned(image.imports().into_iter().filter(|symbol| !known.contains(symbol)).collect());
+        imports.extend(stated);
+    }
     let absent = absent(&kernels, module.as_ref(), native.as_ref().filter(|_| code), &sources).cloned();
     let homes = native.as_ref().filter(|_| code).map(|native| homes(&kernels, native, &sources)).unwrap_or_default();
     let unlisted_imports = module.iter().flat_map(|module| &module.imports);

@@ -163,6 +163,11 @@ pub(crate) struct OutputForm {
 }
 
 impl OutputForm {
+    /// Whether the output is one of LLVM's, which names the architecture and the programming model beside the target.
+    fn is_of_llvm(&self) -> bool {
+        matches!(self.emit, Emit::OffloadBinary | Emit::OffloadBundle) || self.registers_binary
+    }
+
     /// The system.
     pub(crate) fn host(&self) -> HostTriple {
         self.host.unwrap_or_else(HostTriple::this)
@@ -380,17 +385,15 @@ pub(crate) fn write(
         return Err(Error::new(ErrorKind::NoDeviceCode, "there are no images to write"));
     }
     let arena = Arena::with_limit(u64::MAX);
-    let registers = matches!(form.emit, Emit::Object | Emit::Shared);
     let payload = match form.compress {
-        _ if !registers => Payload::Plain,
+        _ if !form.emit.registers() => Payload::Plain,
         Some(level) => Payload::Zstd(level),
         None => Payload::Stored,
     };
     let mut settled = Vec::with_capacity(images.len());
     for (number, mut image) in images.drain(..).enumerate() {
         store(&arena, &mut image, payload).map_err(|error| error.context(format!("image {}", image.index)))?;
-        // The others name it beside the target.
-        if !matches!(form.emit, Emit::OffloadBinary | Emit::OffloadBundle) && !form.registers_binary {
+        if !form.is_of_llvm() {
             record_architecture(&arena, &mut image)?;
         }
         settled.push(image);
@@ -453,8 +456,8 @@ fn tell_losses(reporter: &dyn Reporter, form: &OutputForm, images: &[Image<'_>])
         Emit::Table => "a table",
         Emit::Spirv => "a bare module",
         Emit::Syclbin => "a SYCLBIN",
-        Emit::Object | Emit::Shared if !form.registers_binary => "an image structure",
-        _ => return,
+        _ if form.is_of_llvm() => return,
+        _ => "an image structure",
     };
     let tell = |of: &str, had: &str, is_lost: &dyn Fn(&Image<'_>) -> bool| {
         let count = images.iter().filter(|image| is_lost(image)).count();
@@ -463,7 +466,7 @@ fn tell_losses(reporter: &dyn Reporter, form: &OutputForm, images: &[Image<'_>])
         }
     };
     let (is_table, is_bare) = (form.emit == Emit::Table, form.emit == Emit::Spirv);
-    if !what.starts_with("an image") {
+    if !form.emit.registers() {
         let has_options = |image: &Image<'_>| !image.compile_options.is_empty() || !image.link_options.is_empty();
         tell("options of the device compiler", "had some", &has_options);
     }

@@ -30,6 +30,7 @@ pub(crate) mod spill_note;
 mod taken;
 mod yaml;
 mod ze_info;
+mod ze_keys;
 mod ze_rules;
 pub(crate) mod zebin;
 mod zebin_rules;

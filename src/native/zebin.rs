@@ -59,8 +59,7 @@ pub(super) fn read(data: &[u8], kernels: bool, items: &Items<'_>) -> Result<Read
                     read.problems.extend(refused.err());
                     read.problems.extend(rules::code(&elf, document.names()).err());
                     for of in ["const_base", "global_base"] {
-                        let passed = document.passes(of);
-                        read.problems.extend(rules::data(&elf, of).filter(|_| passed));
+                        read.problems.extend(rules::data(&elf, of).filter(|_| document.passes(of)));
                     }
                     if kernels {
                         let info = document.contents(items);

@@ -7,7 +7,7 @@ use super::ze_rules;
 use crate::bytes;
 use crate::container::device_elf::{DeviceElf, Note, Section};
 use crate::error::{Error, Result};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 const SHT_NULL: u32 = 0;
 const SHT_PROGBITS: u32 = 1;
@@ -48,7 +48,7 @@ pub(super) fn form(data: &[u8], elf: &DeviceElf<'_>) -> Result<()> {
         return Err(Error::at(16, format!("its ELF type is {:#x}, and drivers take 0x1 and 0xff12", elf.kind)));
     }
     segments(data)?;
-    let mut seen: HashMap<&str, ()> = HashMap::new();
+    let mut seen = HashSet::new();
     for section in &elf.sections {
         let wrong = |message: String| Error::at(section.offset, format!("section `{}` {message}", section.name));
         let single = match section.kind {
@@ -65,7 +65,7 @@ pub(super) fn form(data: &[u8], elf: &DeviceElf<'_>) -> Result<()> {
             SHT_NULL | SHT_STRTAB | SHT_RELA | SHT_REL | SHT_GTPIN_INFO | SHT_VISA_ASM => None,
             kind => return Err(wrong(format!("is of type {kind:#x}, which drivers do not know"))),
         };
-        if single.is_some_and(|single| seen.insert(single, ()).is_some()) {
+        if single.is_some_and(|single| !seen.insert(single)) {
             return Err(wrong("is the second of its kind, and drivers take one".to_owned()));
         }
         let entry = match section.kind {
@@ -169,28 +169,19 @@ pub(super) fn code<'n>(elf: &DeviceElf<'_>, names: impl Iterator<Item = &'n str>
             None => {}
         }
     }
-    let mut listed: HashMap<&str, ()> = HashMap::new();
+    let mut listed = HashSet::new();
     if let Some(name) = own {
         code.entry(name).or_insert(true);
-        listed.insert(name, ());
+        listed.insert(name);
     }
     for name in names {
-        listed.insert(name, ());
-        match code.get(name) {
-            Some(true) => {}
-            Some(false) => {
-                return Err(Error::at(
-                    40,
-                    format!("section `.text.{name}` is empty: drivers find no code of the kernel"),
-                ));
-            }
-            None => {
-                return Err(Error::at(
-                    40,
-                    format!("there is no section `.text.{name}`: drivers find no code of the kernel"),
-                ));
-            }
-        }
+        listed.insert(name);
+        let missing = match code.get(name) {
+            Some(true) => continue,
+            Some(false) => format!("section `.text.{name}` is empty"),
+            None => format!("there is no section `.text.{name}`"),
+        };
+        return Err(Error::at(40, format!("{missing}: drivers find no code of the kernel")));
     }
     linked(elf, &listed)
 }
@@ -207,7 +198,7 @@ pub(super) fn data(elf: &DeviceElf<'_>, of: &str) -> Option<Error> {
 }
 
 /// Checks what the driver links: code of the listed kernels alone, by symbols that there are, and global functions in one section.
-fn linked(elf: &DeviceElf<'_>, listed: &HashMap<&str, ()>) -> Result<()> {
+fn linked(elf: &DeviceElf<'_>, listed: &HashSet<&str>) -> Result<()> {
     let table = elf.sections.iter().find(|section| section.kind == SHT_SYMTAB);
     let entries = table.map_or(&[][..], |table| table.data).chunks_exact(24);
     let count = entries.len() as u64;
@@ -216,7 +207,7 @@ fn linked(elf: &DeviceElf<'_>, listed: &HashMap<&str, ()>) -> Result<()> {
         let size = if section.kind == SHT_REL { 16 } else { 24 };
         let mut relocations = section.data.chunks_exact(size).peekable();
         let target = usize::try_from(section.info).ok().and_then(|info| elf.sections.get(info));
-        let changed = target.and_then(code_of).filter(|name| !listed.contains_key(name));
+        let changed = target.and_then(code_of).filter(|name| !listed.contains(name));
         if let (Some(name), Some(_)) = (changed, relocations.peek()) {
             return Err(wrong(format!("changes the code of `{name}`, which is no kernel")));
         }
@@ -225,11 +216,11 @@ fn linked(elf: &DeviceElf<'_>, listed: &HashMap<&str, ()>) -> Result<()> {
             return Err(wrong(format!("refers to more than the {count} symbols that there are")));
         }
     }
-    let mut exporting = listed.contains_key(ze_rules::FUNCTIONS).then_some(ze_rules::FUNCTIONS);
+    let mut exporting = listed.contains(ze_rules::FUNCTIONS).then_some(ze_rules::FUNCTIONS);
     for symbol in entries.filter(|symbol| symbol.get(4) == Some(&GLOBAL_FUNCTION)) {
         let section = bytes::u16_at(symbol, 6).and_then(|section| elf.sections.get(usize::from(section)));
         let Some(name) = section.and_then(code_of) else { continue };
-        if !listed.contains_key(name) || *exporting.get_or_insert(name) != name {
+        if !listed.contains(name) || *exporting.get_or_insert(name) != name {
             let offset = table.map_or(0, |table| table.offset);
             return Err(Error::at(offset, format!("a function that others may call is in the code of `{name}`")));
         }

@@ -41,8 +41,7 @@ pub(super) fn remove(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>
     let (mut zeroed, mut removed) = (0u64, 0usize);
     let binaries = offload_binary::registered(host);
     let begins: BTreeSet<u64> = binaries.iter().map(|(offset, _)| *offset).collect();
-    for (offset, blob) in &binaries {
-        let (offset, blob) = (*offset, *blob);
+    for &(offset, blob) in &binaries {
         let mut reader = Reader::new(&host.arena, blob.len());
         let entries = offload_binary::parse(&mut reader, blob, Place::file(offset)).into_iter().flatten();
         let is_gone = |entry: &Entry<'_>| {
