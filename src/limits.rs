@@ -151,6 +151,9 @@ pub(crate) const MAX_CONFIG_COPIED: usize = 64 << 20;
 /// Nesting depth of lists and mappings in a device configuration. Its grammar needs three.
 pub(crate) const MAX_CONFIG_DEPTH: usize = 16;
 
+/// Notes with metadata in one code object of an AMD GPU: linkers leave one, and one for each partition of a program.
+pub(crate) const MAX_METADATA_NOTES: usize = 1024;
+
 /// Functions that compiled code calls and does not have, of which the names are kept: one is enough to say so.
 pub(crate) const MAX_UNDEFINED: usize = 16;
 

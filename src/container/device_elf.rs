@@ -26,8 +26,11 @@ const SHT_NOBITS: u32 = 8;
 /// their sizes pass its end.
 const SHT_CUDA_NOBITS: [u32; 4] = [0x7000_0007, 0x7000_0009, 0x7000_000a, 0x7000_0015];
 
+/// Bytes of a program header.
+const PROGRAM_HEADER: usize = 56;
+
 /// Factor by which the sections together may exceed the file: compilers share no bytes among them.
-const SECTIONS_RATIO: usize = 4;
+pub(crate) const SECTIONS_RATIO: usize = 4;
 
 /// Section.
 #[derive(Debug, Clone, Copy)]
@@ -87,9 +90,24 @@ pub(crate) struct Note<'a> {
     pub(crate) offset: u64,
 }
 
+/// Segment: what a program header describes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Segment<'a> {
+    /// `p_type`.
+    pub(crate) kind: u32,
+    /// File offset of its bytes.
+    pub(crate) offset: u64,
+    /// Bytes in the file.
+    pub(crate) data: &'a [u8],
+    /// `p_align`.
+    pub(crate) align: u64,
+}
+
 /// ELF file of a device.
 #[derive(Debug)]
 pub(crate) struct DeviceElf<'a> {
+    /// `e_ident[EI_OSABI]`.
+    pub(crate) os_abi: u8,
     /// `e_ident[EI_ABIVERSION]`.
     pub(crate) abi_version: u8,
     /// `e_type`.
@@ -117,8 +135,8 @@ impl<'a> DeviceElf<'a> {
         let (kind, machine, entry) = (half(16)?, half(18)?, usize::from(half(58)?));
         let flags = bytes::u32_at(data, 48).ok_or_else(cut)?;
         let table = bytes::u64_at(data, 40).ok_or_else(cut)?;
-        let mut elf =
-            DeviceElf { abi_version: data.get(8).copied().unwrap_or(0), kind, machine, flags, sections: Vec::new() };
+        let [os_abi, abi_version] = [7, 8].map(|at| data.get(at).copied().unwrap_or(0));
+        let mut elf = DeviceElf { os_abi, abi_version, kind, machine, flags, sections: Vec::new() };
         if count == 0 {
             return Ok(elf);
         }
@@ -188,6 +206,29 @@ impl<'a> DeviceElf<'a> {
             });
         }
         Ok(symbols)
+    }
+
+    /// Reads the program headers of a file.
+    ///
+    /// # Errors
+    /// `Input` where they, or what they describe, pass the end.
+    pub(crate) fn segments(data: &'a [u8]) -> Result<Vec<Segment<'a>>> {
+        let half = |at| bytes::u16_at(data, at).map_or(0, usize::from);
+        let (start, size, count) = (bytes::u64_at(data, 32).unwrap_or(0), half(54), half(56));
+        let beyond =
+            || Error::at(32, format!("{count} program headers at {start:#x}, or what they describe, pass the end"));
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let table = usize::try_from(start).ok().zip(size.checked_mul(count).filter(|_| size >= PROGRAM_HEADER));
+        let table = table.and_then(|(start, size)| bytes::slice_at(data, start, size)).ok_or_else(beyond)?;
+        let segment = |header: &[u8]| {
+            let long = |at| bytes::u64_at(header, at);
+            let (offset, size) = (long(8)?, usize::try_from(long(32)?).ok()?);
+            let data = bytes::slice_at(data, usize::try_from(offset).ok()?, size)?;
+            Some(Segment { kind: bytes::u32_at(header, 0)?, offset, data, align: long(48)? })
+        };
+        table.chunks_exact(size).map(|header| segment(header).ok_or_else(beyond)).collect()
     }
 
     /// Reads the notes of a section, up to the first invalid one.

@@ -14,7 +14,6 @@ use crate::bytes;
 use crate::container::Place;
 use crate::container::inflate;
 use crate::error::{Error, Result};
-use crate::limits;
 
 /// The first bytes.
 const MAGIC: u32 = 0xba55_ed50;
@@ -94,7 +93,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place: Place
         match at.checked_add(4).and_then(|at| bytes::u16_at(data, at)) {
             Some(VERSION) => entries(reader, whole, place.at(start as u64), depth),
             version => {
-                unread(reader, "");
+                reader.unread("");
                 let version = version.unwrap_or_default();
                 reader.problem(place.at(at as u64).error(format!("a fat binary of version {version}")));
             }
@@ -111,7 +110,7 @@ fn entries<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place: Place, depth:
         match entry(reader, data, at, place, depth) {
             Some(next) => at = next,
             None => {
-                unread(reader, "");
+                reader.unread("");
                 let what = "an entry of the fat binary is cut short, or states more bytes than there are";
                 return reader.problem(place.at(at as u64).error(what));
             }
@@ -173,7 +172,7 @@ fn entry<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], at: usize, place: Plac
         reader.part(&name, contents, if is_code { format } else { Format::Unknown }, here, depth);
     }
     match reader.native.parts.get_mut(first) {
-        None => unread(reader, &name),
+        None => reader.unread(&name),
         // The driver goes by the header, and what is of no use to it then it does not give up for another entry.
         Some(part) => {
             let own = part.stated.strip_prefix("sm_").and_then(architecture);
@@ -184,13 +183,6 @@ fn entry<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], at: usize, place: Plac
         }
     }
     start.checked_add(stored)
-}
-
-/// Notes an entry of which nothing is known but its name, or not even that.
-fn unread(reader: &mut Reader<'_, '_>, name: &str) {
-    if reader.native.unread.len() < limits::MAX_NATIVE_ITEMS {
-        reader.native.unread.push((reader.member, name.to_owned()));
-    }
 }
 
 #[cfg(test)]

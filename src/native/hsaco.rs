@@ -8,16 +8,18 @@
 //! for every processor that it knows, and two that it no longer does. Above are the features `xnack` and `sramecc`: two
 //! bits each (0 none, 1 any, 2 off, 3 on) since code object version 4 (ABI version 2), one bit before.
 
-use super::{Argument, Items, Kernel, Part, Read, Reader};
+use super::{Argument, Items, Kernel, Part, Read, Reader, hsaco_rules};
 use crate::bundle::format::Format;
 use crate::bundle::msgpack::{self, Value};
 use crate::bundle::{blob, offload_bundle};
 use crate::container::Place;
 use crate::container::device_elf::DeviceElf;
 use crate::error::{Error, Result};
+use crate::limits;
+use std::sync::Arc;
 
-const NT_AMDGPU_METADATA: u32 = 32;
-const SHT_NOTE: u32 = 7;
+/// Version of the code object that compilers wrote up to LLVM 11.
+pub(super) const VERSION_3: &str = "code object 3";
 
 pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     let elf = DeviceElf::parse(data)?;
@@ -33,23 +35,50 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     if elf.sections.is_empty() {
         return Ok(read);
     }
-    let sections = elf.sections.iter().filter(|section| section.kind == SHT_NOTE);
-    let mut notes = sections.flat_map(DeviceElf::notes);
-    let Some(note) = notes.find(|note| note.owner == b"AMDGPU" && note.kind == NT_AMDGPU_METADATA) else {
-        read.problems.push(Error::at(40, "there is no note with AMDGPU metadata, which lists the kernels"));
-        return Ok(read);
+    let (kernels, problem) = described(data, &elf, items);
+    part.kernels = kernels;
+    part.demands.undefined = hsaco_rules::undefined(&elf, limits::MAX_UNDEFINED);
+    read.problems.extend(problem);
+    Ok(read)
+}
+
+/// Returns the kernels that the metadata describes, and the first thing for which runtimes refuse the code.
+fn described(data: &[u8], elf: &DeviceElf<'_>, items: &Items<'_>) -> (Vec<Arc<Kernel>>, Option<Error>) {
+    let (segments, mut problem) = match DeviceElf::segments(data) {
+        Ok(segments) => (segments, None),
+        Err(error) => (Vec::new(), Some(error)),
     };
-    match msgpack::read(note.data) {
-        Ok(metadata) => {
-            let kernels = metadata.items("amdhsa.kernels");
-            part.kernels = kernels.iter().filter_map(|one| kernel(one, items)).map(Into::into).collect();
+    let mut check = |checked: Result<()>| {
+        if let (Err(error), None) = (checked, &problem) {
+            problem = Some(error);
         }
-        Err(error) => {
+    };
+    check(hsaco_rules::form(elf, &segments));
+    let notes = hsaco_rules::metadata(elf, &segments, data.len()).unwrap_or_else(|error| {
+        check(Err(error));
+        Vec::new()
+    });
+    if notes.is_empty() {
+        check(Err(Error::at(40, "there is no note with AMDGPU metadata, which lists the kernels")));
+    }
+    let mut documents = Vec::new();
+    for note in notes {
+        let mut wrong = |error: Error| {
             let offset = note.offset.saturating_add(error.offset().unwrap_or(0));
-            read.problems.push(error.without_offset().with_offset(offset).context("AMDGPU metadata"));
+            check(Err(error.without_offset().with_offset(offset).context("AMDGPU metadata")));
+        };
+        match msgpack::read(note.data) {
+            Ok(document) => {
+                hsaco_rules::version(&document).unwrap_or_else(&mut wrong);
+                documents.push(document);
+            }
+            Err(error) => wrong(error),
         }
     }
-    Ok(read)
+    // Runtimes put the kernels of several notes together.
+    let listed = || documents.iter().flat_map(|document| document.items("amdhsa.kernels"));
+    check(hsaco_rules::descriptors(elf, listed()));
+    (listed().filter_map(|one| kernel(one, items)).map(Into::into).collect(), problem)
 }
 
 fn kernel(metadata: &Value<'_>, items: &Items<'_>) -> Option<Kernel> {
@@ -127,7 +156,7 @@ pub(super) fn read_bundle<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place
         if part.place.is_inflated() {
             reader.grant(part.data.len());
         }
-        reader.part(part.id, part.data, Format::sniff(part.data), part.place, depth);
+        reader.member(part.id, part.data, Format::sniff(part.data), part.place, depth);
     }
     Ok(())
 }

@@ -21,6 +21,7 @@ mod cubin;
 pub(crate) mod driver;
 pub(crate) mod fatbin;
 mod hsaco;
+mod hsaco_rules;
 mod intel_device;
 pub mod opencl_elf;
 mod patch_tokens;
@@ -154,10 +155,10 @@ pub struct Part {
     /// Sizes that its kernels ask of a device, and what it calls and does not have.
     #[serde(skip)]
     pub(crate) demands: Demands,
-    /// The first thing for which a driver of an Intel GPU may refuse the code, whatever device it is for.
+    /// The first thing for which a driver of an Intel or AMD GPU may refuse the code, whatever device it is for.
     #[serde(skip)]
     pub(crate) refused: Option<String>,
-    /// The number of the member of an archive, or of the fat binary, that it is in: members may have equal names.
+    /// The number of the member of an archive or a bundle, or of the fat binary, that it is in: members may have equal names.
     #[serde(skip)]
     pub(crate) member: usize,
     /// The number of its SPIR-V among the sources of the payload, once these are read.
@@ -227,7 +228,7 @@ pub struct Native {
     pub parts: Vec<Part>,
     /// Parts that could not be read, with the offset of each.
     pub problems: Vec<Error>,
-    /// Members of an archive, and entries of a fat binary, of which nothing could be read, by number and name.
+    /// Members of an archive, and entries of a fat binary or a bundle, of which nothing could be read, by number and name.
     pub(crate) unread: Vec<(usize, String)>,
 }
 
@@ -401,6 +402,24 @@ impl<'a, 'r> Reader<'a, 'r> {
         }
     }
 
+    /// Reads a member of a list.
+    fn member(&mut self, name: &str, data: &'a [u8], format: Format, place: Place, depth: u32) {
+        let (parts, problems) = (self.native.parts.len(), self.native.problems.len());
+        self.member = self.member.saturating_add(1);
+        self.part(name, data, format, place, depth);
+        let failed = self.native.problems.len() > problems || problems >= limits::MAX_NATIVE_PROBLEMS;
+        if failed && self.native.parts.len() == parts {
+            self.unread(name);
+        }
+    }
+
+    /// Notes a member of which nothing could be read.
+    fn unread(&mut self, name: &str) {
+        if self.native.unread.len() < limits::MAX_NATIVE_ITEMS {
+            self.native.unread.push((self.member, name.to_owned()));
+        }
+    }
+
     /// Adds what a reader of one format found.
     fn push(&mut self, name: &str, mut read: Read, place: Place) {
         if self.items.take(name).is_none() || self.items.refused() {
@@ -419,7 +438,7 @@ impl<'a, 'r> Reader<'a, 'r> {
         }
         read.part.name = name.to_owned();
         read.part.member = self.member;
-        if matches!(read.part.format, Format::Zebin | Format::PatchTokens) {
+        if matches!(read.part.format, Format::Zebin | Format::PatchTokens | Format::Hsaco) {
             read.part.refused = read.problems.first().map(|problem| problem.clone().without_offset().message());
         }
         read.part.demands.add(&read.part.kernels);
@@ -520,13 +539,7 @@ fn archive_members<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place: Place
             continue;
         }
         let first = reader.native.parts.len();
-        let problems = reader.native.problems.len();
-        reader.member = reader.member.saturating_add(1);
-        reader.part(name, member, Format::sniff(member), place.at(start as u64), depth);
-        let failed = reader.native.problems.len() > problems || problems >= limits::MAX_NATIVE_PROBLEMS;
-        if failed && reader.native.parts.len() == first && reader.native.unread.len() < limits::MAX_NATIVE_ITEMS {
-            reader.native.unread.push((reader.member, name.to_owned()));
-        }
+        reader.member(name, member, Format::sniff(member), place.at(start as u64), depth);
         let device = name.split_once('.').map_or(name, |(_, device)| device);
         // Of a zebin that states a device the name is not asked, even where no such device is known.
         let is_open =

@@ -7,9 +7,11 @@
 //! image alone: machine code of the GPU's generation first, else PTX, and of either the one for the highest architecture that is not
 //! above the GPU's. What it takes it does not give up for another. Driver 13.0 on an H200 was seen to do so; of several entries of one
 //! kind and architecture it takes the first, the last or the one for exactly this GPU (`sm_90a`), so that here any may be.
+//!
+//! HIP goes by the names of the entries of a bundle, and takes the first for the GPU; the loader then looks at the code's own flags.
 
 use super::driver::Driver;
-use super::{Native, Part, intel_device};
+use super::{Native, Part, hsaco, intel_device};
 use crate::bundle::format::Format;
 use crate::device::target::Has;
 use schemars::JsonSchema;
@@ -191,13 +193,48 @@ impl Native {
     }
 
     fn on_amd(&self, gpu: &str) -> Taken<'_> {
-        let runs = |part: &Part| runs_on_amd(&part.stated, gpu);
+        if self.container == Some("offload-bundle") {
+            return self.in_bundle_of_hip(gpu);
+        }
+        let runs = |part: &Part| runs_on_amd(part, gpu);
         // Of code for one GPU in several forms any may be taken.
         let taken: Vec<&Part> = self.parts.iter().filter(|part| runs(part) == Has::Yes).collect();
         match taken.is_empty() {
             false => Taken::Part(Coverage::Native, taken),
             true if self.parts.iter().all(|part| runs(part) == Has::No) => self.nothing(),
             true => Taken::Unknown,
+        }
+    }
+
+    fn in_bundle_of_hip(&self, gpu: &str) -> Taken<'_> {
+        let parts = self.parts.iter().map(|part| (part.member, part.name.as_str(), Some(part)));
+        let unread = self.unread.iter().map(|(member, name)| (*member, name.as_str(), None));
+        let entries = parts.chain(unread).filter_map(|(member, name, part)| Some((member, hip_target(name)?, part)));
+        let mut entries: Vec<_> = entries.collect();
+        entries.sort_by_key(|(member, ..)| *member);
+        let (mut taken, mut is_found, mut is_open) = (Vec::new(), false, false);
+        for (_, target, part) in entries {
+            match is_amd_target(target, gpu) {
+                Has::No => {}
+                // The first counts.
+                Has::Yes if is_found => {}
+                Has::Yes => {
+                    is_found = true;
+                    let runs = part.map(|part| runs_on_amd(part, gpu));
+                    if runs == Some(Has::No) {
+                        return self.nothing();
+                    }
+                    taken.push(part.filter(|_| runs == Some(Has::Yes)));
+                }
+                // A GPU that is set so takes it in place of the other.
+                Has::Unknown if target.split(':').next() == Some(gpu) => taken.push(part),
+                Has::Unknown => is_open = true,
+            }
+        }
+        match taken.into_iter().collect::<Option<Vec<_>>>() {
+            Some(parts) if is_found => Taken::Part(Coverage::Native, parts),
+            Some(parts) if parts.is_empty() && !is_open => self.nothing(),
+            _ => Taken::Unknown,
         }
     }
 
@@ -256,15 +293,32 @@ fn runs_on_nvidia(part: &Part, gpu: &str) -> Has {
     if runs { Has::Yes } else { Has::No }
 }
 
-/// Whether code for an AMD GPU, as it states that (`gfx90a:xnack+`), runs on one. A generic processor stands for several
-/// that its name does not tell, and a device may be set not to retry page faults.
-fn runs_on_amd(stated: &str, gpu: &str) -> Has {
-    let (processor, features) = stated.split_once(':').unwrap_or((stated, ""));
+/// Whether code runs on an AMD GPU by what it states. Code object version 3 today's ROCm does not take, and older ones did.
+fn runs_on_amd(part: &Part, gpu: &str) -> Has {
+    match is_amd_target(&part.stated, gpu) {
+        Has::Yes if part.version.as_deref() == Some(hsaco::VERSION_3) => Has::Unknown,
+        runs => runs,
+    }
+}
+
+/// Whether an AMD GPU is the target that an id names (`gfx90a:xnack+`). A generic processor stands for several that its name does
+/// not tell, and a device may be set not to retry page faults.
+fn is_amd_target(id: &str, gpu: &str) -> Has {
+    let (processor, features) = id.split_once(':').unwrap_or((id, ""));
     if gpu == processor && !["xnack+", "sramecc-"].iter().any(|other| features.contains(other)) {
         return Has::Yes;
     }
     let is_other = gpu != processor && !processor.ends_with("generic") && processor.starts_with("gfx");
     if is_other { Has::No } else { Has::Unknown }
+}
+
+/// The target of an entry of a bundle that HIP looks at; none of other entries. HIP goes by the names alone
+/// (`lookUpCodeObject` of `comgr-metadata.cpp` in ROCm/llvm-project).
+fn hip_target(entry: &str) -> Option<&str> {
+    let mut words = entry.splitn(6, '-');
+    let is_hip = ["hip", "hipv4", "hcc"].contains(&words.next()?);
+    let is_amd = ["amdgcn", "spirv64"].contains(&words.next()?) && words.next()? == "amd" && words.next()? == "amdhsa";
+    words.nth(1).filter(|_| is_hip && is_amd)
 }
 
 #[cfg(test)]
@@ -410,5 +464,62 @@ mod tests {
         let mut second = fat(&[code]);
         second.parts.push(entry("elf.sm_90", "sm_90", 2));
         assert_eq!(names(&second, "sm_90").map(|parts| parts.len()), Some(1));
+    }
+
+    /// Names of entries as clang writes them, in bundles of HIP.
+    #[test]
+    fn hip_takes_an_entry_by_its_name() {
+        let bundle = |parts: &[(&str, &str)]| Native {
+            container: Some("offload-bundle"),
+            parts: (1..)
+                .zip(parts)
+                .map(|(member, (name, stated))| Part {
+                    name: (*name).to_owned(),
+                    stated: (*stated).to_owned(),
+                    member,
+                    ..Part::new(Format::Hsaco, 0)
+                })
+                .collect(),
+            ..Native::default()
+        };
+        let members = |native: &Native| match native.taken("amd_gpu_gfx90a", Driver::ANY) {
+            Taken::Part(_, parts) => Some(parts.iter().map(|part| part.member).collect::<Vec<_>>()),
+            Taken::Nothing => Some(Vec::new()),
+            Taken::Unknown => None,
+        };
+        let own = "hipv4-amdgcn-amd-amdhsa--gfx90a";
+        let other = "hipv4-amdgcn-amd-amdhsa--gfx1030";
+        for (parts, expected) in [
+            (&[(own, "gfx90a")][..], Some(&[1][..])),
+            (&[("hip-amdgcn-amd-amdhsa-unknown-gfx90a", "gfx90a")], Some(&[1])),
+            (&[(other, "gfx1030"), (own, "gfx90a"), (own, "gfx90a")], Some(&[2])),
+            // HIP does not look at the code, and the loader does not look for another entry.
+            (&[(other, "gfx90a")], Some(&[])),
+            (&[("openmp-amdgcn-amd-amdhsa--gfx90a", "gfx90a")], Some(&[])),
+            (&[("hipv4-nvptx64-nvidia-cuda--sm_90", "gfx90a")], Some(&[])),
+            (&[("hipv4-amdgcn-amd-amdhsa", "gfx90a")], Some(&[])),
+            (&[(own, "gfx1030"), (own, "gfx90a")], Some(&[])),
+            (&[(own, "gfx9-4-generic")], None),
+            (&[("hip-spirv64-amd-amdhsa--amdgcnspirv", "")], None),
+            // Whether page faults are retried is the user's choice.
+            (
+                &[
+                    ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+", "gfx90a:xnack+"),
+                    ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", "gfx90a:xnack-"),
+                ],
+                Some(&[1, 2]),
+            ),
+            (&[("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+", "gfx90a:xnack+")], None),
+        ] {
+            assert_eq!(members(&bundle(parts)).as_deref(), expected, "{parts:?}");
+        }
+        let mut cut = bundle(&[(own, "gfx90a")]);
+        for (member, is_known) in [(2, true), (0, false)] {
+            cut.unread = vec![(member, own.to_owned())];
+            assert_eq!(members(&cut).is_some(), is_known);
+        }
+        let mut old = bundle(&[(own, "gfx90a")]);
+        old.parts[0].version = Some(hsaco::VERSION_3.to_owned());
+        assert_eq!(members(&old), None);
     }
 }

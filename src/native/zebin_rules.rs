@@ -47,7 +47,7 @@ pub(super) fn form(data: &[u8], elf: &DeviceElf<'_>) -> Result<()> {
     if !TYPES.contains(&elf.kind) {
         return Err(Error::at(16, format!("its ELF type is {:#x}, and drivers take 0x1 and 0xff12", elf.kind)));
     }
-    segments(data)?;
+    DeviceElf::segments(data)?;
     let mut seen = HashSet::new();
     for section in &elf.sections {
         let wrong = |message: String| Error::at(section.offset, format!("section `{}` {message}", section.name));
@@ -90,27 +90,6 @@ fn code_or_data<'a>(section: &Section<'a>) -> Option<Option<&'a str>> {
         name if name.starts_with(".text.") || name.starts_with(".debug_") => Some(None),
         _ => None,
     }
-}
-
-/// Checks that program headers, which drivers read too, do not pass the end.
-fn segments(data: &[u8]) -> Result<()> {
-    let half = |at| bytes::u16_at(data, at).map_or(0, u64::from);
-    let (start, size, count) = (bytes::u64_at(data, 32).unwrap_or(0), half(54), half(56));
-    let (end, whole) = (start.saturating_add(size.saturating_mul(count)), data.len() as u64);
-    let beyond =
-        || Error::at(32, format!("{count} program headers at {start:#x}, or what they describe, pass the end"));
-    if end > whole {
-        return Err(beyond());
-    }
-    for nth in 0..count {
-        let at = usize::try_from(start.saturating_add(size.saturating_mul(nth))).unwrap_or(usize::MAX);
-        let long = |by| bytes::u64_at(data, at.checked_add(by)?);
-        let segment = long(8).zip(long(32)).ok_or_else(beyond)?;
-        if segment.0.checked_add(segment.1).is_none_or(|end| end > whole) {
-            return Err(beyond());
-        }
-    }
-    Ok(())
 }
 
 /// Returns the notes on the device that drivers read.

@@ -4,10 +4,11 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::bundle::image::State;
 use sycl_bundle::bundle::offload_bundle::{self, NewPart};
-use sycl_bundle::container::{Host, Kind};
+use sycl_bundle::container::{Host, Kind, Place};
 use sycl_bundle::error::ErrorKind;
+use sycl_bundle::native::Native;
 
-use super::tools::{code_object, code_object_recipe};
+use super::tools::{code_object, code_object_recipe, packed_object};
 use super::{kernel, read};
 
 #[test]
@@ -66,6 +67,51 @@ fn flags_are_what_readelf_prints() {
     }
 }
 
+/// By the sources of ROCm's loader and HIP, each.
+#[test]
+fn code_that_loaders_refuse_is_told() {
+    let recipe = code_object_recipe("gfx90a", "");
+    let object = recipe.bytes("kernels.hsaco");
+    let object = &object;
+    let header = |kind: u32| {
+        let start = usize::try_from(u64::from_le_bytes(object[32..40].try_into().unwrap())).unwrap();
+        let headers = (start..).step_by(56).take(usize::from(object[56]));
+        headers.filter(move |at| object[*at..*at + 4] == kind.to_le_bytes()).collect::<Vec<usize>>()
+    };
+    let find = |text: &[u8]| object.windows(text.len()).position(|window| window == text).unwrap();
+    let with = |edits: &[(usize, u8)]| {
+        let mut edited = object.clone();
+        edits.iter().for_each(|(at, byte)| edited[*at] = *byte);
+        edited
+    };
+    let unloaded: Vec<(usize, u8)> = header(1).into_iter().map(|at| (at, 6)).collect();
+    let [note] = header(4)[..] else { panic!("one segment of notes") };
+    let version = find(b"amdhsa.version") + 15;
+    let renamed = String::from_utf8_lossy(&object).matches("first.kd\0").count();
+    assert!(renamed >= 2);
+    let mut without = object.clone();
+    while let Some(at) = without.windows(9).position(|window| window == b"first.kd\0") {
+        without[at] = b'F';
+    }
+    for (refused, message) in [
+        (recipe.bytes("kernels.o"), "no segment to load"),
+        (with(&unloaded), "no segment to load"),
+        (with(&[(7, 65)]), "OS ABI is 65"),
+        (with(&[(8, 0)]), "ABI version is 0"),
+        (with(&[(8, 9)]), "ABI version is 9"),
+        (with(&[(note + 48, 8)]), "aligned to 8"),
+        (with(&[(note + 32, object[note + 32] - 1)]), "pass the end"),
+        (with(&[(version, 2)]), "`amdhsa.version` is not 1.x"),
+        (without, "kernel `first` has no descriptor `first.kd`"),
+    ] {
+        let native = Native::read(&refused, Format::Hsaco, Place::file(0)).unwrap();
+        let [problem] = &native.problems[..] else { panic!("{message}: {:?}", native.problems) };
+        assert!(problem.to_string().contains(message), "{problem}");
+    }
+    // Where no segment has notes those of sections count.
+    assert_eq!(read(&with(&[(note, 0)])).kernel_names().len(), 2);
+}
+
 #[test]
 fn a_bundle_as_payload_has_a_part_per_processor() {
     let objects = ["gfx906", "gfx90a"].map(|processor| code_object(processor, ""));
@@ -121,7 +167,7 @@ const PACKAGES: [&[u8]; 2] =
 
 #[test]
 fn kernel_packages_hold_what_was_packed() {
-    let objects = ["gfx906", "gfx90a"].map(|processor| code_object(processor, ""));
+    let objects = ["gfx906", "gfx90a"].map(packed_object);
     for (package, compressed) in PACKAGES.into_iter().zip([false, true]) {
         let host = Host::read(package).unwrap();
         let bundle = Bundle::read(&host).unwrap();

@@ -59,18 +59,28 @@ pub fn bitcode() -> Vec<u8> {
     bitcode_recipe("llvm-22:llvm-as").bytes("kernels.bc")
 }
 
-/// The recipe of `kernels.hsaco`, the AMD kernels for a processor with its features.
+/// The recipe of `kernels.hsaco`, the AMD kernels for a processor with its features, and of `kernels.o`, that before the linker.
 pub fn code_object_recipe(processor: &str, features: &str) -> Recipe {
     let source = "kernels.amdgcn.s";
     let (cpu, features) = (format!("--mcpu={processor}"), format!("--mattr={features}"));
-    let words =
-        ["llvm-mc", "--triple=amdgcn-amd-amdhsa", "--filetype=obj", &cpu, &features, "-o", "kernels.hsaco", source];
-    Recipe::new("code-object").input(source, text(source)).run(words).output("kernels.hsaco")
+    let words = ["llvm-mc", "--triple=amdgcn-amd-amdhsa", "--filetype=obj", &cpu, &features, "-o", "kernels.o", source];
+    let link = ["ld.lld", "-shared", "kernels.o", "-o", "kernels.hsaco"];
+    let text = text(source) + &text("descriptors.amdgcn.s");
+    Recipe::new("code-object").input(source, text).run(words).run(link).output("kernels.hsaco").output("kernels.o")
 }
 
-/// Assembles the AMD kernels.
+/// Assembles and links the AMD kernels.
 pub fn code_object(processor: &str, features: &str) -> Vec<u8> {
     code_object_recipe(processor, features).bytes("kernels.hsaco")
+}
+
+/// Assembles the AMD kernels without descriptors, as the packages of rocm-kpack have them.
+pub fn packed_object(processor: &str) -> Vec<u8> {
+    let source = "kernels.amdgcn.s";
+    let (cpu, features) = (format!("--mcpu={processor}"), "--mattr=");
+    let words =
+        ["llvm-mc", "--triple=amdgcn-amd-amdhsa", "--filetype=obj", &cpu, features, "-o", "kernels.hsaco", source];
+    Recipe::new("code-object").input(source, text(source)).run(words).output("kernels.hsaco").bytes("kernels.hsaco")
 }
 
 /// The recipe of `kernels.cubin`, the PTX kernels by CUDA 13, or 12 where asked, and of what `cuobjdump` says of it.
