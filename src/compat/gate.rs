@@ -84,6 +84,10 @@ struct Known<'k> {
     fits: HashMap<usize, Arc<Fit>>,
     /// For each symbol that images of a format import, what it is taken from.
     providers: HashMap<(&'k str, Format), Option<Offer>>,
+    /// The forbidden aspects of images, by their places.
+    forbidden_in: HashMap<usize, Arc<[Finding]>>,
+    /// For each symbol that images of a format import, the forbidden aspects of what it may be taken from.
+    forbidden: HashMap<(&'k str, Format), Arc<[Finding]>>,
     /// Steps from images to those that they import from, once they are met.
     steps: Vec<Option<Step>>,
     /// The last walk that met each image, and whether the device meets its recorded requirements.
@@ -165,8 +169,9 @@ impl<'g> Gate<'g> {
     pub fn judge(&self, subject: &Subject<'_>, demand: &Demand) -> Judgement {
         let mut known = Known::default();
         if !self.sets.is_empty() || self.images().iter().any(|image| !image.imports.is_empty()) {
-            let chosen = |group| self.choice(group, subject, demand)?.chosen;
-            let chosen: BTreeSet<usize> = (0..self.grouping.len()).filter_map(chosen).collect();
+            let choices = (0..self.grouping.len()).filter_map(|group| self.choice(group, subject, demand));
+            let chosen: BTreeSet<usize> =
+                choices.flat_map(|choice| choice.chosen.into_iter().chain(choice.equal)).collect();
             known.endless = self.endless(chosen, subject, &mut known);
         }
         let groups = (0..self.grouping.len()).map(|group| self.kernel(group, subject, demand, &mut known));
@@ -240,19 +245,81 @@ impl<'g> Gate<'g> {
         let Some(chosen) = choice.chosen else {
             return (vec![self.not_chosen(name, &choice, subject)], None);
         };
+        let own_place = |at: usize| images.iter().position(|own| *own == at).map(Whose::Own);
+        let place = own_place(chosen);
+        let (mut judgement, others) = self.against(chosen, place, subject, known);
+        let code = self.images().get(chosen).map(|image| image.coverage_where_taken(subject));
+        let native = code.is_some_and(|code| code != Coverage::Jit);
+        // Of a target of which little is known something else is open, too.
+        let lacks_compiler = match target.compiles_online() {
+            Has::Yes => false,
+            Has::No => true,
+            Has::Unknown => judgement.is_empty(),
+        };
+        if !native && lacks_compiler && subject.takes_spirv() {
+            let online = target.compiles_online();
+            let message = "Kernel is there as intermediate code only, which the device must compile itself.".to_owned();
+            let remedy = format!("compile it ahead of time: -fsycl-targets={}", crate::native::gpu_of(target));
+            let aspect = Some("online_compiler".to_owned());
+            let finding = Finding { aspect, ..Finding::new(RuleId::Aspect, online == Has::No, message, remedy) };
+            judgement.push(Item::new(finding, place));
+        }
+        if !demand.forbidden.is_empty() {
+            judgement.extend(self.forbidden(chosen, &others, demand, subject, known).map(|one| Item::new(one, place)));
+            let mut told: HashSet<_> = judgement.iter().filter_map(|item| item.finding.aspect.clone()).collect();
+            // Of equal images any may be taken.
+            for at in self.of_each_kind(&choice.equal) {
+                let (_, others) = self.against(at, None, subject, known);
+                let found = self.forbidden(at, &others, demand, subject, known);
+                let found = found.filter(|one| one.aspect.as_ref().is_some_and(|aspect| told.insert(aspect.clone())));
+                judgement.extend(found.map(|one| Item::new(one, own_place(at))));
+            }
+        }
+        if demand.native && !native {
+            let message = format!("Kernel has no image compiled for {}.", target.name);
+            judgement.push(own(RuleId::NotNative, true, message));
+        } else if demand.native
+            && choice
+                .equal
+                .iter()
+                .filter_map(|at| self.images().get(*at))
+                .any(|one| one.coverage_where_taken(subject) == Coverage::Jit)
+        {
+            let message = format!("Of several equal images of the kernel one is not compiled for {}.", target.name);
+            judgement.push(own(RuleId::NotNative, false, message));
+        }
+        judgement.extend(demand.bundles.then(|| self.refused_bundle(images, subject)).flatten());
+        if judgement.is_empty() {
+            judgement.extend(self.unlike(&choice.equal, subject, known));
+        }
+        if choice.unsure && judgement.is_empty() {
+            let message = format!("Which image the runtime chooses on {} is not known: {}", target.name, why(&choice));
+            judgement.push(own(RuleId::NoImage, false, message));
+        }
+        (judgement, code)
+    }
+
+    /// Finds what speaks against an image of a kernel and those that it imports from, which are given beside.
+    fn against(
+        &self,
+        at: usize,
+        place: Option<Whose>,
+        subject: &Subject<'_>,
+        known: &mut Known<'g>,
+    ) -> (Vec<Item>, Vec<usize>) {
         let mut judgement: Vec<Item> = Vec::new();
-        let place = images.iter().position(|at| *at == chosen).map(Whose::Own);
         // Kernels of one image follow its imports anew; where all come to too many, short ways alone are followed.
         let most = if known.followed > limits::MAX_REACHED { following::LEAST } else { usize::MAX };
-        let (mut others, mut followed, mut is_cut) = (Vec::new(), 0, known.endless.contains(&chosen));
+        let (mut others, mut followed, mut is_cut) = (Vec::new(), 0, known.endless.contains(&at));
         if !is_cut {
-            (others, followed) = self.providers(chosen, most, subject, known);
+            (others, followed) = self.providers(at, most, subject, known);
         }
         known.followed = known.followed.saturating_add(followed);
         if followed > most {
             (others, is_cut) = (Vec::new(), true);
         }
-        let members = std::iter::once((chosen, place)).chain(others.into_iter().map(|at| (at, Some(Whose::Other(at)))));
+        let linked = others.iter().map(|at| (*at, Some(Whose::Other(*at))));
+        let members = std::iter::once((at, place)).chain(linked);
         let (mut seen, mut kinds, mut cut) = (HashSet::new(), HashSet::new(), 0usize);
         for (at, whose) in members {
             let step = known.steps.get(at).and_then(Option::as_ref).filter(|_| !is_cut);
@@ -281,49 +348,22 @@ impl<'g> Gate<'g> {
             finding.with_more(finding.more.saturating_add(cut));
             last.finding = Arc::new(finding);
         }
-        let code = self.images().get(chosen).map(|image| image.coverage_where_taken(subject));
-        let native = code.is_some_and(|code| code != Coverage::Jit);
-        // Of a target of which little is known something else is open, too.
-        let lacks_compiler = match target.compiles_online() {
-            Has::Yes => false,
-            Has::No => true,
-            Has::Unknown => judgement.is_empty(),
-        };
-        if !native && lacks_compiler && subject.takes_spirv() {
-            let online = target.compiles_online();
-            let message = "Kernel is there as intermediate code only, which the device must compile itself.".to_owned();
-            let remedy = format!("compile it ahead of time: -fsycl-targets={}", crate::native::gpu_of(target));
-            let aspect = Some("online_compiler".to_owned());
-            let finding = Finding { aspect, ..Finding::new(RuleId::Aspect, online == Has::No, message, remedy) };
-            judgement.push(Item::new(finding, place));
-        }
-        if let Some(image) = self.images().get(chosen).filter(|_| !demand.forbidden.is_empty()) {
-            let used = self.engine.used(chosen);
-            let forbidden = forbidden(image, &used, &demand.forbidden);
-            judgement.extend(forbidden.map(|one| Item::new(one, place)));
-        }
-        if demand.native && !native {
-            let message = format!("Kernel has no image compiled for {}.", target.name);
-            judgement.push(own(RuleId::NotNative, true, message));
-        }
-        judgement.extend(demand.bundles.then(|| self.refused_bundle(images, subject)).flatten());
-        if judgement.is_empty() {
-            judgement.extend(self.unlike(&choice.equal, subject, known));
-        }
-        if choice.unsure && judgement.is_empty() {
-            let message = format!("Which image the runtime chooses on {} is not known: {}", target.name, why(&choice));
-            judgement.push(own(RuleId::NoImage, false, message));
-        }
-        (judgement, code)
+        (judgement, others)
     }
 
     /// The finding that an image that may be taken in place of the chosen one is not known to run. Executable bundles have
     /// all of them built.
     fn unlike(&self, equal: &[usize], subject: &Subject<'_>, known: &mut Known<'g>) -> Option<Item> {
-        let stands_against = |finding: &Finding| finding.rule != RuleId::Imports;
-        let fails = |fit: Arc<Fit>| fit.reasons.iter().chain(&fit.gaps).any(stands_against);
-        let other = equal.iter().copied().find(|at| self.fit(*at, subject, known).is_some_and(fails))?;
+        let other = self.of_each_kind(equal).find(|at| !self.against(*at, None, subject, known).0.is_empty())?;
         Some(unlike(subject, Whose::Other(other)))
+    }
+
+    /// The first image of each kind.
+    fn of_each_kind(&self, images: &[usize]) -> impl Iterator<Item = usize> + use<'_, 'g> {
+        let mut seen = HashSet::new();
+        let images: Vec<usize> =
+            images.iter().copied().filter(|at| seen.insert(self.kinds.get(*at).copied())).collect();
+        images.into_iter()
     }
 
     /// The finding about a kernel for which no image is chosen.
@@ -374,8 +414,8 @@ impl<'g> Gate<'g> {
         (!counted.is_empty()).then(|| choose_among(self.images(), counted, name, subject))
     }
 
-    /// The image that images of a format import a symbol from. As the runtime does, of the images that list it one is taken that the
-    /// device can run; of several forms the one that needs least, which is what a device without their aspects is given.
+    /// The image that images of a format import a symbol from. The runtime takes one of those that list it whose recorded requirements
+    /// the device meets, and does not look at the code; here one that runs, where there is one, and of these the one that records least.
     fn provider(&self, symbol: &'g str, format: Format, subject: &Subject<'_>, known: &mut Known<'g>) -> Option<Offer> {
         if let Some(offer) = known.providers.get(&(symbol, format)) {
             return *offer;
@@ -385,15 +425,24 @@ impl<'g> Gate<'g> {
         for place in exporters {
             // The runtime links images of one format.
             let Some(other) = self.images().get(*place).filter(|one| one.format == format) else { continue };
-            let breaks = |fit: Arc<Fit>| fit.reasons.iter().any(|finding| finding.rule != RuleId::Imports);
-            let refused = exporters.len() > 1 && self.fit(*place, subject, known).is_some_and(breaks);
-            offered.push((refused, other.requirements.aspects.len(), *place));
+            let (mut refused, mut fails) = (false, false);
+            if exporters.len() > 1 {
+                refused = !self.meets(*place, subject, known);
+                let stands_against = |finding: &Finding| finding.rule != RuleId::Imports;
+                let fit = self.fit(*place, subject, known);
+                fails = fit.is_some_and(|fit| fit.reasons.iter().chain(&fit.gaps).any(stands_against));
+            }
+            offered.push((refused, fails, other.requirements.aspects.len(), *place));
         }
         let offer = offered.iter().min().map(|first| {
-            // The runtime may take any of several: each must do.
-            let (refused, _, place) = *first;
-            let mut taken = offered.iter().filter(|(own, ..)| *own == refused).map(|(.., place)| *place);
-            let is_sure = taken.all(|other| self.has(other, symbol) && self.agree(place, other, symbol));
+            // The runtime may take any whose recorded requirements the device meets: each must do.
+            let (refused, fails, _, place) = *first;
+            let taken = || offered.iter().filter(|(own, ..)| *own == refused);
+            let imports = |at: usize| self.images().get(at).is_some_and(|other| !other.imports.is_empty());
+            let is_sure = taken().all(|(_, own_fails, _, other)| {
+                let runs = *other == place || fails || !own_fails && !imports(*other);
+                runs && self.has(*other, symbol) && self.agree(place, *other, symbol)
+            });
             Offer { place, is_sure }
         });
         known.providers.insert((symbol, format), offer);
@@ -577,6 +626,64 @@ mod tests {
         let open = [("no-image", false, "a".to_owned(), Some(1))];
         assert_eq!(judged(vec![plain(), wide()], "intel_gpu_acm_g10", &any), open);
         assert!(judged(vec![wide(), plain()], "intel_gpu_acm_g10", &any)[0].1);
+    }
+
+    /// An image with a property set of one symbol, of those that it imports or exports.
+    fn linked(mut image: Image<'static>, name: &'static str, symbol: &'static str) -> Image<'static> {
+        let properties = vec![Property { name: symbol, value: Value::U32(1) }];
+        image.properties.sets.push(PropertySet { name, properties });
+        image
+    }
+
+    /// An image of no kernel that exports `food`.
+    fn exporter(required: &[(&'static str, Value<'static>)]) -> Image<'static> {
+        named(linked(image(&exporting("food"), "spir64", required), set::EXPORTED, "food"), &["food"])
+    }
+
+    #[test]
+    fn of_equal_images_all_imports_have_to_be_met() {
+        let (plain, importing) = (|| spirv(&[]), || linked(spirv(&[]), set::IMPORTED, "food"));
+        let any = Demand::default();
+        let open = [("no-image", false, "k".to_owned(), Some(1))];
+        assert_eq!(judged(vec![plain(), importing()], "intel_gpu_pvc", &any), open);
+        assert_eq!(judged(vec![plain(), importing(), exporter(&[])], "intel_gpu_pvc", &any), []);
+        let wide = || exporter(&[("aspects", words(&[6]))]);
+        assert_eq!(judged(vec![plain(), importing(), wide()], "intel_gpu_acm_g10", &any), open);
+    }
+
+    #[test]
+    fn demands_are_made_of_all_equal_images() {
+        let wide = || spirv(&[("aspects", words(&[6]))]);
+        let forbidden = Demand { forbidden: vec!["fp64".to_owned()], ..Demand::default() };
+        let found = |images| judged(images, "intel_gpu_pvc", &forbidden);
+        let of = |image| ("forbidden-aspect", true, "k".to_owned(), Some(image));
+        assert_eq!(found(vec![spirv(&[]), wide()]), [of(1)]);
+        assert_eq!(found(vec![wide(), spirv(&[])]), [of(0)]);
+        // The same of what they import.
+        let importing = || linked(spirv(&[]), set::IMPORTED, "food");
+        let exporting = || exporter(&[("aspects", words(&[6]))]);
+        assert_eq!(found(vec![importing(), exporting()]), [of(0)]);
+        assert_eq!(found(vec![importing(), exporter(&[]), exporting()]), [of(0)]);
+        assert_eq!(found(vec![importing(), exporter(&[])]), []);
+    }
+
+    /// As DPC++'s `collectDeviceImageDepsForImportedSymbols`, which goes by what is recorded.
+    #[test]
+    fn each_image_that_may_define_an_import_has_to_run() {
+        let importing = || linked(spirv(&[]), set::IMPORTED, "food");
+        let wide = || exporter(&[("aspects", words(&[6]))]);
+        // A capability that nobody knows, of which nothing is recorded.
+        let strange = || {
+            let mut code = exporting("food");
+            code.splice(20..20, [0x0002_0011u32, 9999].map(u32::to_le_bytes).concat());
+            named(linked(image(&code, "spir64", &[]), set::EXPORTED, "food"), &["food"])
+        };
+        let any = Demand::default();
+        let found = |images| judged(images, "intel_gpu_acm_g10", &any);
+        assert_eq!(found(vec![importing(), wide(), exporter(&[])]), [], "what the device lacks is not taken");
+        let open = [("imports", false, "k".to_owned(), Some(0))];
+        assert_eq!(found(vec![importing(), strange(), exporter(&[])]), open);
+        assert_eq!(found(vec![importing(), exporter(&[]), strange()]), open);
     }
 
     #[test]

@@ -3,11 +3,14 @@
 //! Each of thousands of images may lead to all others: an image is looked at once for a target, and walks from one to the next
 //! compare numbers alone.
 
-use super::{Gate, Known, counts};
+use super::{Demand, Gate, Known, counts, forbidden};
+use crate::bundle::format::Format;
 use crate::compat::built_in::{of_bfloat16, of_the_device};
+use crate::compat::finding::Finding;
 use crate::compat::fit::{Subject, runtime_checks};
 use crate::limits;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 /// Imports that are followed for each image whatever all come to.
 pub(super) const LEAST: usize = 256;
@@ -107,6 +110,75 @@ impl<'g> Gate<'g> {
         let [Some(image), Some(other)] = [at, other].map(|at| self.images().get(at)) else { return false };
         let meets = || runtime_checks(other, subject.target).reasons.is_empty();
         other.format == image.format && *known.get_or_insert_with(meets)
+    }
+
+    /// Whether a device meets what an image is recorded to require.
+    pub(super) fn meets(&self, at: usize, subject: &Subject<'_>, known: &mut Known<'g>) -> bool {
+        let meets = || self.images().get(at).is_some_and(|one| runtime_checks(one, subject.target).reasons.is_empty());
+        known.met.resize(self.images().len(), (0, None));
+        known.met.get_mut(at).is_some_and(|met| *met.1.get_or_insert_with(meets))
+    }
+
+    /// Finds the forbidden aspects of an image, of the images that it leads to, and of all others that the runtime may take in place of
+    /// one of these.
+    pub(super) fn forbidden(
+        &self,
+        chosen: usize,
+        others: &[usize],
+        demand: &Demand,
+        subject: &Subject<'_>,
+        known: &mut Known<'g>,
+    ) -> impl Iterator<Item = Finding> + use<'g> {
+        let mut found: BTreeMap<String, Finding> = BTreeMap::new();
+        let mut add = |finding: Finding| {
+            let aspect = finding.aspect.clone().unwrap_or_default();
+            let own = found.entry(aspect).or_insert_with(|| finding.clone());
+            own.certain |= finding.certain;
+        };
+        // A few findings stand for each of thousands of images.
+        for at in std::iter::once(chosen).chain(others.iter().copied()) {
+            let Some(image) = self.images().get(at) else { continue };
+            self.forbidden_in(at, demand, known).iter().cloned().for_each(&mut add);
+            for symbol in &image.imports {
+                self.forbidden_by(symbol, image.format, demand, subject, known).iter().cloned().for_each(&mut add);
+            }
+        }
+        found.into_values()
+    }
+
+    fn forbidden_in(&self, at: usize, demand: &Demand, known: &mut Known<'g>) -> Arc<[Finding]> {
+        let find = || {
+            let (Some(image), used) = (self.images().get(at), self.engine.used(at)) else { return Arc::default() };
+            forbidden(image, &used, &demand.forbidden).collect()
+        };
+        known.forbidden_in.entry(at).or_insert_with(find).clone()
+    }
+
+    /// The forbidden aspects of the images that a symbol may be imported from.
+    fn forbidden_by(
+        &self,
+        symbol: &'g str,
+        format: Format,
+        demand: &Demand,
+        subject: &Subject<'_>,
+        known: &mut Known<'g>,
+    ) -> Arc<[Finding]> {
+        if let Some(found) = known.forbidden.get(&(symbol, format)) {
+            return found.clone();
+        }
+        let exporters = self.exporters.get(symbol).map(Vec::as_slice).unwrap_or_default();
+        let of_format = |at: &usize| self.images().get(*at).is_some_and(|one| one.format == format);
+        let mut found = Vec::new();
+        for at in exporters.iter().copied().filter(of_format) {
+            if self.meets(at, subject, known) {
+                found.extend(self.forbidden_in(at, demand, known).iter().cloned());
+            }
+        }
+        found.sort_by(|one, other| (&one.aspect, other.certain).cmp(&(&other.aspect, one.certain)));
+        found.dedup_by(|one, other| one.aspect == other.aspect);
+        let found: Arc<[Finding]> = found.into();
+        known.forbidden.insert((symbol, format), found.clone());
+        found
     }
 
     /// Looks up what an image leads to, where that is not known.
