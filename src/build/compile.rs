@@ -622,7 +622,22 @@ fn compiler(
         }
     };
     // Settings of the driver and of the compiler in it; which driver is chosen shows in its identity.
-    let settings = ["CL_CONFIG_", "VOLCANO_", "IGC_", "POCL_"];
+    let settings = [
+        // Intel's driver for CPUs, and what it is made of.
+        "CL_CONFIG_",
+        "VOLCANO_",
+        "OCLBACKEND_",
+        "SYCL_CPU_",
+        "DPCPP_CPU_",
+        "LLVM_",
+        // Intel's driver and compiler for GPUs.
+        "NEO",
+        "IGC_",
+        // The loader and drivers, by Khronos' names, PoCL, and clang.
+        "OPENCL_",
+        "POCL_",
+        "CCC_OVERRIDE_OPTIONS",
+    ];
     let not_of_code = ["POCL_CACHE_DIR", "POCL_DEBUG", "POCL_TRACING"];
     // A program looks there for its own libraries, which nobody else knows: ocloc for IGC.
     let is_program = matches!(answer, EngineAnswer::Offline(offline, _) if !offline.in_process);

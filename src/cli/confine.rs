@@ -1,6 +1,6 @@
 //! From what are a worker, and the compilers that it starts, kept?
 //!
-//! They read what the user may read. They write below their own folder and to devices of GPUs, have no terminal, open no
+//! They read what the user may read, but for options that another user may have left for compilers. They write below their own folder and to devices of GPUs, have no terminal, open no
 //! socket, signal nobody else, and change no permissions, owners, times or attributes of files. All of this is as good as the
 //! kernel has it: Landlock knows files, devices, TCP and signals, and a filter of system calls the rest. Memory, files and time
 //! are limited everywhere.
@@ -63,7 +63,7 @@ pub(super) fn confine() -> Result<Confinement> {
             held.unknown.extend(LEARNED.iter().filter(|(since, _)| effective_abi < *since).map(|(_, what)| *what));
         }
         _ => held.free.push(
-            "write to any file and device, or signal any process: it has no Landlock (security module `landlock`)",
+            "write to any file and device, read options that others left, or signal any process: it has no Landlock (security module `landlock`)",
         ),
     }
     // A kernel without filters, or for another processor, has none.
@@ -107,11 +107,28 @@ const GPUS: [&str; 6] = ["dri", "kfd", "accel", "dxg", "mali0", "kgsl-3d0"];
 /// Beginning of the names of NVIDIA's device files.
 const NVIDIA: &str = "nvidia";
 
+/// Folder of which Intel's compiler for GPUs reads options (`debugFlags/Options.txt`), whoever made it.
+const OPTIONS: &str = "IntelIGC";
+
+/// Returns what may be read: all but that folder and what comes to be beside it or above, by the folders on the way there.
+fn readable() -> Vec<PathBuf> {
+    let tmp = Path::new("/tmp").canonicalize().unwrap_or_else(|_| "/tmp".into());
+    let hidden = tmp.join(OPTIONS);
+    let folders = hidden.ancestors().zip(hidden.ancestors().skip(1));
+    let beside = |(way, folder): (&Path, &Path)| {
+        let way = way.to_path_buf();
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(move |path| *path != way)
+    };
+    folders.flat_map(beside).collect()
+}
+
 /// Applies Landlock's rules to this thread and all that it starts; rules that this kernel does not know are left out.
 fn restrict(folder: &Path) -> std::result::Result<RestrictionStatus, RulesetError> {
     let write = AccessFs::from_write(ABI::V9);
     // A device file for a disk would be the disk.
-    let below = write & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
+    let read = AccessFs::ReadFile;
+    let below = write & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev) | read;
     let to_devices = AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
     let dev = Path::new("/dev");
     let all = std::fs::read_dir(dev).into_iter().flatten().flatten();
@@ -123,12 +140,13 @@ fn restrict(folder: &Path) -> std::result::Result<RestrictionStatus, RulesetErro
     let devices = DEVICES.map(|name| dev.join(name)).into_iter().chain(gpus);
     Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(write)?
+        .handle_access(write | read)?
         .handle_access(AccessNet::from_all(ABI::V4))?
         .scope(Scope::from_all(ABI::V6))?
         .create()?
         .add_rules(path_beneath_rules(shared.as_deref().into_iter().chain([folder]), below))?
         .add_rules(path_beneath_rules(devices, to_devices))?
+        .add_rules(path_beneath_rules(readable(), read))?
         .restrict_self()
 }
 

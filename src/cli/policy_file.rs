@@ -8,6 +8,7 @@ use crate::files::input::Input;
 use crate::limits;
 use crate::policy::text::{Date, day_at};
 use crate::policy::{AppliedPolicy, Policy};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -34,7 +35,7 @@ impl PolicyFile {
         let set = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
         let (path, found) = match named.map(Path::to_path_buf).or_else(set) {
             Some(path) => (path, false),
-            None => match nearest() {
+            None => match nearest()? {
                 Some(path) => (path, true),
                 None => return Ok(None),
             },
@@ -72,16 +73,28 @@ impl PolicyFile {
 }
 
 /// The nearest file of the name, here or above, as a path from here.
-fn nearest() -> Option<PathBuf> {
-    let here = std::env::current_dir().ok()?;
+///
+/// # Errors
+/// `Io` where something of the name is there, or may be, and is no file that can be read: a gate would pass without its policy.
+fn nearest() -> Result<Option<PathBuf>> {
+    let Ok(here) = std::env::current_dir() else { return Ok(None) };
     let mut path = PathBuf::from(NAME);
     for folder in here.ancestors() {
-        if folder.join(NAME).is_file() {
-            return Some(path);
+        let place = folder.join(NAME);
+        let remedy = "remove it, name another by --policy, or go without by --no-policy";
+        let failed = |error: io::Error| {
+            let error = Error::io("cannot look for a policy", &error);
+            error.context(place.display().to_string()).with_remedy(remedy)
+        };
+        match place.symlink_metadata().and_then(|_| place.metadata()) {
+            Ok(about) if about.is_file() => return Ok(Some(path)),
+            Ok(_) => return Err(failed(io::Error::other("it is no plain file"))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && place.symlink_metadata().is_err() => {}
+            Err(error) => return Err(failed(error)),
         }
         path = Path::new("..").join(path);
     }
-    None
+    Ok(None)
 }
 
 /// The day on which things are judged, in seconds since 1970, as reproducible builds set it.

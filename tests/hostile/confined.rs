@@ -164,6 +164,23 @@ fn a_driver_changes_nothing_outside_and_speaks_to_nobody() {
     assert!(std::fs::read(inherited).unwrap().is_empty());
 }
 
+/// Intel's compiler for GPUs takes options from there, whoever wrote them.
+#[test]
+fn options_that_others_left_are_not_read() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path().join("own")).unwrap();
+    let options = std::path::Path::new("/tmp/IntelIGC");
+    std::fs::create_dir_all(options).unwrap();
+    let left = tempfile::NamedTempFile::new_in(options).unwrap();
+    let other = tempfile::NamedTempFile::new_in("/tmp").unwrap();
+    let [left, other] = [&left, &other].map(|file| file.path().to_str().unwrap());
+    let script =
+        r#"exec "$0" worker --confined --run sh -c 'for file; do cat "$file" && echo read; done' sh "$1" "$2""#;
+    let done = worker(&folder, script, &[left, other]);
+    assert_eq!(String::from_utf8(done.stdout).unwrap(), "read\n", "the second alone");
+    assert!(String::from_utf8(done.stderr).unwrap().contains("ermission denied"));
+}
+
 #[test]
 fn what_a_limit_leaves_workers_is_no_more_than_it_says() {
     let folder = Folder::new();

@@ -153,6 +153,19 @@ fn settings_of_the_driver_count() {
     assert_eq!(counts_with(&settings), (2, 2));
 }
 
+/// Intel's driver for CPUs adds them to the options of every program.
+#[test]
+fn options_of_the_environment_count() {
+    let place = Place::new();
+    let counts_with = |options: &str| {
+        let mut command = place.command(&["--image", "0-1"]);
+        counts(&report(&succeed(command.env("OPENCL_PROGRAM_COMPILE_OPTIONS", options))))
+    };
+    for (options, from_cache) in [("-cl-opt-disable", 0), ("", 0), ("-cl-opt-disable", 2), ("", 2)] {
+        assert_eq!(counts_with(options), (2, from_cache), "{options}");
+    }
+}
+
 /// The limit holds after each build; what the build itself needed is in its output all the same.
 #[test]
 fn the_limit_holds() {

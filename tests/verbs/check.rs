@@ -306,6 +306,16 @@ fn the_nearest_policy_above_counts() {
     assert_eq!(run(&deep, &check), (Some(0), "note: policy: ../sycl-bundle.toml\n".to_owned()));
     assert_eq!(run(&deep, &[&check[..], &["--policy", "../../sycl-bundle.toml"]].concat()), (Some(1), String::new()));
     assert_eq!(run(&deep, &[&check[..], &["--no-policy"]].concat()).0, Some(2));
+    // A policy that is there and cannot be read is not one that is not there.
+    let here = deep.join("sycl-bundle.toml");
+    std::os::unix::fs::symlink("elsewhere.toml", &here).unwrap();
+    let (status, said) = run(&deep, &check);
+    assert!(status == Some(5) && said.contains("cannot look for a policy"), "{said}");
+    std::fs::remove_file(&here).unwrap();
+    std::fs::create_dir(&here).unwrap();
+    let (status, said) = run(&deep, &check);
+    assert!(status == Some(5) && said.contains("no plain file"), "{said}");
+    assert_eq!(run(&deep, &[&check[..], &["-t", "pvc", "--no-policy"]].concat()).0, Some(0));
 }
 
 #[test]
