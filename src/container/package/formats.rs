@@ -73,7 +73,10 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
     if listed.count != archive.len().saturating_add(listed.repeated) {
         walk.damaged(place.path, broken(&"its directory lists more members than its end says"))?;
     }
-    if let Some(at) = unlisted(bytes, &mut archive) {
+    // Of members of one name the reader knows the last; they are told below.
+    if listed.repeated == 0
+        && let Some(at) = unlisted(bytes, &mut archive)
+    {
         let what = format!("a member at offset {at} is in no directory, and programs differ in whether they see it");
         walk.damaged(place.path, broken(&what))?;
     }
