@@ -360,6 +360,9 @@ pub(crate) const MAX_WORKER_TEXT: usize = 64 << 10;
 /// Bytes of a worker's answer that is no binary: a text or two, devices, or facts about tens of thousands of kernels.
 pub(crate) const MAX_WORKER_ANSWER: u32 = 64 << 20;
 
+/// Times the bytes of what is compiled that a worker's binary may have, beside [`MAX_WORKER_ANSWER`].
+pub(crate) const MAX_BINARY_RATIO: u64 = 256;
+
 /// Bytes of each stream of a compiler that a worker keeps: tens of thousands of symbols, or what ptxas says of as many kernels.
 pub(crate) const MAX_PROGRAM_TEXT: usize = 64 << 20;
 

@@ -91,6 +91,7 @@ impl Draft {
             _ if is_unnameable(Path::new(text)) => {
                 Some(("make or ninja would take it for a command, a pattern, or another file", "rename it"))
             }
+            CommandEngine::Make if is_goal(text) => Some(("the plan has a goal of this name", "rename it")),
             CommandEngine::Make if is_no_target(text) => {
                 Some(("make would take it for a variable or a pattern", "say `--format ninja`, or rename it"))
             }
@@ -204,15 +205,24 @@ pub(crate) fn is_no_target(name: &str) -> bool {
     name.contains(['%', '=']) || name.strip_prefix('.').is_some_and(is_special)
 }
 
+/// Whether a plan for `make` has a goal of a file's name, for which it takes `./all`, too.
+fn is_goal(name: &str) -> bool {
+    let mut name = name;
+    while let Some(rest) = name.strip_prefix("./") {
+        name = rest.trim_start_matches('/');
+    }
+    name == "all"
+}
+
 /// Whether no escape makes a file's name one in a rule, for `make` and for ninja: a control character ends it, for ninja 1.11
 /// also quotes, `&`, `<`, `>` and `^`; what follows `;` is a command, what follows `|` an order, `*`, `?` and `[` are patterns of
-/// other files, `~` begins a user's folder, `\` at the end joins it to the next, `(a)` there is a member of an archive, and two
+/// other files, `~` begins a user's folder, `\` at the end joins it to the next, a blank there is none to `make`, `(a)` there is a member of an archive, and two
 /// words are directives.
 pub(crate) fn is_unnameable(path: &Path) -> bool {
     let Some(name) = path.to_str() else { return true };
     name.contains(|c: char| c.is_control() || ";|*?[\"&'<>^`".contains(c))
         || name.starts_with('~')
-        || name.ends_with('\\')
+        || name.ends_with(['\\', ' '])
         || (name.ends_with(')') && name.contains('('))
         || matches!(name, "define" | "undefine")
 }
@@ -252,10 +262,12 @@ mod tests {
     fn some_names_cannot_be_written() {
         let quoted = ["a\"b", "a&b", "a'b", "a<b", "a>b", "a^b", "a`b"];
         assert!(quoted.iter().all(|name| is_unnameable(Path::new(name))));
-        for name in ["a\nb", "a\tb", "a;b", "a|b", "a*b", "a?b", "a[1].so", "~root", "a\\", "a&", "lib(m)", "define"] {
+        for name in
+            ["a\nb", "a\tb", "a;b", "a|b", "a*b", "a?b", "a[1].so", "~root", "a\\", "a&", "lib(m)", "define", "a "]
+        {
             assert!(is_unnameable(Path::new(name)), "{name:?}");
         }
-        for name in ["a%b", "a=b", "lib(m).so", "a]b", "b~", "./define", "a\\b", "\u{e9}!{}@,+"] {
+        for name in ["a%b", "a=b", "lib(m).so", "a b", " a", "a]b", "b~", "./define", "a\\b", "\u{e9}!{}@,+"] {
             assert!(!is_unnameable(Path::new(name)), "{name:?}");
         }
         let latin: OsString = std::os::unix::ffi::OsStringExt::from_vec(vec![b'a', 0xe9]);
@@ -272,6 +284,15 @@ mod tests {
             assert!(draft(CommandEngine::Ninja).text(Vec::new(), &[name.into()], Path::new("o")).is_err(), "{name:?}");
         }
         assert!(draft(CommandEngine::Ninja).text(Vec::new(), &["a%b".into()], Path::new("o")).is_ok());
+        // `all` is what the plan for `make` begins with; also as the output.
+        for (input, output) in [("all", "o"), (".//./all", "o"), ("i", "all"), ("a ", "o"), ("i", "o ")] {
+            let text = draft(CommandEngine::Make).text(Vec::new(), &[input.into()], Path::new(output));
+            assert_eq!(text.unwrap_err().kind(), ErrorKind::Usage, "{input:?} {output:?}");
+        }
+        for name in ["all", "./all"] {
+            assert!(draft(CommandEngine::Ninja).text(Vec::new(), &[name.into()], Path::new("o")).is_ok());
+        }
+        assert!(draft(CommandEngine::Make).text(Vec::new(), &["x/all".into()], Path::new("all.so")).is_ok());
         // The rule of dependencies is for the shell first, and has a blank in its name.
         let plan = draft(CommandEngine::Make).text(Vec::new(), &["i".into()], Path::new("a b")).unwrap();
         assert!(plan.contains("--MT 'a\\ b.plan/done'"), "{plan}");

@@ -126,6 +126,11 @@ impl Worker {
         timeout: Duration,
         stop: &dyn Fn() -> bool,
     ) -> Result<std::result::Result<Reply, NoReply>> {
+        if !self.received.is_empty() {
+            let reason = "the worker process answered before it was asked".to_owned();
+            return Ok(Err(self.give_up(FailureCause::BadOutput(reason))));
+        }
+        let most = request.most();
         let mut patience = Patience::new(timeout, self.child.id());
         let frame = request.encode()?;
         let mut unsent = frame.as_slice();
@@ -133,16 +138,16 @@ impl Worker {
             self.send(&mut unsent);
             let left = patience.left();
             let moment = left.min(if unsent.is_empty() { TICK } else { BUSY_TICK });
-            let mut ended = self.receive(moment);
+            let mut ended = self.receive(moment, most);
             if !ended && self.has_ended() {
                 // Something that it started may hold the other end for as long as it likes.
-                self.receive(BUSY_TICK);
+                self.receive(BUSY_TICK, most);
                 ended = true;
             }
             let reply = if ended && !self.received.is_empty() {
                 Reply::read(&mut self.received.as_slice()).map(|reply| reply.map(|reply| (reply, self.received.len())))
             } else {
-                Reply::first(&self.received)
+                Reply::first(&self.received, most)
             };
             match reply {
                 Ok(Some((reply, size))) => {
@@ -177,7 +182,7 @@ impl Worker {
     }
 
     /// Waits a moment for a part of a reply, and takes all that is there. Whether the worker's output has ended.
-    fn receive(&mut self, moment: Duration) -> bool {
+    fn receive(&mut self, moment: Duration, most: u32) -> bool {
         let mut chunk = [0; 64 << 10];
         // A time of zero would be none.
         let mut patience = moment.max(BUSY_TICK);
@@ -190,7 +195,7 @@ impl Worker {
                 Ok(_) | Err(_) => return true,
             }
             // Enough, where a reply is there: it may be the last thing that comes for a long time.
-            if Reply::is_whole(&self.received) {
+            if Reply::is_whole(&self.received, most) {
                 return false;
             }
             patience = BUSY_TICK;

@@ -9,7 +9,7 @@
 //!
 //! The parent sends one [`Request`] and waits for its one [`Reply`]. The mark at the head tells a frame from
 //! text that a driver prints, and from a worker of another version. A payload is at most [`MAX_PAYLOAD`] bytes, that of a
-//! reply without a binary fewer; memory grows with what arrives, not with what a header claims. Long texts of a worker are
+//! reply fewer, by what was asked ([`Request::most`]); memory grows with what arrives, not with what a header claims. Long texts of a worker are
 //! cut, by both. End of input at a frame's start is the normal end.
 
 use std::borrow::Cow;
@@ -171,6 +171,17 @@ impl Request<'_> {
         }
     }
 
+    /// The most bytes that a reply may have: a binary by what it is made of, all others a bounded number.
+    pub(crate) fn most(&self) -> u32 {
+        let made_of = match self {
+            Request::Build { il, .. } | Request::Compile { il, .. } | Request::Offline { il, .. } => il.len() as u64,
+            Request::Link { inputs, .. } => inputs.iter().map(|input| input.len() as u64).sum(),
+            Request::Open(_) | Request::Offer(_) | Request::Library | Request::Inventory | Request::Query(_) => 0,
+        };
+        let most = made_of.saturating_mul(limits::MAX_BINARY_RATIO).saturating_add(limits::MAX_WORKER_ANSWER.into());
+        u32::try_from(most).unwrap_or(MAX_PAYLOAD).min(MAX_PAYLOAD)
+    }
+
     /// The next request, or nothing at the end of input.
     ///
     /// # Errors
@@ -272,27 +283,27 @@ impl Reply {
     /// The length of the reply that bytes begin with; none where they end before its own head does.
     ///
     /// # Errors
-    /// `Input` where it is none, or longer than one of its kind may be.
-    fn length(bytes: &[u8]) -> Result<Option<usize>> {
+    /// `Input` where it is none, or longer than one of its kind may be; one with a binary has `most` bytes at most.
+    fn length(bytes: &[u8], most: u32) -> Result<Option<usize>> {
         let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(None) };
         let (kind, length) = read_head(head)?;
-        if kind != BUILT && length > limits::MAX_WORKER_ANSWER {
+        if length > if kind == BUILT { most } else { limits::MAX_WORKER_ANSWER } {
             return Err(Error::input(format!("an answer of {length} bytes")));
         }
         Ok(Some(HEAD.saturating_add(length as usize)))
     }
 
     /// Whether bytes hold a whole reply, or something else than the beginning of one.
-    pub(crate) fn is_whole(bytes: &[u8]) -> bool {
-        Reply::length(bytes).map_or(true, |length| length.is_some_and(|length| length <= bytes.len()))
+    pub(crate) fn is_whole(bytes: &[u8], most: u32) -> bool {
+        Reply::length(bytes, most).map_or(true, |length| length.is_some_and(|length| length <= bytes.len()))
     }
 
     /// The reply that bytes begin with, and its length there; none where they end before it does.
     ///
     /// # Errors
-    /// `Input` where it is none, or of a kind that is not known.
-    pub(crate) fn first(bytes: &[u8]) -> Result<Option<(Reply, usize)>> {
-        let Some(length) = Reply::length(bytes)? else { return Ok(None) };
+    /// `Input` where it is none, of a kind that is not known, or longer than one may be ([`Request::most`]).
+    pub(crate) fn first(bytes: &[u8], most: u32) -> Result<Option<(Reply, usize)>> {
+        let Some(length) = Reply::length(bytes, most)? else { return Ok(None) };
         let Some([_, _, _, _, kind, _, _, _, _, payload @ ..]) = bytes.get(..length) else { return Ok(None) };
         Ok(Some((Reply::decode(*kind, payload)?, length)))
     }
@@ -580,13 +591,13 @@ mod tests {
         for reply in all {
             let bytes = reply.encode().unwrap();
             assert!(bytes.len() < 300_000);
-            let (read, length) = Reply::first(&bytes).unwrap().unwrap();
+            let (read, length) = Reply::first(&bytes, MAX_PAYLOAD).unwrap().unwrap();
             assert!(length == bytes.len() && format!("{read:?}").contains("left out here"));
         }
         // A worker that does not keep to it is cut here.
         let frame = frame(2, &[long.as_bytes(), b""]).unwrap();
         assert_eq!(
-            Reply::first(&frame).unwrap().unwrap().0,
+            Reply::first(&frame, MAX_PAYLOAD).unwrap().unwrap().0,
             Reply::Unavailable { message: short, remedy: String::new() }
         );
     }
@@ -594,12 +605,21 @@ mod tests {
     #[test]
     fn only_what_holds_a_binary_is_large() {
         let head = |kind: u8| [&MARK[..], &[kind], &(limits::MAX_WORKER_ANSWER + 1).to_le_bytes()].concat();
-        assert_eq!(Reply::first(&head(BUILT)).unwrap(), None);
+        assert_eq!(Reply::first(&head(BUILT), MAX_PAYLOAD).unwrap(), None);
+        // Where nothing is compiled, none is; and by a module only so large a one.
+        for request in [Request::Open(Open::Cpu), Request::Inventory, Request::Library, Request::Offer(Vec::new())] {
+            assert!(Reply::first(&head(BUILT), request.most()).is_err(), "{request:?}");
+        }
+        let build =
+            |il: &'static [u8]| Request::Build { il: il.into(), compile_options: "".into(), link_options: "".into() };
+        assert!(Reply::first(&head(BUILT), build(b"").most()).is_err());
+        assert_eq!(Reply::first(&head(BUILT), build(b"1").most()).unwrap(), None);
+        assert_eq!(build(&[0; 64 << 20]).most(), MAX_PAYLOAD);
         for kind in [1, 2, 4, 5, 6, 7, 8] {
-            assert!(Reply::first(&head(kind)).is_err(), "{kind}");
+            assert!(Reply::first(&head(kind), MAX_PAYLOAD).is_err(), "{kind}");
         }
         let names = "n\n".repeat(1 << 20);
-        assert!(Reply::first(&frame(8, &[b"", names.as_bytes(), b"", b"", b""]).unwrap()).is_err());
+        assert!(Reply::first(&frame(8, &[b"", names.as_bytes(), b"", b"", b""]).unwrap(), MAX_PAYLOAD).is_err());
     }
 
     #[test]

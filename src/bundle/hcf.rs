@@ -1,7 +1,7 @@
 //! Which images are in AdaptiveCpp's HCF containers, in a file or in a compiled program?
 //!
 //! HCF (`doc/hcf.md` and `hcf_container.hpp` in AdaptiveCpp) is text of `key=value` lines and nodes `{.NAME` to
-//! `}.NAME`, up to the words `__acpp_hcf_binary_appendix`, followed by the bytes that nodes `__binary` name by start
+//! `}.NAME`, up to the words `__acpp_hcf_binary_appendix` (`__hipsycl_hcf_binary_appendix` before AdaptiveCpp 24.06), followed by the bytes that nodes `__binary` name by start
 //! and size. Node `images` has one node per image, node `kernels` one per kernel, with the images that provide it;
 //! where the compiler makes code for GPUs of CUDA and HIP ahead of time (`bin/acpp`), each image is a node of its own. A
 //! program has one container per source file in its data, and only code points to it, so the data is searched.
@@ -16,7 +16,7 @@ use super::property::{Properties, Property, PropertySet, Value};
 use super::property_sets::set;
 use crate::container::Host;
 use crate::container::Place;
-use crate::container::address::{find, find_last};
+use crate::container::address::{find, find_last, occurrences};
 use crate::error::{Error, Result};
 use crate::{bytes, limits};
 use std::collections::HashMap;
@@ -27,8 +27,12 @@ pub(crate) const MODEL: &str = "adaptivecpp";
 const COMPILED: &str = "llvm-ir.global";
 /// Prefix of the names of other images, which may be called as a target is.
 const PREFIX: &str = "hcf.";
-/// Separator of text and bytes.
-const APPENDIX: &[u8] = b"__acpp_hcf_binary_appendix";
+/// Separator of text and bytes, behind the product's name.
+const APPENDIX: &[u8] = b"_hcf_binary_appendix";
+/// Beginning of the separator.
+const PRODUCT: &[u8] = b"__acpp";
+/// The same before AdaptiveCpp 24.06, as hipSYCL.
+const EARLIER_PRODUCT: &[u8] = b"__hipsycl";
 /// First key of a container.
 const FIRST_KEY: &[u8] = b"object-id=";
 /// Node of the images, which may come before that.
@@ -100,12 +104,25 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, 
     reader.finished(done, place, "HCF container");
 }
 
+/// Returns where a separator begins whose last words are at an offset. The earlier one stands on a line of its own: later releases
+/// read over it within a value.
+fn separator(data: &[u8], at: usize) -> Option<usize> {
+    let before = data.get(..at)?;
+    if let Some(text) = before.strip_suffix(PRODUCT) {
+        return Some(text.len());
+    }
+    let text = before.strip_suffix(EARLIER_PRODUCT)?;
+    let line = text.rsplit(|byte| matches!(byte, b'\n' | 0)).next().unwrap_or_default();
+    line.trim_ascii().is_empty().then_some(text.len())
+}
+
 fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image<'a>) -> Result<()> {
-    let end = find(data, APPENDIX).ok_or_else(|| Error::at(data.len() as u64, "it has no binary appendix"))?;
+    let found = occurrences(data, APPENDIX).find_map(|at| Some((separator(data, at)?, at)));
+    let (end, at) = found.ok_or_else(|| Error::at(data.len() as u64, "it has no binary appendix"))?;
     let text = data.get(..end).unwrap_or_default();
     reader.spend(text.len())?;
     let text = bytes::utf8_text(text, "it is not UTF-8")?;
-    let start = end.saturating_add(APPENDIX.len());
+    let start = at.saturating_add(APPENDIX.len());
     let root = parse(text)?;
     let mut kernels: HashMap<&str, Vec<&'a str>> = HashMap::new();
     for kernel in root.node("kernels").map(|node| node.nodes.as_slice()).unwrap_or_default() {
@@ -154,10 +171,12 @@ fn name_of(kept: &[u8]) -> &str {
 /// Adds the images of all containers in the data of a host file.
 pub(super) fn embedded<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
     let mut last = (0, 0);
-    for (segment, appendix) in host.addresses.search(APPENDIX, |segment, at| Some((segment, at))) {
+    for (segment, appendix, at) in
+        host.addresses.search(APPENDIX, |segment, at| Some((segment, separator(&segment.data, at)?, at)))
+    {
         // The text begins behind an earlier separator of the segment.
         let from = if last.0 == segment.address { last.1 } else { 0 };
-        last = (segment.address, appendix.saturating_add(APPENDIX.len()));
+        last = (segment.address, at.saturating_add(APPENDIX.len()));
         let data: &'a [u8] = &segment.data;
         let Some(begin) = begin(data.get(from..appendix).unwrap_or_default()) else { continue };
         let begin = from.saturating_add(begin);
@@ -201,6 +220,22 @@ mod tests {
         assert_eq!(image.kernels(), ["first", "second"]);
         assert_eq!(image.exports(), ["helper"]);
         assert!(bundle.problems.is_empty());
+    }
+
+    /// hipSYCL 0.9.3 to AdaptiveCpp 24.02 wrote another separator.
+    #[test]
+    fn containers_of_earlier_releases_are_read() {
+        let earlier = TEXT.replace("__acpp_", "__hipsycl_");
+        let read = |text: &str| {
+            let host = Host::read(text.as_bytes()).unwrap();
+            let bundle = Bundle::read(&host).unwrap();
+            assert!(bundle.problems.is_empty(), "{:?}", bundle.problems);
+            bundle.images.iter().map(|image| (image.stored.to_vec(), image.kernels().len())).collect::<Vec<_>>()
+        };
+        assert_eq!(read(&earlier), [(b"BC\x03\x04".to_vec(), 2)]);
+        // Within a value it separates nothing.
+        let value = TEXT.replacen("generator=", "generator=__hipsycl_hcf_binary_appendix", 1);
+        assert_eq!(read(&value), read(TEXT));
     }
 
     #[test]

@@ -178,6 +178,13 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<()>
             place.at(32).error(format!("SYCLBIN: a code table of {code_size} bytes; the file has {}", code.data.len())),
         );
     }
+    let behind = rest.get(code.data.len()..).unwrap_or_default();
+    let padded = behind.iter().position(|byte| *byte != 0).unwrap_or(behind.len());
+    let another = behind.get(padded..).unwrap_or_default();
+    if another.starts_with(&MAGIC) || another.starts_with(&offload_binary::MAGIC) {
+        let place = code.place.at((code.data.len() as u64).saturating_add(padded as u64));
+        reader.problem(place.error("SYCLBIN: another one stands behind it, which no runtime reads"));
+    }
     let global = match metadata.slice(word(40)?, word(48)?) {
         Ok((text, place)) => properties(reader, text, place, "global metadata"),
         Err(error) => {

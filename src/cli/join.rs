@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 The union holds all images of all inputs, and copies of an image once: those of which payload,
-target, options, entries and property sets are equal. Nothing is compiled or linked. As for
-sycl::join, all images have to be in one state, and all inputs for the same targets. `inspect
---clones` lists what is equal but for its names, which stays.
+format, model, target, options, entries and property sets are equal. Nothing is compiled or
+linked. As for sycl::join, all images have to be in one state, and all inputs for the same
+targets. `inspect --clones` lists what is equal but for its names, which stays.
 
 --fold-clones makes one image of those that are the same code under other names and say the same
 beside them. A runtime looks for a kernel by its name, so every name stays a kernel of that image:

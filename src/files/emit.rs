@@ -10,7 +10,7 @@ use super::sources::spare_inputs;
 use super::write::{Folder, cannot_write, is_descriptor, write_atomically};
 use crate::bundle::format::Format;
 use crate::bundle::image::{EntryLayout, Image, State};
-use crate::bundle::offload_binary::Version;
+use crate::bundle::offload_binary::{SYCL, Version, kind_number};
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::property_text;
 use crate::bundle::syclbin::Envelope;
@@ -456,7 +456,7 @@ fn tell_losses(reporter: &dyn Reporter, form: &OutputForm, images: &[Image<'_>])
         Emit::Table => "a table",
         Emit::Spirv => "a bare module",
         Emit::Syclbin => "a SYCLBIN",
-        _ if form.is_of_llvm() => return,
+        _ if form.is_of_llvm() => "an OffloadBinary",
         _ => "an image structure",
     };
     let tell = |of: &str, had: &str, is_lost: &dyn Fn(&Image<'_>) -> bool| {
@@ -465,6 +465,15 @@ fn tell_losses(reporter: &dyn Reporter, form: &OutputForm, images: &[Image<'_>])
             reporter.note(&format!("{what} has no place for {of}; {} {had}", counted(count, "image")));
         }
     };
+    let is_of_another = |image: &Image<'_>| !matches!(image.offload_kind, "" | "sycl");
+    if form.is_of_llvm() {
+        // It has numbers for some; a bundle has their names.
+        let has_none = |image: &Image<'_>| is_of_another(image) && kind_number(image.offload_kind) == SYCL;
+        if form.emit != Emit::OffloadBundle {
+            tell("the programming model", "had one that LLVM has no number for", &has_none);
+        }
+        return;
+    }
     let (is_table, is_bare) = (form.emit == Emit::Table, form.emit == Emit::Spirv);
     if !form.emit.registers() {
         let has_options = |image: &Image<'_>| !image.compile_options.is_empty() || !image.link_options.is_empty();
@@ -484,7 +493,6 @@ fn tell_losses(reporter: &dyn Reporter, form: &OutputForm, images: &[Image<'_>])
     let arch_is_lost =
         |image: &Image<'_>| !image.arch.is_empty() && !is_bare && unrecorded(image) && !keeps_arch(image);
     tell("an architecture that DPC++ has no name for", "had one", &arch_is_lost);
-    let is_of_another = |image: &Image<'_>| !matches!(image.offload_kind, "" | "sycl");
     tell("the programming model", "had another than SYCL", &is_of_another);
 }
 

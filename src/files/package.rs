@@ -294,6 +294,13 @@ impl Package {
                 reporter.note(&format!("{} stays as it is: it is in a package within the wheel", leaf.path));
                 return Ok(());
             }
+            let name = inside.rsplit('/').next().unwrap_or_default();
+            if name.is_empty() {
+                self.exit = Exit::Input;
+                reporter
+                    .error(&Error::input("it has no name that a file can have, and stays as it is").context(leaf.path));
+                return Ok(());
+            }
             if !is_plain(Path::new(inside)) {
                 reporter.note(&format!("{} stays as it is: its path leads out of the wheel", leaf.path));
                 return Ok(());
@@ -307,7 +314,7 @@ impl Package {
             let place = |kind: &str| -> Result<PathBuf> {
                 let folder = scratch.path().join(format!("{}.{kind}", copies.len()));
                 std::fs::create_dir(&folder).map_err(|error| cannot_write(&folder, &error))?;
-                Ok(folder.join(end_of(inside.rsplit('/').next().unwrap_or_default())))
+                Ok(folder.join(end_of(name)))
             };
             let (input, output) = (place("in")?, place("out")?);
             std::fs::write(&input, bytes).map_err(|error| cannot_write(&input, &error))?;

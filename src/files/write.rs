@@ -33,7 +33,7 @@ const BLOCK: usize = 256 << 10;
 /// Writes a file by way of a temporary one beside it, so that at any moment there is the old file, the new one, or
 /// none. A file that already holds these bytes stays untouched. Returns whether it was written.
 ///
-/// `mode` sets the permission bits; without it an existing file keeps its own and a new one gets the umask's. Bits that are trust
+/// `mode` sets the permission bits, less those of the umask that a file in the place of the output does not have; without it an existing file keeps its own and a new one gets the umask's. Bits that are trust
 /// in the very bytes, set-user-id and the like, are never kept. Links are followed; devices and pipes are written to
 /// directly. The folder is made where it is not there.
 ///
@@ -56,7 +56,7 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> 
             let written = open_special(&target).and_then(|mut file| file.write_all(bytes));
             return written.map(|()| true).map_err(|error| failed(&error));
         }
-        let same_mode = mode.is_none_or(|mode| metadata.mode() & 0o7777 == mode & 0o7777);
+        let same_mode = mode.is_none_or(|mode| metadata.mode() & 0o7777 == allowed(mode, Some(metadata)));
         if same_mode && metadata.len() == bytes.len() as u64 && holds(&target, bytes) {
             return Ok(false);
         }
@@ -85,7 +85,8 @@ impl Access {
     /// Of bits that are asked for, or else of the file that is replaced.
     fn new(mode: Option<u32>, existing: Option<&std::fs::Metadata>) -> Access {
         let is_own = |file: &&std::fs::Metadata| file.uid() == rustix::process::geteuid().as_raw();
-        let kept = mode.or(existing.filter(is_own).map(|file| file.mode()));
+        let own = existing.filter(is_own);
+        let kept = mode.map(|mode| allowed(mode, own)).or(own.map(|file| file.mode()));
         match (kept, existing) {
             // Until then nobody else may open what may be nobody else's to read.
             (Some(kept), _) => Access { first: OWNER_MODE, last: Some(kept & PERMISSIONS) },
@@ -99,6 +100,21 @@ impl Access {
     fn grant(self, file: &File) -> std::io::Result<()> {
         self.last.map_or(Ok(()), |mode| file.set_permissions(Permissions::from_mode(mode)))
     }
+}
+
+/// Returns the bits of an input that its copy gets: those that the umask leaves, as GNU `objcopy` and `cp` have it, and those that
+/// the file in its place has.
+fn allowed(mode: u32, existing: Option<&std::fs::Metadata>) -> u32 {
+    let there = existing.map_or(0, std::fs::Metadata::mode);
+    mode & PERMISSIONS & (there | !umask())
+}
+
+/// Returns the process's umask: asking for it any other way sets it, for all threads.
+fn umask() -> u32 {
+    const USUAL: u32 = 0o022;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let stated = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    stated.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(USUAL)
 }
 
 /// Returns the path below a folder of an output that the user did not name himself. A link there, or on the way, is whoever's
@@ -175,7 +191,8 @@ pub(crate) fn write_streamed<T>(
     let folder = folder_of(&target);
     make_folder(folder).map_err(|error| failed(&error))?;
     sweep(folder);
-    let access = Access::new(mode, None);
+    let existing = mode.and_then(|_| std::fs::metadata(&target).ok());
+    let access = Access::new(mode, existing.as_ref());
     let (_begun, mut file) = temporary(folder, access).map_err(|error| failed(&error))?;
     let written = write(file.as_file_mut())?;
     input::unchanged()?;
@@ -374,6 +391,22 @@ mod tests {
         assert!(write_atomically(&path, b"two", None).unwrap());
         assert_eq!((mode(&path), std::fs::read(&path).unwrap()), (0o750, b"two".to_vec()));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    /// As GNU `objcopy` has it.
+    #[test]
+    fn the_umask_holds_for_an_inputs_mode_but_in_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, streamed) = (folder.path().join("out.so"), folder.path().join("out.whl"));
+        let open = 0o777 & !umask();
+        assert!(open & 0o002 == 0, "the umask lets others write: {:o}", umask());
+        assert!(write_atomically(&path, b"one", Some(0o777)).unwrap());
+        write_streamed(&streamed, Some(0o777), |_| Ok(())).unwrap();
+        assert_eq!((mode(&path), mode(&streamed)), (open, open));
+        assert!(!write_atomically(&path, b"one", Some(0o777)).unwrap());
+        std::fs::set_permissions(&path, Permissions::from_mode(0o777)).unwrap();
+        assert!(write_atomically(&path, b"two", Some(0o777)).unwrap());
+        assert_eq!(mode(&path), 0o777);
     }
 
     /// Of a file without a name no path leads to it, and one at the path of the link would be in its place from then on.

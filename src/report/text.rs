@@ -271,21 +271,66 @@ pub(crate) fn lines(out: &mut Shown, first: &'static str, rest: &'static str, te
     }
 }
 
-/// Text in which nothing is markup.
+/// Text in which nothing is markup, and nothing a mention, a reference or a link.
+///
+/// Those GitHub looks for in the text that is left of Markdown, where backslashes are gone: words with any are code.
 pub(super) fn markdown_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#') {
-            out.push('\\');
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    for (at, word) in text.trim_start().split(' ').enumerate() {
+        if at > 0 {
+            out.push(' ');
         }
-        out.push(if c.is_control() { ' ' } else { c });
+        // One in brackets at the beginning of a quotation makes a box of it.
+        if is_live(word) || at == 0 && word.starts_with("[!") {
+            out.push_str(&markdown_code(word));
+            continue;
+        }
+        // At its beginning a line is an item of a list, a heading, or a rule.
+        let number = word.trim_start_matches(|c: char| c.is_ascii_digit());
+        let item = if at > 0 || number.len() == word.len() { None } else { number.chars().next() };
+        let marked = item.filter(|c| matches!(c, '.' | ')')).map(|_| word.len().saturating_sub(number.len()));
+        for (place, c) in word.char_indices() {
+            let first = at == 0 && (marked == Some(place) || place == 0 && matches!(c, '-' | '+' | '='));
+            if first || matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&' | '$') {
+                out.push('\\');
+            }
+            out.push(c);
+        }
     }
     out
+}
+
+/// Whether GitHub makes more of a word than text: a person, an issue, a commit, a link, a picture or mathematics.
+fn is_live(word: &str) -> bool {
+    /// Digits of the shortest form of a commit that is made a link.
+    const COMMIT: usize = 7;
+    let lower = word.to_ascii_lowercase();
+    let digit_behind = |mark: &str| {
+        let mut behind = lower.split(mark).skip(1);
+        behind.any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let link = ["@", "$", "://", "www.", "mailto:", "xmpp:"].iter().any(|mark| lower.contains(mark));
+    let commit = |run: &str| {
+        run.len() >= COMMIT && run.contains(|c: char| c.is_ascii_digit()) && run.contains(|c: char| c.is_alphabetic())
+    };
+    let mut colons = lower.split(':').skip(1).peekable();
+    let mut picture = false;
+    while let Some(name) = colons.next() {
+        let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-');
+        picture |= colons.peek().is_some() && !name.is_empty() && name.chars().all(letters);
+    }
+    link || picture
+        || digit_behind("#")
+        || digit_behind("gh-")
+        || lower.split(|c: char| !c.is_ascii_hexdigit()).any(commit)
 }
 
 /// Code, whatever it holds.
 pub(super) fn markdown_code(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    // Without a letter it is no code, and its fence would begin some.
+    let text = if text.is_empty() { " ".to_owned() } else { text };
     // A fence is longer than each run of backticks within (CommonMark 0.31, 6.1).
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let (fence, space) = ("`".repeat(longest.saturating_add(1)), if longest > 0 { " " } else { "" });
@@ -414,6 +459,44 @@ mod tests {
         assert_eq!(markdown_code("a<b>"), "`a<b>`");
         assert_eq!(markdown_code("a`b``c"), "``` a`b``c ```");
         assert_eq!(markdown_code("`a\n```"), "```` `a ``` ````");
+        assert_eq!(markdown_code(""), "` `");
+    }
+
+    #[test]
+    fn text_in_markdown_mentions_and_means_nothing() {
+        for text in ["needs fp64: 1.0f, 16 of 1048576", "cl::sycl", "a - b", "50 % (a/b)", "decades"] {
+            assert_eq!(markdown_text(text), text);
+        }
+        for word in [
+            "@octocat",
+            "f(a@b.c)",
+            "#123",
+            "o/r#1",
+            "GH-7",
+            "$x$",
+            "$$",
+            "https://x.org/a",
+            "WWW.x.org",
+            "a5c3785ed8d6",
+            ":tada:",
+            "a:smile::b",
+        ] {
+            assert_eq!(markdown_text(&format!("calls {word} here")), format!("calls `{word}` here"));
+        }
+        assert_eq!(
+            markdown_text("a @`x` ![i](u) ~~b~~ &copy; | # <i>"),
+            "a `` @`x` `` !\\[i\\](u) \\~\\~b\\~\\~ \\&copy; \\| \\# \\<i\\>"
+        );
+        for (text, shown) in [
+            ("- a", "\\- a"),
+            ("  + a", "\\+ a"),
+            ("12. a", "12\\. a"),
+            ("1) a", "1\\) a"),
+            ("---", "\\---"),
+            ("[!NOTE] a", "`[!NOTE]` a"),
+        ] {
+            assert_eq!(markdown_text(text), shown);
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The union is that of `sycl::join`: all images of all bundles, copies of an image once. The bundles must be of one
 //! state and for the same targets.
 
+use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::{Image, State};
 use crate::error::{Error, ErrorKind, Result};
 use std::borrow::Cow;
@@ -27,7 +28,7 @@ pub struct Union<'k> {
     pub(crate) copies: HashMap<usize, usize>,
 }
 
-/// Joins bundles. Copies are images that are equal in payload, target, options, entries and property sets.
+/// Joins bundles. Copies are images that are equal in payload, format, model, target, options, entries and property sets.
 ///
 /// # Errors
 /// `Usage` (SYCL's `errc::invalid`) where the bundles are not of one state, or not for the same targets; `Input` where a
@@ -124,10 +125,26 @@ fn details(image: &Image<'_>, random: &RandomState) -> u64 {
     hasher.finish()
 }
 
+/// The format as which runtimes take an image: what it declares, or else what they detect.
+fn taken_as(image: &Image<'_>) -> Declared {
+    match (image.declared, image.format()) {
+        (Declared::None | Declared::CompressedNone, Format::SpirV) => Declared::SpirV,
+        (Declared::None | Declared::CompressedNone, Format::LlvmBitcode) => Declared::LlvmBitcode,
+        (Declared::None | Declared::CompressedNone, _) => Declared::Native,
+        (declared, _) => declared,
+    }
+}
+
+/// The programming model of an image, which is SYCL where nothing is said.
+fn model<'a>(image: &Image<'a>) -> &'a str {
+    if image.offload_kind.is_empty() { "sycl" } else { image.offload_kind }
+}
+
 /// Whether two images of equal contents are copies.
 fn is_copy(one: &Image<'_>, other: &Image<'_>) -> bool {
     (one.target, one.arch, one.compile_options, one.link_options)
         == (other.target, other.arch, other.compile_options, other.link_options)
+        && (model(one), one.state(), taken_as(one)) == (model(other), other.state(), taken_as(other))
         && one.entries == other.entries
         && one.properties == other.properties
 }

@@ -7,7 +7,7 @@
 
 use crate::bytes::{slice_at, u16_at, u32_at};
 use crate::container::kind::ZIP_RECORD;
-use crate::container::package::{Directory, shown_name};
+use crate::container::package::{Directory, shown_name, unlisted};
 use crate::error::{Error, Result};
 use crate::limits;
 use base64::Engine as _;
@@ -62,6 +62,9 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     }
     if listed.count != archive.len() {
         return Err(malformed(&"its directory lists more members than its end says"));
+    }
+    if let Some(at) = unlisted(wheel, &mut archive) {
+        return Err(malformed(&format!("a member at offset {at} is in no directory, and would be lost")));
     }
     let directory = archive.central_directory_start();
     let mut writer = ZipWriter::new(out);

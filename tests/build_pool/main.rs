@@ -247,6 +247,19 @@ fn an_answer_to_something_else_and_a_long_text_are_told_shortly() {
     );
 }
 
+/// A gigabyte for a module of five bytes was taken in.
+#[test]
+fn an_answer_is_bounded_by_what_was_asked_and_comes_after_it() {
+    let (outcomes, ..) = build("", 1, &["flood"]);
+    let outcomes = outcomes.unwrap();
+    assert!(outcomes[0].is_err(), "80 MiB were taken for five bytes");
+    let told = failure(&outcomes, 0).to_string();
+    assert_eq!(told, "the worker process sent an answer of 83886088 bytes in each of 3 attempts");
+    let (outcomes, ..) = build("early", 1, &["good"]);
+    let told = failure(&outcomes.unwrap(), 0).to_string();
+    assert_eq!(told, "the worker process answered before it was asked in each of 3 attempts");
+}
+
 #[test]
 fn a_refusal_is_an_answer_and_is_not_repeated() {
     let (outcomes, events, workers) = build("", 1, &["refuse", "hollow", "good"]);

@@ -41,6 +41,11 @@ impl Compiler for Scripted {
                 protocol().write_all(&frame(3, &[&[200; 30 << 20], b""])).unwrap();
                 hang()
             }
+            "early" => {
+                let answers = [frame(1, &[b"scripted"]), frame(3, &[b"native", b""])].concat();
+                protocol().write_all(&answers).unwrap();
+                hang()
+            }
             _ => Ok("scripted".to_owned()),
         }
     }
@@ -75,6 +80,11 @@ impl Compiler for Scripted {
             }
             "otherwise" => {
                 protocol().write_all(&frame(1, &[&[b'a'; 30 << 20]])).unwrap();
+                hang()
+            }
+            "flood" => {
+                // The parent may be gone before it is written.
+                let _ = protocol().write_all(&frame(3, &[&vec![200; 80 << 20], b""]));
                 hang()
             }
             "leave" => {

@@ -183,12 +183,32 @@ fn a_wheel_that_would_lose_something_stays() {
     let script = [b"#!/bin/sh\n".as_slice(), &wheel(&[("foo/a.so", &rewritten)])].concat();
     let prefixed = [b"PK".as_slice(), &wheel(&[("foo/a.so", &rewritten)])].concat();
     let followed = [wheel(&[("foo/a.so", &rewritten)]).as_slice(), b"signature"].concat();
-    for bytes in [same, counted, encrypted, script, prefixed, followed] {
+    let mut unlisted = wheel(&[("foo/a.so", &rewritten), ("foo/b.txt", b"text")]);
+    let (end, listed) = (position(&unlisted, b"PK\x05\x06"), position(&unlisted, b"foo/b.txt") - 46);
+    unlisted[end + 8..end + 12].copy_from_slice(&[2, 0, 2, 0]);
+    unlisted[end + 12] -= 55;
+    unlisted.drain(listed..listed + 55);
+    for bytes in [same, counted, encrypted, script, prefixed, followed, unlisted] {
         let folder = Folder::new();
         folder.file("foo.whl", &bytes);
         let output = tool(folder.path(), &["prune", "foo.whl", "--restore", "--in-place"]);
         assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
         assert!(folder.read("foo.whl") == bytes, "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// No file can be called so: they ended as if the disk were at fault.
+#[test]
+fn members_without_a_files_name_stay() {
+    let (_, rewritten) = library();
+    for name in ["foo/x.so/", ""] {
+        let folder = Folder::new();
+        folder.file("foo.whl", &wheel(&[("foo/a.so", &rewritten), (name, &rewritten)]));
+        let said = said(&folder, &["prune", "foo.whl", "--restore", "-o", "out/"], 3);
+        assert!(said.contains("no name that a file can have"), "{name:?}: {said}");
+        let members = members(&folder.path().join("out/foo.whl"));
+        let bytes = |of: &str| members.iter().find(|(name, _)| name == of).map(|(_, bytes)| bytes.len()).unwrap();
+        assert!(bytes(name) == rewritten.len() && bytes("foo/a.so") < rewritten.len(), "{name:?}");
     }
 }
 

@@ -377,10 +377,41 @@ fn what_a_form_has_no_place_for_is_told() {
     assert!(note("arch.so").contains("an image structure has no place for an architecture that DPC++ has no name for"));
     folder.put("in", offload_binary(6, 1, ["spir64-unknown-unknown", ""], &module));
     assert!(note("model.so").contains("has no place for the programming model; 1 image had another than SYCL"));
+    // AdaptiveCpp's model has no number in LLVM, and CUDA's has one.
+    folder.put("in", "object-id=1\n{.images\n{.llvm-ir.global\n{.__binary\nstart=0\nsize=4\n}.__binary\n}.llvm-ir.global\n}.images\n__acpp_hcf_binary_appendixBC\u{3}\u{4}");
+    let form = |emit: &str| {
+        let done = folder.tool(["wrap", "in", "--emit", emit, "-o", "out"]);
+        String::from_utf8(done.stderr).unwrap()
+    };
+    let none = "an OffloadBinary has no place for the programming model; 1 image had one that LLVM has no number for";
+    assert!(form("offload-binary").contains(none));
+    assert!(!form("offload-bundle").contains("has no place for"));
+    folder.put("in", offload_binary(6, 2, ["nvptx64-nvidia-cuda", "sm_80"], &module));
+    assert!(!form("offload-binary").contains("has no place for"));
     folder.put("in", offload_binary(6, 8, ["spir64-unknown-unknown", ""], &module));
     for output in ["plain.so", "plain.table", "plain.spv", "plain.syclbin"] {
         assert!(!note(output).contains("has no place for"), "{output}");
     }
+}
+
+#[test]
+fn images_that_differ_in_format_or_model_are_no_copies() {
+    let folder = Folder::new();
+    let module = spirv::module("add_one");
+    let target = ["spir64-unknown-unknown", ""];
+    let joined = |kinds: [(u16, u16); 2]| {
+        for (name, (kind, model)) in ["a", "b"].iter().zip(kinds) {
+            folder.put(name, offload_binary(kind, model, target, &module));
+        }
+        let done = folder.tool(["join", "a", "b", "--emit", "offload-binary", "-o", "all"]);
+        String::from_utf8(done.stderr).unwrap()
+    };
+    // SPIR-V that is declared native is handed to a device as it is.
+    assert!(joined([(6, 8), (3, 8)]).contains("2 images of 2, 0 copies"));
+    assert!(joined([(6, 8), (6, 1)]).contains("2 images of 2, 0 copies"));
+    // What is not declared is told from the code.
+    assert!(joined([(6, 8), (0, 8)]).contains("1 image of 2, 1 copy"));
+    assert!(joined([(6, 8), (6, 8)]).contains("1 image of 2, 1 copy"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::stream::{self, Bounded};
 use super::{Budget, HEAD, PackageLocation, Walk, is_useless, may_inflate, unreadable, whole};
 use crate::bytes::Draft;
 use crate::bytes::{slice_at, u16_at, u32_at, u64_at};
-use crate::container::address::find_last;
+use crate::container::address::{find, find_last};
 use crate::container::kind::{self, ZIP_END, ZIP_RECORD};
 use crate::error::{Error, Result};
 use crate::limits;
@@ -72,6 +72,13 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
     // Other programs go by the directory's size.
     if listed.count != archive.len().saturating_add(listed.repeated) {
         walk.damaged(place.path, broken(&"its directory lists more members than its end says"))?;
+    }
+    // Of members of one name the reader knows the last; they are told below.
+    if listed.repeated == 0
+        && let Some(at) = unlisted(bytes, &mut archive)
+    {
+        let what = format!("a member at offset {at} is in no directory, and programs differ in whether they see it");
+        walk.damaged(place.path, broken(&what))?;
     }
     for name in listed.duplicates {
         let error =
@@ -271,6 +278,44 @@ impl<'z> Directory<'z> {
         }
         listed
     }
+}
+
+/// Signature of a member's own header.
+const LOCAL: &[u8] = b"PK\x03\x04";
+
+/// Returns the offset of a member that its own header alone tells of: programs which read a zip archive from its beginning see it,
+/// and those that go by the directory do not. Looked for at the beginning, and in what is between members.
+pub(crate) fn unlisted<R: Read + Seek>(bytes: &[u8], archive: &mut ZipArchive<R>) -> Option<usize> {
+    let mut members = Vec::new();
+    for index in 0..archive.len() {
+        // What cannot be placed is told as damaged.
+        let Ok(member) = archive.by_index_raw(index) else { return None };
+        let end = member.data_start()?.checked_add(member.compressed_size())?;
+        members.push((usize::try_from(member.header_start()).ok()?, usize::try_from(end).ok()?));
+    }
+    members.sort_unstable();
+    let directory = usize::try_from(archive.central_directory_start()).ok()?;
+    let first = members.first().map_or(directory, |(start, _)| *start);
+    // What stands before a zip archive is a program, or else another one.
+    if first > 0 && bytes.starts_with(LOCAL) {
+        return Some(0);
+    }
+    let nexts = members.iter().skip(1).map(|(start, _)| *start).chain([directory]);
+    members.iter().zip(nexts).find_map(|((start, end), next)| {
+        let begin = end.saturating_add(descriptor(bytes, *start, *end));
+        Some(begin.saturating_add(find(bytes.get(begin..next)?, LOCAL)?))
+    })
+}
+
+/// Returns the number of bytes in which a member states its sizes behind its contents (4.3.9), if it does.
+fn descriptor(bytes: &[u8], start: usize, end: usize) -> usize {
+    const BEHIND: u16 = 8;
+    if u16_at(bytes, start.saturating_add(6)).is_none_or(|flags| flags & BEHIND == 0) {
+        return 0;
+    }
+    // The checksum and two sizes of four bytes, as all writers have them; those of large members lie in what is searched.
+    let signature = if slice_at(bytes, end, 4) == Some(b"PK\x07\x08") { 4 } else { 0 };
+    12usize.saturating_add(signature)
 }
 
 pub(super) fn walk_tar(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &[u8]) -> Result<()> {

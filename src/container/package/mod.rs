@@ -15,7 +15,7 @@
 mod formats;
 mod stream;
 
-pub(crate) use formats::Directory;
+pub(crate) use formats::{Directory, unlisted};
 
 use super::{Allowance, Kind};
 use crate::bytes::Draft;

@@ -54,6 +54,24 @@ pub fn written(envelope: Envelope, state: State) -> Vec<u8> {
 
 pub const ENVELOPES: [Envelope; 3] = [Envelope::Bare, Envelope::V1, Envelope::V2];
 
+/// Readers in an OffloadBinary go on behind each one; a bare one ends with its code.
+#[test]
+fn one_behind_another_is_read_or_told() {
+    for (first, second) in ENVELOPES.into_iter().flat_map(|first| ENVELOPES.map(|second| (first, second))) {
+        for padding in [0, 8] {
+            let mut bytes = written(first, State::Input);
+            bytes.resize(bytes.len().next_multiple_of(8) + padding, 0);
+            let alone = Host::read(&bytes).unwrap();
+            assert!(Bundle::read(&alone).unwrap().problems.is_empty(), "{first:?} {padding}");
+            let bytes = [bytes.as_slice(), &written(second, State::Input)].concat();
+            let host = Host::read(&bytes).unwrap();
+            let bundle = Bundle::read(&host).unwrap();
+            let told = bundle.problems.iter().any(|problem| problem.error.offset().is_some());
+            assert!(bundle.images.len() == 4 || told, "{first:?} {second:?}: {:?}", bundle.problems);
+        }
+    }
+}
+
 #[test]
 fn all_comes_back_and_is_written_the_same() {
     for (envelope, state) in ENVELOPES.into_iter().zip([State::Input, State::Object, State::Executable]) {

@@ -176,6 +176,17 @@ fn thin_archives_lead_nowhere_twice() {
     assert_eq!((seen.code, seen.images().len()), (3, 0), "{}", seen.stderr);
     let told: Vec<_> = seen.problems.iter().map(|(path, _)| path.rsplit('!').next().unwrap()).collect();
     assert_eq!(told, ["missing.o", "/proc/self/mem"]);
+    // One within another is read.
+    file(&folder, "deep/k.spv", &module());
+    file(&folder, "deep/in.a", &make::thin(&["k.spv"]));
+    let path = file(&folder, "nested.a", &make::thin(&["deep/in.a"]));
+    let seen = inspect(&path);
+    assert_eq!((seen.code, seen.names(&path)), (0, vec!["!deep/in.a!k.spv".to_owned()]), "{}", seen.stderr);
+    // `ar` puts the members of an archive into a thin one by their offsets there.
+    let mut of_archive = make::thin(&["in.a"]);
+    let at = position(&of_archive, b"/0 ", 0);
+    of_archive[at..at + 5].copy_from_slice(b"/0:68");
+    assert_eq!(inspect(&file(&folder, "members.a", &of_archive)).code, 3);
     // In another package it has no folder.
     let inner = make::thin(&["k.spv"]);
     let path = file(&folder, "in.zip", &make::zip(Stored, &[("thin.a", &inner)]));
@@ -342,6 +353,32 @@ fn zips_of_which_programs_read_different_directories_are_told() {
         // Where the reader takes other bytes before the members for a prefix, they are not where they are said to be.
         let told = if name == "behind.zip" { "Invalid local file header" } else { "programs differ" };
         assert!(seen.problems.iter().any(|(_, text)| text.contains(told)), "{name}: {:?}", seen.problems);
+    }
+}
+
+/// pip and unzip go by the directory; what reads a zip archive from its beginning sees more.
+#[test]
+fn members_in_no_directory_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let module = module();
+    let all: [(&str, &[u8]); 3] = [("a.spv", &module), ("b.spv", &module), ("c.spv", &module)];
+    let forms = [
+        ("stored", make::zip(Stored, &all)),
+        ("packed", make::zip(Deflated, &all)),
+        ("pipe", make::streamed_zip(&all)),
+    ];
+    for (form, zip) in forms {
+        let path = file(&folder, "whole.whl", &zip);
+        let seen = inspect(&path);
+        assert_eq!((seen.code, seen.names(&path).len()), (0, 3), "{form}: {}", seen.stderr);
+        for (name, _) in all {
+            let path = file(&folder, "less.whl", &make::unlisted(zip.clone(), name));
+            let seen = inspect(&path);
+            assert_eq!((seen.code, seen.names(&path).len()), (3, 2), "{form} {name}: {}", seen.stderr);
+            assert!(seen.problems.iter().any(|(_, text)| text.contains("in no directory")), "{:?}", seen.problems);
+        }
+        let both = [zip.as_slice(), &make::zip(Stored, &all[..1])].concat();
+        assert_eq!(inspect(&file(&folder, "both.whl", &both)).code, 3, "{form}");
     }
 }
 

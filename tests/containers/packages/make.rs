@@ -14,6 +14,33 @@ pub fn zip(method: CompressionMethod, members: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
+/// A zip whose members have their sizes behind them, as one that is written to a pipe.
+pub fn streamed_zip(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = ZipWriter::new_stream(Vec::new());
+    for (name, bytes) in members {
+        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// A zip of which a member is in the directory no more.
+pub fn unlisted(mut zip: Vec<u8>, name: &str) -> Vec<u8> {
+    let end = zip.windows(4).rposition(|window| window == b"PK\x05\x06").unwrap();
+    let half = |zip: &[u8], at: usize| usize::from(u16::from_le_bytes([zip[at], zip[at + 1]]));
+    let mut at = u32::from_le_bytes(zip[end + 16..end + 20].try_into().unwrap()) as usize;
+    while &zip[at + 46..at + 46 + half(&zip, at + 28)] != name.as_bytes() {
+        at += 46 + half(&zip, at + 28) + half(&zip, at + 30) + half(&zip, at + 32);
+    }
+    let length = 46 + half(&zip, at + 28) + half(&zip, at + 30) + half(&zip, at + 32);
+    let (count, size) = (half(&zip, end + 8) as u16 - 1, half(&zip, end + 12) - length);
+    zip[end + 8..end + 10].copy_from_slice(&count.to_le_bytes());
+    zip[end + 10..end + 12].copy_from_slice(&count.to_le_bytes());
+    zip[end + 12..end + 16].copy_from_slice(&(size as u32).to_le_bytes());
+    zip.drain(at..at + length);
+    zip
+}
+
 /// A tar archive. Names are written as they are, dots and slashes and all.
 pub fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
