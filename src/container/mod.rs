@@ -185,8 +185,9 @@ impl Producer {
 }
 
 /// Returns the ABI version in the name of a SYCL runtime library: 9 for `libsycl.so.9`, `sycl9.dll` or its debug form
-/// `sycl9d.dll`.
+/// `sycl9d.dll`, with or without the folders that a linker wrote before it.
 pub fn sycl_abi(library: &str) -> Option<u32> {
+    let library = library.rsplit(['/', '\\']).next().unwrap_or(library);
     if let Some(rest) = library.strip_prefix("libsycl.so.").or_else(|| library.strip_prefix("libsycl-preview.so.")) {
         return rest.split('.').next()?.parse().ok();
     }
@@ -373,6 +374,7 @@ mod tests {
     fn abi_from_library_name() {
         assert_eq!(sycl_abi("libsycl.so.9"), Some(9));
         assert_eq!(sycl_abi("libsycl-preview.so.8"), Some(8));
+        assert_eq!(sycl_abi("/opt/sycl/lib/libsycl.so.8"), Some(8));
         assert_eq!(sycl_abi("libsycl.so"), None);
         assert_eq!(sycl_abi("libsyclfoo.so.9"), None);
         assert_eq!(sycl_abi("sycl9.dll"), Some(9));

@@ -193,6 +193,8 @@ pub(crate) struct Demands {
     pub(crate) work_groups: BTreeSet<[u64; 3]>,
     /// The sub-group sizes that kernels require.
     pub(crate) sub_groups: BTreeSet<u64>,
+    /// Whether a kernel for an Intel GPU has samplers of its own.
+    pub(crate) samplers: bool,
     /// The most bytes of local memory that a kernel has.
     pub(crate) local: u64,
     /// The first functions that it calls and does not have.

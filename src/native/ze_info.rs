@@ -18,6 +18,8 @@ pub(crate) struct ZeInfo {
     pub(crate) kernels: Vec<Arc<Kernel>>,
     /// Whether one of them reaches buffers or images by handles.
     pub(crate) bindless: bool,
+    /// Whether one of them has samplers of its own.
+    pub(crate) samplers: bool,
 }
 
 /// Text of the section, read.
@@ -77,7 +79,9 @@ fn contents(root: &Node<'_>, items: &Items<'_>) -> ZeInfo {
         Some(Arc::new(kernel(name, node, misc.remove(name), items)))
     });
     let bindless = list("kernels").iter().any(is_bindless);
-    ZeInfo { version: root.text_of("version").map(str::to_owned), kernels: kernels.collect(), bindless }
+    let has_samplers = |kernel: &Node<'_>| kernel.get("inline_samplers").is_some_and(|list| !list.items().is_empty());
+    let samplers = list("kernels").iter().any(has_samplers);
+    ZeInfo { version: root.text_of("version").map(str::to_owned), kernels: kernels.collect(), bindless, samplers }
 }
 
 /// Whether a kernel reaches buffers or images by handles, as `populateKernelPayloadArgument` of compute-runtime's

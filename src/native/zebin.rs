@@ -65,6 +65,7 @@ pub(super) fn read(data: &[u8], kernels: bool, items: &Items<'_>) -> Result<Read
                         let info = document.contents(items);
                         read.part.version = info.version.or(read.part.version.take());
                         read.part.kernels = info.kernels;
+                        read.part.demands.samplers = info.samplers;
                         read.part.old_form = info.bindless.then_some(OldForm::Bindless);
                     }
                 }

@@ -44,6 +44,9 @@ pub(crate) fn check(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit)
     }
 }
 
+/// Intel GPUs that sample no images: driver 26.27 aborts where a kernel for one has a sampler.
+const WITHOUT_SAMPLERS: [(u16, u8); 2] = [(12, 60), (12, 61)];
+
 /// Checks what compiled code that a device takes asks of it.
 pub(crate) fn native(examined: &Examined<'_, '_>, demands: &Demands, target: &Target, fit: &mut Fit) {
     for [x, y, z] in &demands.work_groups {
@@ -56,6 +59,11 @@ pub(crate) fn native(examined: &Examined<'_, '_>, demands: &Demands, target: &Ta
     if let Some(most) = target.local_memory.filter(|most| demands.local > *most) {
         let message =
             format!("Kernel has {} bytes of local memory; {} has {most} for a work-group.", demands.local, target.name);
+        fit.reason(RuleId::Capability, message);
+    }
+    let has_none = target.ip_versions.iter().any(|ip| WITHOUT_SAMPLERS.contains(&(ip.architecture, ip.release)));
+    if demands.samplers && has_none {
+        let message = format!("Kernel has a sampler, and {} has none: the driver ends the program.", target.name);
         fit.reason(RuleId::Capability, message);
     }
     let open = demands.undefined.iter().filter(|symbol| !examined.imports.contains(symbol));
