@@ -31,7 +31,7 @@ const PREFIX: &str = "hcf.";
 const APPENDIX: &[u8] = b"_hcf_binary_appendix";
 /// Beginning of the separator.
 const PRODUCT: &[u8] = b"__acpp";
-/// The same before AdaptiveCpp 24.06, as hipSYCL.
+/// Beginning of the separator before AdaptiveCpp 24.06, as hipSYCL.
 const EARLIER_PRODUCT: &[u8] = b"__hipsycl";
 /// First key of a container.
 const FIRST_KEY: &[u8] = b"object-id=";

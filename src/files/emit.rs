@@ -467,7 +467,7 @@ fn tell_losses(reporter: &dyn Reporter, form: &OutputForm, images: &[Image<'_>])
     };
     let is_of_another = |image: &Image<'_>| !matches!(image.offload_kind, "" | "sycl");
     if form.is_of_llvm() {
-        // It has numbers for some; a bundle has their names.
+        // Numbers stand for some; a bundle has their names.
         let has_none = |image: &Image<'_>| is_of_another(image) && kind_number(image.offload_kind) == SYCL;
         if form.emit != Emit::OffloadBundle {
             tell("the programming model", "had one that LLVM has no number for", &has_none);

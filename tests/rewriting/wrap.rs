@@ -409,7 +409,7 @@ fn images_that_differ_in_format_or_model_are_no_copies() {
     // SPIR-V that is declared native is handed to a device as it is.
     assert!(joined([(6, 8), (3, 8)]).contains("2 images of 2, 0 copies"));
     assert!(joined([(6, 8), (6, 1)]).contains("2 images of 2, 0 copies"));
-    // What is not declared is told from the code.
+    // Formats that are not declared are told from the code.
     assert!(joined([(6, 8), (0, 8)]).contains("1 image of 2, 1 copy"));
     assert!(joined([(6, 8), (6, 8)]).contains("1 image of 2, 1 copy"));
 }

@@ -288,7 +288,7 @@ const LOCAL: &[u8] = b"PK\x03\x04";
 pub(crate) fn unlisted<R: Read + Seek>(bytes: &[u8], archive: &mut ZipArchive<R>) -> Option<usize> {
     let mut members = Vec::new();
     for index in 0..archive.len() {
-        // What cannot be placed is told as damaged.
+        // Members that cannot be placed are told as damaged.
         let Ok(member) = archive.by_index_raw(index) else { return None };
         let end = member.data_start()?.checked_add(member.compressed_size())?;
         members.push((usize::try_from(member.header_start()).ok()?, usize::try_from(end).ok()?));
@@ -296,7 +296,7 @@ pub(crate) fn unlisted<R: Read + Seek>(bytes: &[u8], archive: &mut ZipArchive<R>
     members.sort_unstable();
     let directory = usize::try_from(archive.central_directory_start()).ok()?;
     let first = members.first().map_or(directory, |(start, _)| *start);
-    // What stands before a zip archive is a program, or else another one.
+    // Bytes before a zip archive are a program, or else another one.
     if first > 0 && bytes.starts_with(LOCAL) {
         return Some(0);
     }
