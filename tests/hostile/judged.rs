@@ -376,7 +376,8 @@ fn native_code_that_drivers_refuse_is_not_compatible() {
 /// Driver 26.27 ends the program where such a kernel is made.
 #[test]
 fn kernels_with_samplers_run_where_there_are_some() {
-    let sampler = "\n    inline_samplers:\n      - {sampler_index: 0, addrmode: repeat, filtermode: nearest}\n";
+    let sampler =
+        "\n    inline_samplers:\n      - sampler_index: 0\n        addrmode: repeat\n        filtermode: nearest\n";
     let own = |version| asking(version, &[], &format!("grf_count: 128{sampler}"));
     assert!(!runs("a.bin", &own([12, 60, 7]), "intel_gpu_pvc"));
     assert!(runs("a.bin", &own([12, 10, 0]), "intel_gpu_dg1"));
