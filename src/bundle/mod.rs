@@ -21,8 +21,7 @@ pub mod structure;
 pub mod syclbin;
 pub mod table;
 
-use crate::container::Place;
-use crate::container::{Allowance, Host, Kind};
+use crate::container::{Allowance, Host, Kind, Place, REGISTRATION, address};
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::limits;
 use aspect::Epoch;
@@ -155,7 +154,8 @@ impl<'a> Bundle<'a> {
         if overlap.is_none() {
             hcf::embedded(host, &mut blobs);
         }
-        overlap.iter().for_each(|error| blobs.problem(error.clone()));
+        let has_images = !descriptors.is_empty() || !blobs.images.is_empty();
+        overlap.iter().cloned().chain(intermediate(host, has_images)).for_each(|error| blobs.problem(error));
         if descriptors.is_empty() {
             if !blobs.images.is_empty() || !blobs.problems.is_empty() {
                 return Self::from_blobs(host, blobs, host.bytes.len());
@@ -269,6 +269,18 @@ fn overlapping(host: &Host<'_>) -> Option<Error> {
 
 fn no_device_code() -> Error {
     Error::new(ErrorKind::NoDeviceCode, "no device code")
+}
+
+/// Returns the error for an object with intermediate code, which linkers compile in the place of what is judged (`-flto`), where
+/// that registers images, or what is judged has some.
+fn intermediate(host: &Host<'_>, has_images: bool) -> Option<Error> {
+    const NAMES: [&str; 2] = [".gnu.lto_", ".llvm.lto"];
+    let of_object = host.sections.iter().filter(|_| host.kind == Kind::ElfObject);
+    let mut sections = of_object.filter(|section| NAMES.iter().any(|name| section.name.starts_with(name)));
+    let registers = |data| has_images || address::find(data, REGISTRATION.as_bytes()).is_some();
+    let section = sections.find(|section| registers(section.data))?;
+    let message = format!("linkers may compile the intermediate code in section {}, which is not read", section.name);
+    Some(Error::at(section.offset, message).with_remedy("name what it is linked to"))
 }
 
 /// Returns the error for a file without images: "holds no device code", or "should, but its list of images is damaged".

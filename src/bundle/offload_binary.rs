@@ -495,9 +495,18 @@ pub(crate) fn read_registered<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
     if !host.registers {
         return;
     }
-    for (offset, blob) in registered(host) {
-        if !reader.has_read(offset) {
-            reader.read(blob, Place::file(offset), 0, Image::bare(blob, offset));
+    for (address, offset, blob) in in_memory(host) {
+        if reader.has_read(offset) {
+            continue;
+        }
+        match host.addresses.first_changed(address, blob.len() as u64) {
+            None => reader.read(blob, Place::file(offset), 0, Image::bare(blob, offset)),
+            Some(place) => {
+                let message = format!(
+                    "at address {place:#x} this OffloadBinary becomes what is not known, once it is linked or loaded"
+                );
+                reader.problem(Place::file(offset).error(message));
+            }
         }
     }
 }
@@ -505,11 +514,15 @@ pub(crate) fn read_registered<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
 /// Finds the OffloadBinaries in the data of a linked file, each with its file offset; also those within another, since code may
 /// register any.
 pub(crate) fn registered<'a>(host: &'a Host<'a>) -> Vec<(u64, &'a [u8])> {
+    in_memory(host).into_iter().map(|(_, offset, blob)| (offset, blob)).collect()
+}
+
+/// Finds them like [`registered`], each with its address and its file offset.
+fn in_memory<'a>(host: &'a Host<'a>) -> Vec<(u64, u64, &'a [u8])> {
     host.addresses.search(&MAGIC, |segment: &'a Segment<'a>, at| {
-        let is_aligned = segment.address.wrapping_add(at as u64).is_multiple_of(8);
-        // An OffloadBinary holds no pointers, so relocated bytes equal those of the file.
-        let rest = segment.data.get(at..).filter(|_| is_aligned)?;
-        Some((segment.offset.saturating_add(at as u64), rest.get(..whole(rest)?)?))
+        let address = segment.address.wrapping_add(at as u64);
+        let rest = segment.data.get(at..).filter(|_| address.is_multiple_of(8))?;
+        Some((address, segment.offset.saturating_add(at as u64), rest.get(..whole(rest)?)?))
     })
 }
 

@@ -294,13 +294,16 @@ impl<'a> Walker<'a> {
         let Some(len) = end.checked_sub(begin) else {
             return Err(self.error(holder, format!("the {what} ends at {end:#x}, before it begins at {begin:#x}")));
         };
+        // Of a section of pieces the end of one may not be where the next begins.
+        if len > 0 && self.map.is_merged(begin) {
+            return Err(self.unknown(begin, holder, what));
+        }
         self.sized(begin, len, holder, what)
     }
 
     fn sized(&mut self, begin: u64, len: u64, holder: u64, what: &str) -> Result<&'a [u8]> {
         if let Some(place) = self.map.first_open(begin, len) {
-            let message = format!("a relocation at address {place:#x} writes into the {what} what is not known");
-            return Err(self.error(holder, message));
+            return Err(self.unknown(place, holder, what));
         }
         self.varies |= self.map.varies(begin, len);
         self.map.slice(begin, len).ok_or_else(|| self.outside(begin, len, holder, what))
@@ -310,11 +313,19 @@ impl<'a> Walker<'a> {
     fn stays(&self, begin: u64, len: u64, holder: u64, what: &str) -> Result<()> {
         match self.map.first_changed(begin, len) {
             None => Ok(()),
-            Some(place) => {
-                let message = format!("a relocation at address {place:#x} writes into the {what} what is not known");
-                Err(self.error(holder, message))
-            }
+            Some(place) => Err(self.unknown(place, holder, what)),
         }
+    }
+
+    /// Returns the error for a place where a loader or a linker may put other bytes than the file has.
+    #[cold]
+    fn unknown(&self, place: u64, holder: u64, what: &str) -> Error {
+        let message = if self.map.is_merged(place.saturating_sub(1)) || self.map.is_merged(place) {
+            format!("a linker keeps equal pieces of the {what} at address {place:#x} once, and moves others")
+        } else {
+            format!("a relocation at address {place:#x} writes into the {what} what is not known")
+        };
+        self.error(holder, message)
     }
 
     #[cold]

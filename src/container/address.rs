@@ -48,6 +48,8 @@ pub struct AddressMap<'a> {
     open: Vec<u64>,
     /// Addresses of pointers whose value depends on the loader, or on the other files of the program; in order.
     varying: Vec<u64>,
+    /// Whether any pointer may depend on the loader, since it is not known which ones it writes.
+    all_varying: bool,
     /// Whether all pointers stand at multiples of 8, as far as relocations tell.
     aligned: bool,
     /// A bit for each word of a segment that a relocation writes, counted from the word of its address; empty until one does.
@@ -56,6 +58,21 @@ pub struct AddressMap<'a> {
     outside: Option<u64>,
     /// Image base and table of base relocations, where only they tell of some segments' pointers.
     base_relocations: Option<(u64, &'a [u8])>,
+    /// Sections of which a linker keeps equal pieces once, by address.
+    merged: Vec<Merged>,
+}
+
+/// Addresses of a section of which a linker keeps equal pieces once, so that only within a piece one byte follows another.
+#[derive(Debug)]
+pub(super) struct Merged {
+    /// Address of the first byte.
+    pub(super) address: u64,
+    /// Address behind the last byte.
+    pub(super) end: u64,
+    /// Bytes of a piece, or of a character.
+    pub(super) unit: u64,
+    /// Whether pieces are texts, each of which ends with a zero.
+    pub(super) is_text: bool,
 }
 
 /// Bytes from each place on that a loader writes.
@@ -258,9 +275,14 @@ impl<'a> AddressMap<'a> {
         self.varying = places;
     }
 
+    /// Notes whether any pointer may depend on the loader.
+    pub(super) fn set_all_varying(&mut self, all_varying: bool) {
+        self.all_varying = all_varying;
+    }
+
     /// Whether some pointer within these bytes depends on the loader, or on the other files of the program.
     pub(crate) fn varies(&self, address: u64, len: u64) -> bool {
-        first_within(&self.varying, address, len).is_some()
+        self.all_varying || first_within(&self.varying, address, len).is_some()
     }
 
     /// Notes that all pointers stand at multiples of 8.
@@ -273,9 +295,46 @@ impl<'a> AddressMap<'a> {
         !self.aligned
     }
 
-    /// Returns the first place within some bytes where a loader writes what is not known.
+    /// Notes the sections of which a linker keeps equal pieces once, in the order of addresses.
+    pub(super) fn set_merged(&mut self, merged: Vec<Merged>) {
+        self.merged = merged;
+    }
+
+    /// Returns the section of pieces that an address is in.
+    fn merged(&self, address: u64) -> Option<&Merged> {
+        let nth = self.merged.partition_point(|section| section.end <= address);
+        self.merged.get(nth).filter(|section| section.address <= address)
+    }
+
+    /// Whether an address is in a section of which a linker keeps equal pieces once.
+    pub(crate) fn is_merged(&self, address: u64) -> bool {
+        self.merged(address).is_some()
+    }
+
+    /// Returns the first place within some bytes that a linker may put elsewhere than behind those before it.
+    fn first_apart(&self, address: u64, len: u64) -> Option<u64> {
+        let section = self.merged(address).filter(|_| len > 0)?;
+        let unit = section.unit.max(1);
+        let skew = address.saturating_sub(section.address).checked_rem(unit)?;
+        let next = address.saturating_add(unit.saturating_sub(skew));
+        if !section.is_text {
+            return (next < address.saturating_add(len)).then_some(next);
+        }
+        if len > limits::MAX_STRING as u64 {
+            return Some(address);
+        }
+        // A text ends behind its first character of zeros.
+        let first = if skew == 0 { address } else { next };
+        let rest = self.slice(first, address.saturating_add(len).checked_sub(first)?)?;
+        let mut characters = rest.chunks(usize::try_from(unit).ok()?);
+        let end = characters.position(|character| character.iter().all(|byte| *byte == 0))? as u64;
+        let end = first.saturating_add(end.saturating_add(1).saturating_mul(unit));
+        (end < address.saturating_add(len)).then_some(end)
+    }
+
+    /// Returns the first place within some bytes where a loader or a linker writes what is not known.
     pub(crate) fn first_open(&self, address: u64, len: u64) -> Option<u64> {
-        first_within(&self.open, address, len)
+        first_within(&self.open, address, len).or_else(|| self.first_apart(address, len))
     }
 
     /// Returns all bytes from an address to the end of its segment.
@@ -385,6 +444,35 @@ mod tests {
         let found = map.search(WANTED, |segment, at| (at != PIECE - 9).then_some(segment.address + at as u64));
         let kept = places.iter().filter(|place| **place != PIECE - 9).map(|place| 0x1000 + *place as u64);
         assert_eq!(found, kept.chain([1 << 40]).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn pieces_of_a_section_are_whole() {
+        let data = b"\0\0abc\0d\0\0ef\0";
+        let of = |unit, is_text| {
+            let segment = Segment { address: 0x1000, offset: 0, data: Cow::Borrowed(&data[..]), holds_pointers: true };
+            let mut map = AddressMap::new(vec![segment]);
+            map.set_merged(vec![Merged { address: 0x1000, end: 0x100c, unit, is_text }]);
+            map
+        };
+        let (pieces, texts, wide) = (of(4, false), of(1, true), of(2, true));
+        for (map, at, len, apart) in [
+            (&pieces, 0, 4, None),
+            (&pieces, 1, 4, Some(4)),
+            (&pieces, 4, 0, None),
+            (&texts, 2, 4, None),
+            (&texts, 3, 3, None),
+            (&texts, 3, 4, Some(6)),
+            (&texts, 1, 2, Some(2)),
+            (&texts, 9, 2, None),
+            (&wide, 2, 7, None),
+            (&wide, 0, 3, Some(2)),
+            (&wide, 1, 7, None),
+            (&texts, 0, u64::MAX >> 1, Some(0)),
+        ] {
+            assert_eq!(map.first_open(0x1000 + at, len), apart.map(|at: u64| 0x1000 + at), "{at} {len}");
+        }
+        assert!(texts.is_merged(0x100b) && !texts.is_merged(0x100c) && !texts.is_merged(0xfff));
     }
 
     #[test]

@@ -13,6 +13,9 @@ use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{LittleEndian as LE, U64, pod};
 use std::borrow::Cow;
 
+/// Sizes of pages that systems have; those for x86-64 have the first.
+const PAGES: [u64; 3] = [1 << 12, 1 << 14, 1 << 16];
+
 /// Host machine whose relocations are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Machine {
@@ -98,6 +101,10 @@ impl<'a> Elf<'a> {
             return Err(Error::at(16, format!("ELF type {:#x} is neither executable nor shared library", kind.0)));
         }
         let at = header.e_phoff(LE);
+        // Loaders take it for the number, others for a sign that section 0 has it.
+        if header.e_phnum(LE) == elf::PN_XNUM {
+            return Err(Error::at(56, "more program headers than a file of a program has"));
+        }
         let program_headers =
             header.program_headers(LE, bytes).map_err(|error| Error::at(at, format!("program headers: {error}")))?;
         if program_headers.len() > limits::MAX_SEGMENTS {
@@ -181,18 +188,10 @@ impl<'a> Elf<'a> {
     /// itself defines. Others keep the value in the file, and their places are open.
     ///
     /// # Errors
-    /// `Input` where segments pass the end of the file, overlap, or together hold more than the file, and where relocations are
-    /// relocated themselves.
+    /// `Input` where segments pass the end of the file, overlap, or together hold more than the file, where the dynamic section is
+    /// not in memory as in the file, and where relocations are relocated themselves.
     pub(crate) fn address_map(&self) -> Result<AddressMap<'a>> {
-        let loaded = self.program_headers.iter().filter(|header| header.p_type(LE) == elf::PT_LOAD);
-        let mut ranges: Vec<(u64, u64)> =
-            loaded.map(|header| (header.p_vaddr(LE), header.p_memsz(LE).max(header.p_filesz(LE)))).collect();
-        ranges.retain(|(_, size)| *size > 0);
-        ranges.sort_unstable();
-        // Loaders put one over the other in an order of their own, and would see other images than are read here.
-        if ranges.windows(2).any(|pair| matches!(pair, [(at, size), (next, _)] if at.saturating_add(*size) > *next)) {
-            return Err(Error::at(self.header.e_phoff(LE), "the loadable segments overlap in memory"));
-        }
+        let page = self.page()?;
         // Loaders make what cannot be written writable for these.
         let flags = self.dynamic_value(elf::DT_FLAGS).unwrap_or(0);
         let has_text_relocations = flags & elf::DF_TEXTREL.0 != 0 || self.dynamic_value(elf::DT_TEXTREL).is_some();
@@ -203,7 +202,7 @@ impl<'a> Elf<'a> {
                 continue;
             }
             let (address, offset, data) = self
-                .mapped(header)
+                .mapped(header, page)
                 .ok_or_else(|| Error::at(header.p_offset(LE), format!("segment {index} passes the end of the file")))?;
             total = total.saturating_add(data.len() as u64);
             // In a position-independent file pointers are in segments that relocations write to. Elsewhere they may be
@@ -212,39 +211,149 @@ impl<'a> Elf<'a> {
             let holds_pointers =
                 !self.is_position_independent() || has_text_relocations || header.p_flags(LE).contains(elf::PF_W);
             segments.push(Segment { address, offset, data: Cow::Borrowed(data), holds_pointers });
+            // glibc clears as much of the last page as the segment has in memory, and no more.
+            if let Some((address, offset, data)) = self.behind(header, page) {
+                segments.push(Segment { address, offset, data: Cow::Borrowed(data), holds_pointers });
+            }
         }
         // A valid file loads each byte once; a hostile one must not multiply its size by relocated copies.
         if total > (self.bytes.len() as u64).saturating_add(1 << 20) {
             return Err(Error::at(self.header.e_phoff(LE), "the loadable segments together hold more than the file"));
         }
         let mut map = AddressMap::new(segments);
-        if let Some(machine) = self.machine {
-            self.relocate(machine, &mut map)?;
+        self.dynamic_stays(&map)?;
+        match self.machine {
+            Some(machine) => self.relocate(machine, &mut map)?,
+            None => self.leave_relocations_open(&mut map)?,
         }
         Ok(map)
     }
 
+    /// Returns the program headers of what is loaded, in the order of the file.
+    fn loaded(&self) -> impl Iterator<Item = &'a ProgramHeader64<LE>> + use<'a> {
+        let is_loaded = |header: &&ProgramHeader64<LE>| header.p_type(LE) == elf::PT_LOAD && memory(header) > 0;
+        self.program_headers.iter().filter(is_loaded)
+    }
+
+    /// Returns the largest page that a system may load the file with.
+    ///
+    /// # Errors
+    /// `Input` where segments overlap, where the pages of one take the place of another's bytes, and where a system maps other
+    /// bytes than the headers say.
+    fn page(&self) -> Result<u64> {
+        let error = |message: &str| Error::at(self.header.e_phoff(LE), message);
+        let mut loaded: Vec<(usize, &ProgramHeader64<LE>)> = self.loaded().enumerate().collect();
+        loaded.sort_by_key(|(_, header)| header.p_vaddr(LE));
+        let skew = |header: &ProgramHeader64<LE>| header.p_vaddr(LE).wrapping_sub(header.p_offset(LE));
+        let mut largest = None;
+        let sizes = PAGES.iter().filter(|size| self.machine != Some(Machine::X86_64) || **size == PAGES[0]);
+        for page in sizes {
+            // Loaders refuse the others.
+            let is_aligned = |header: &ProgramHeader64<LE>| header.p_filesz(LE) == 0 || skew(header) % page == 0;
+            if !loaded.iter().all(|(_, header)| is_aligned(header)) {
+                continue;
+            }
+            largest = Some(*page);
+            for pair in loaded.windows(2) {
+                let [(nth, one), (next, other)] = pair else { continue };
+                let (end, begin) = (one.p_vaddr(LE).saturating_add(memory(one)), other.p_vaddr(LE));
+                // Loaders put one over the other in an order of their own, and would see other images than are read here.
+                if end > begin {
+                    return Err(error("the loadable segments overlap in memory"));
+                }
+                // The first page of a segment is mapped over the last one of the segment before it.
+                let is_same = skew(one) == skew(other) && nth < next && other.p_filesz(LE) > 0;
+                if end > begin.saturating_sub(begin % page) && !is_same {
+                    return Err(error("loadable segments have a page in common, and other bytes for it"));
+                }
+            }
+        }
+        largest.ok_or_else(|| error("a loadable segment is not at the same place of a page in memory and in the file"))
+    }
+
     /// Returns the address, file offset and bytes of a segment as loaders map them: in whole pages, as far as the bytes around it
     /// are no other segment's. None where the segment passes the end of the file.
-    fn mapped(&self, header: &ProgramHeader64<LE>) -> Option<(u64, u64, &'a [u8])> {
+    fn mapped(&self, header: &ProgramHeader64<LE>, page: u64) -> Option<(u64, u64, &'a [u8])> {
         let (address, offset, size) = (header.p_vaddr(LE), header.p_offset(LE), header.p_filesz(LE));
         let end = offset.checked_add(size).filter(|end| *end <= self.bytes.len() as u64)?;
-        // The last page of a segment with zeros behind its bytes is cleared.
-        let after = if header.p_memsz(LE) > size { 0 } else { address.wrapping_add(size).wrapping_neg() % self.page() };
-        let (mut begin, mut until) = (offset.saturating_sub(address % self.page()), end.saturating_add(after));
-        for other in self.program_headers.iter().filter(|other| other.p_type(LE) == elf::PT_LOAD) {
-            let range = other.p_offset(LE)..other.p_offset(LE).saturating_add(other.p_filesz(LE));
-            begin = if range.start < offset { begin.max(range.end.min(offset)) } else { begin };
-            until = if range.end > end { until.min(range.start.max(end)) } else { until };
+        let mut begin = offset.saturating_sub(address.checked_rem(page)?);
+        for other in self.loaded().filter(|other| other.p_offset(LE) < offset) {
+            begin = begin.max(other.p_offset(LE).saturating_add(other.p_filesz(LE)).min(offset));
         }
-        let until = usize::try_from(until).unwrap_or(usize::MAX).min(self.bytes.len());
-        let data = self.bytes.get(usize::try_from(begin).ok()?..until)?;
+        // What is behind the bytes is cleared where there is more in memory.
+        let until = if header.p_memsz(LE) > size { end } else { self.until(header, end, page)? };
+        let data = self.bytes.get(usize::try_from(begin).ok()?..usize::try_from(until).ok()?)?;
         Some((address.checked_sub(offset.checked_sub(begin)?)?, begin, data))
     }
 
-    /// Returns the largest size of a page that a system of the machine may have.
-    fn page(&self) -> u64 {
-        if self.machine == Some(Machine::X86_64) { 1 << 12 } else { 1 << 16 }
+    /// Returns the address, file offset and bytes of the rest of a page behind what a segment has in memory, but not in the file.
+    fn behind(&self, header: &ProgramHeader64<LE>, page: u64) -> Option<(u64, u64, &'a [u8])> {
+        let more = header.p_memsz(LE).checked_sub(header.p_filesz(LE)).filter(|more| *more > 0)?;
+        let end = header.p_offset(LE).checked_add(header.p_filesz(LE))?;
+        let until = self.until(header, end, page)?;
+        let begin = end.checked_add(more).filter(|begin| *begin < until)?;
+        let data = self.bytes.get(usize::try_from(begin).ok()?..usize::try_from(until).ok()?)?;
+        Some((header.p_vaddr(LE).checked_add(header.p_memsz(LE))?, begin, data))
+    }
+
+    /// Returns the offset up to which a segment's last page holds bytes that are no other segment's.
+    fn until(&self, header: &ProgramHeader64<LE>, end: u64, page: u64) -> Option<u64> {
+        let behind = header.p_vaddr(LE).wrapping_add(header.p_filesz(LE));
+        let mut until = end.saturating_add(behind.wrapping_neg().checked_rem(page)?).min(self.bytes.len() as u64);
+        for other in self.loaded() {
+            let range = other.p_offset(LE)..other.p_offset(LE).saturating_add(other.p_filesz(LE));
+            until = if range.end > end { until.min(range.start.max(end)) } else { until };
+            // A page of two segments is the second one's.
+            if let Some(apart) = other.p_vaddr(LE).checked_sub(behind) {
+                let apart = apart.saturating_sub(other.p_vaddr(LE).checked_rem(page)?);
+                until = until.min(end.saturating_add(apart));
+            }
+        }
+        Some(until)
+    }
+
+    /// Checks that the dynamic section is in memory what it is in the file: loaders go by its address, up to its end.
+    fn dynamic_stays(&self, map: &AddressMap<'a>) -> Result<()> {
+        let Some(header) = self.dynamic_header() else { return Ok(()) };
+        let (address, offset) = (header.p_vaddr(LE), header.p_offset(LE));
+        let in_memory = map.tail(address).map_or(0, |tail| tail.len() as u64);
+        // Files of debugging information have no such bytes.
+        if in_memory == 0 && header.p_filesz(LE) == 0 {
+            return Ok(());
+        }
+        let size = (self.dynamic.len() as u64).saturating_add(1).saturating_mul(size_of::<Dyn64<LE>>() as u64);
+        if map.file_offset(address) != Some(offset) || size > in_memory.min(header.p_filesz(LE)) {
+            return Err(Error::at(
+                offset,
+                "the dynamic section is not in memory where it is in the file, or has no end",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Returns the program header of the dynamic section; of several the last, which is the one that loaders take.
+    fn dynamic_header(&self) -> Option<&'a ProgramHeader64<LE>> {
+        self.program_headers.iter().rev().find(|header| header.p_type(LE) == elf::PT_DYNAMIC)
+    }
+
+    /// Notes the places of relocations of a machine whose relocations are not known.
+    fn leave_relocations_open(&self, map: &mut AddressMap<'a>) -> Result<()> {
+        let with_addends = self.dynamic_value(elf::DT_PLTREL) == Some(elf::DT_RELA.0.cast_unsigned());
+        let table = (elf::DT_JMPREL, elf::DT_PLTRELSZ);
+        let mut open: Vec<u64> = Vec::new();
+        for (start, size) in [(elf::DT_RELA, elf::DT_RELASZ)].into_iter().chain(with_addends.then_some(table)) {
+            open.extend(self.table::<Rela64<LE>>(map, start, size)?.iter().map(|one| one.r_offset.get(LE)));
+        }
+        for (start, size) in [(elf::DT_REL, elf::DT_RELSZ)].into_iter().chain((!with_addends).then_some(table)) {
+            open.extend(self.table::<Rel64<LE>>(map, start, size)?.iter().map(|one| one.r_offset.get(LE)));
+        }
+        // Copies of other files' symbols are where this one has zeros.
+        open.retain(|place| map.tail(*place).is_some());
+        map.leave_open(open);
+        self.relocate_runs(map)?;
+        // Some loaders write what no table names.
+        map.set_all_varying(!self.dynamic.is_empty());
+        Ok(())
     }
 
     /// Applies relocations.
@@ -254,6 +363,7 @@ impl<'a> Elf<'a> {
     fn relocate(&self, machine: Machine, map: &mut AddressMap<'a>) -> Result<()> {
         // Looked up once: a hostile dynamic section is as long as the file.
         let symbols = self.dynamic_value(elf::DT_SYMTAB);
+        let relative = self.dynamic_value(elf::DT_RELACOUNT).unwrap_or(0);
         let (mut open, mut varying, mut places, mut used) = (Vec::new(), Vec::new(), 0u64, Vec::new());
         // Copies that do not overlap are of no more bytes than the file has.
         let mut copied = self.bytes.len() as u64;
@@ -262,12 +372,21 @@ impl<'a> Elf<'a> {
             if is_plt && self.dynamic_value(elf::DT_PLTREL) != Some(elf::DT_RELA.0.cast_unsigned()) {
                 continue;
             }
-            for rela in self.table::<Rela64<LE>>(map, start, size) {
+            for (nth, rela) in self.table::<Rela64<LE>>(map, start, size)?.iter().enumerate() {
                 let addend = rela.r_addend.get(LE).cast_unsigned();
                 let kind = rela.r_type(LE, false).0;
                 let symbol = || symbol(map, symbols, rela.r_sym(LE, false));
                 let place = rela.r_offset.get(LE);
                 places |= place;
+                // glibc takes so many for RELATIVE ones, whatever they are.
+                if !is_plt && (nth as u64) < relative && kind != machine.relative() {
+                    open.push(place);
+                    continue;
+                }
+                // glibc reads this table last, musl first.
+                if is_plt && map.first_changed(place, WRITTEN).is_some() {
+                    varying.push(place);
+                }
                 let value = if kind == machine.relative() {
                     Some(addend)
                 } else if machine.symbolic().contains(&kind) {
@@ -297,7 +416,7 @@ impl<'a> Elf<'a> {
         }
         map.leave_open(open);
         // Not every loader reads this table: glibc does not, musl does.
-        for rel in self.table::<Rel64<LE>>(map, elf::DT_REL, elf::DT_RELSZ) {
+        for rel in self.table::<Rel64<LE>>(map, elf::DT_REL, elf::DT_RELSZ)? {
             let place = rel.r_offset.get(LE);
             places |= place;
             varying.push(place);
@@ -312,10 +431,19 @@ impl<'a> Elf<'a> {
             }
         }
         map.set_varying(varying);
+        places |= self.relocate_runs(map)?;
+        if self.is_position_independent() && places & 7 == 0 {
+            map.set_aligned();
+        }
+        self.tables_stay(map, &used)
+    }
+
+    /// Notes the places of packed relocations. Returns their addresses, one laid over the other.
+    fn relocate_runs(&self, map: &mut AddressMap<'a>) -> Result<u64> {
         // RELR relocations are relative with the addend in place, so at base 0 nothing changes. Even entries are the first
         // places of runs, odd ones the bits of the 63 words that follow (`generic-abi`, `SHT_RELR`).
-        let mut next = 0u64;
-        for entry in self.table::<U64<LE>>(map, elf::DT_RELR, elf::DT_RELRSZ).iter().map(|entry| entry.get(LE)) {
+        let (mut next, mut places) = (0u64, 0);
+        for entry in self.table::<U64<LE>>(map, elf::DT_RELR, elf::DT_RELRSZ)?.iter().map(|entry| entry.get(LE)) {
             if entry & 1 == 0 {
                 places |= entry;
                 map.mark(entry);
@@ -330,10 +458,7 @@ impl<'a> Elf<'a> {
             }
             next = next.wrapping_add(63 * 8);
         }
-        if self.is_position_independent() && places & 7 == 0 {
-            map.set_aligned();
-        }
-        self.tables_stay(map, &used)
+        Ok(places)
     }
 
     /// Whether another file of the program may define a symbol first.
@@ -351,14 +476,13 @@ impl<'a> Elf<'a> {
         let symbols = symbols.flat_map(|table| {
             used.iter().map(move |index| table.saturating_add(u64::from(*index).saturating_mul(SYMBOL)))
         });
-        let dynamic = self.program_headers.iter().rev().find(|header| header.p_type(LE) == elf::PT_DYNAMIC);
         let tables = [
             range(elf::DT_RELA, elf::DT_RELASZ),
             range(elf::DT_JMPREL, elf::DT_PLTRELSZ),
             range(elf::DT_RELR, elf::DT_RELRSZ),
             range(elf::DT_REL, elf::DT_RELSZ),
             range(elf::DT_STRTAB, elf::DT_STRSZ),
-            dynamic.map(|header| (header.p_vaddr(LE), header.p_filesz(LE))),
+            self.dynamic_header().map(|header| (header.p_vaddr(LE), header.p_filesz(LE))),
         ];
         for (start, size) in tables.into_iter().flatten().chain(symbols.map(|symbol| (symbol, SYMBOL))) {
             if let Some(place) = map.first_changed(start, size) {
@@ -372,15 +496,23 @@ impl<'a> Elf<'a> {
     }
 
     /// Returns a relocation table named by two dynamic entries, unrelocated, as loaders read it.
-    fn table<T: pod::Pod>(&self, map: &AddressMap<'a>, start: DynamicTag, size: DynamicTag) -> &'a [T] {
+    ///
+    /// # Errors
+    /// `Input` where it is not in one segment, or has no whole number of entries.
+    fn table<T: pod::Pod>(&self, map: &AddressMap<'a>, start: DynamicTag, size: DynamicTag) -> Result<&'a [T]> {
+        let (Some(entry), Some(size)) = (self.dynamic_entry(start), self.dynamic_value(size).filter(|size| *size > 0))
+        else {
+            return Ok(&[]);
+        };
         let table = || {
-            let (start, size) = (self.dynamic_value(start)?, self.dynamic_value(size)?);
-            let offset = usize::try_from(map.file_offset(start)?).ok()?;
-            let len = map.tail(start)?.len().min(usize::try_from(size).unwrap_or(usize::MAX));
+            let offset = usize::try_from(map.file_offset(entry.value)?).ok()?;
+            let len = usize::try_from(size).ok().filter(|len| len.is_multiple_of(size_of::<T>()))?;
+            map.tail(entry.value)?.get(..len)?;
             let count = len.checked_div(size_of::<T>())?;
             pod::slice_from_bytes::<T>(self.bytes.get(offset..)?, count).ok().map(|(slice, _)| slice)
         };
-        table().unwrap_or_default()
+        table()
+            .ok_or_else(|| Error::at(entry.offset, "a table of relocations is not in one segment, or ends in an entry"))
     }
 }
 
@@ -394,6 +526,11 @@ fn symbol<'m>(map: &'m AddressMap<'_>, table: Option<u64>, index: u32) -> Option
 fn is_address(symbol: &Sym64<LE>) -> bool {
     let section = symbol.st_shndx.get(LE);
     section != elf::SHN_UNDEF && section != elf::SHN_ABS && symbol.st_type() != elf::STT_GNU_IFUNC
+}
+
+/// Returns the size of a segment in memory.
+fn memory(header: &ProgramHeader64<LE>) -> u64 {
+    header.p_memsz(LE).max(header.p_filesz(LE))
 }
 
 fn sections<'a>(header: &'a FileHeader64<LE>, bytes: &'a [u8]) -> Result<Vec<Section<'a>>> {

@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Function of a SYCL runtime to which a program hands its images.
-const REGISTRATION: &str = "__sycl_register_lib";
+pub(crate) const REGISTRATION: &str = "__sycl_register_lib";
 
 /// Name of the sections of OffloadBinaries; COFF may append a suffix.
 pub(crate) const OFFLOADING: &str = ".llvm.offloading";
@@ -93,6 +93,8 @@ impl<'a> Host<'a> {
         let kind = Kind::identify(bytes)?;
         let plain = Host::plain(kind, bytes, allowance);
         match kind {
+            // The program unpacks the file system behind it.
+            Kind::Elf if bytes.get(8..10) == Some(b"AI") => Err(package::unread_form()),
             Kind::Elf => {
                 let (elf, sections) = Elf::parse(bytes)?;
                 let addresses = elf.address_map()?;
@@ -377,6 +379,7 @@ mod tests {
         assert_eq!(sycl_abi("/opt/sycl/lib/libsycl.so.8"), Some(8));
         assert_eq!(sycl_abi("libsycl.so"), None);
         assert_eq!(sycl_abi("libsyclfoo.so.9"), None);
+        assert_eq!(sycl_abi("/opt/lib/libsycl.so.8"), Some(8));
         assert_eq!(sycl_abi("sycl9.dll"), Some(9));
         assert_eq!(sycl_abi("SYCL7d.dll"), Some(7));
         assert_eq!(sycl_abi("sycl8-preview.dll"), Some(8));

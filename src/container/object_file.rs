@@ -4,18 +4,23 @@
 //! consecutive ones in file order, and relocations of pointers against symbols that the file defines are applied, so that the
 //! structures of wrapped images can be walked as in a linked file. Others are not applied: what is read of an image may
 //! have none.
+//!
+//! A linker has its say in what an object's bytes become: it keeps equal pieces of some sections once, and of symbols and
+//! groups of sections that several objects have it takes one. What it may change is open.
 
-use super::address::{AddressMap, Segment};
+use super::address::{AddressMap, Merged, Segment};
 use super::{OFFLOADING, SHT_OFFLOADING, Section};
 use crate::bytes;
 use crate::error::{Error, Result};
 use crate::limits;
+use object::read::elf::SectionHeader as _;
 use object::{
-    BinaryFormat, File, LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, Relocation, RelocationKind,
-    RelocationTarget, SectionFlags, SectionIndex, SectionKind, elf, pe,
+    BinaryFormat, File, LittleEndian, Object as _, ObjectComdat as _, ObjectSection as _, ObjectSymbol as _,
+    Relocation, RelocationKind, RelocationTarget, SectionFlags, SectionIndex, SectionKind, SymbolFlags, SymbolKind,
+    elf, pe,
 };
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Address of the first section; lower addresses, among them null, stay free.
 const FIRST: u64 = 0x1_0000;
@@ -38,6 +43,18 @@ struct Budget {
     copied: usize,
     /// Names without an end: each is looked for up to that of its table.
     unended: usize,
+    /// Members of groups of sections.
+    members: usize,
+}
+
+/// Section at the address that it got.
+struct Placed {
+    address: u64,
+    end: u64,
+    /// Whether a linker may take a section of another object in its place.
+    is_replaceable: bool,
+    /// Whether a linker keeps equal pieces of it once.
+    is_merged: bool,
 }
 
 /// Reads an object file; `wanted` is a symbol to search for.
@@ -62,9 +79,12 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
         relocations: bytes.len() / 8,
         copied: bytes.len().saturating_add(1 << 20),
         unended: limits::MAX_UNENDED,
+        members: bytes.len() / 4,
     };
-    let mut sections = Vec::new();
-    let mut bases = HashMap::new();
+    tables_are_plain(&file)?;
+    let groups = groups(&file, &mut budget)?;
+    let (mut sections, mut merged) = (Vec::new(), Vec::new());
+    let mut placed = HashMap::new();
     let mut next = FIRST;
     for section in file.sections() {
         let (offset, data) = contents(&file, &section, bytes)
@@ -74,8 +94,25 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
         let name = if is_offloading { Some(OFFLOADING.as_bytes()) } else { section.name_bytes().ok() };
         budget.names = take(budget.names, name.map_or(0, <[u8]>::len), offset, "names of sections")?;
         budget.unended = take(budget.unended, usize::from(name.is_none()), offset, "names of sections")?;
+        if is_loaded(&section) && has(&section, elf::SHF_COMPRESSED) {
+            return Err(Error::at(
+                offset,
+                "a section of the program is compressed: what linkers make of it is not read",
+            ));
+        }
+        // Linkers do not agree on what this says of places in it. Objects have 0.
+        if file.format() == BinaryFormat::Coff && section.address() > 0 {
+            return Err(Error::at(offset, "a section has an address, though the file is not linked"));
+        }
         let size = section.size().max(data.len() as u64);
-        bases.insert(section.index(), next);
+        let unit = if has(&section, elf::SHF_MERGE) { entry_size(&file, section.index()) } else { 0 };
+        let (address, end) = (next, next.saturating_add(size));
+        if unit > 0 {
+            merged.push(Merged { address, end, unit, is_text: has(&section, elf::SHF_STRINGS) });
+        }
+        let is_once = name.is_some_and(|name| name.starts_with(b".gnu.linkonce."));
+        let is_replaceable = is_once || is_comdat(&section) || groups.contains(&section.index());
+        placed.insert(section.index(), Placed { address, end, is_replaceable, is_merged: unit > 0 });
         if let Some(name) = name.and_then(|name| std::str::from_utf8(name).ok()) {
             sections.push(Section { name, address: next, offset, data });
         }
@@ -84,10 +121,9 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
             .and_then(|end| bytes::align_up(end.checked_add(16)?, 16))
             .ok_or_else(|| Error::at(offset, "the sections take more than the address space"))?;
     }
-    let (mut segments, mut open) = (Vec::new(), Vec::new());
+    let (mut segments, mut open, mut varying, mut written) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for section in file.sections() {
-        let (Ok((offset, data)), Some(&address)) = (contents(&file, &section, bytes), bases.get(&section.index()))
-        else {
+        let (Ok((offset, data)), Some(at)) = (contents(&file, &section, bytes), placed.get(&section.index())) else {
             continue;
         };
         if data.is_empty() {
@@ -99,27 +135,35 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
         if is_loaded(&section) {
             for (place, relocation) in section.relocations() {
                 budget.relocations = take(budget.relocations, 1, offset, "relocations")?;
-                // A COFF address counts from the section's address, which is 0 in objects.
-                let place = place.wrapping_sub(section.address());
-                if section.kind() == SectionKind::Text && relocation.size() != 64 {
-                    continue;
-                }
-                let Some(target) = target(&file, &bases, &relocation) else {
-                    open.push(address.wrapping_add(place));
+                let address = at.address.wrapping_add(place);
+                // Code has its own kinds of these.
+                let is_known = section.kind() != SectionKind::Text || relocation.size() == 64;
+                let value = Some(&relocation).filter(|_| is_known);
+                let Some(value) = value.and_then(|one| value_of(&file, &placed, one, &data, place)) else {
+                    open.push(address);
                     continue;
                 };
                 if !holds_pointers {
                     budget.copied = take(budget.copied, data.len(), offset, "relocated sections")?;
                     holds_pointers = true;
                 }
-                relocate(data.to_mut(), place, target, &relocation);
+                if value.varies {
+                    varying.push(address);
+                }
+                written.push(address);
+                write(data.to_mut(), place, value.address, &relocation);
             }
         }
-        segments.push(Segment { address, offset, data, holds_pointers });
+        segments.push(Segment { address: at.address, offset, data, holds_pointers });
     }
     let refers_to_wanted = refers_to(&file, wanted, budget);
     let mut addresses = AddressMap::new(segments);
     addresses.leave_open(open);
+    addresses.set_varying(varying);
+    addresses.set_merged(merged);
+    for place in written {
+        addresses.mark(place);
+    }
     Ok(ObjectFile { addresses, sections, refers_to_wanted })
 }
 
@@ -162,32 +206,111 @@ fn is_loaded(section: &object::Section<'_, '_>) -> bool {
     }
 }
 
-/// Returns the address that a relocation of a pointer refers to, if the file defines it. One of 32 bits has zeros beside it.
-fn target(file: &File<'_>, bases: &HashMap<SectionIndex, u64>, relocation: &Relocation) -> Option<u64> {
+/// Whether an ELF section has a flag.
+fn has(section: &object::Section<'_, '_>, flag: elf::SectionFlags) -> bool {
+    matches!(section.flags(), SectionFlags::Elf { sh_flags, .. } if sh_flags.contains(flag))
+}
+
+/// Whether a COFF section is one of several that a linker takes one of.
+fn is_comdat(section: &object::Section<'_, '_>) -> bool {
+    matches!(section.flags(), SectionFlags::Coff { characteristics } if characteristics.contains(pe::IMAGE_SCN_LNK_COMDAT))
+}
+
+/// Returns the size of an entry in an ELF section.
+fn entry_size(file: &File<'_>, index: SectionIndex) -> u64 {
+    let File::Elf64(file) = file else { return 0 };
+    file.elf_section_table().section(index).map_or(0, |section| section.sh_entsize(file.endian()))
+}
+
+/// Checks that linkers take the same relocations of an ELF file: one table for a section, with the symbols of the file. Some take
+/// tables of others, too.
+fn tables_are_plain(file: &File<'_>) -> Result<()> {
+    let File::Elf64(file) = file else { return Ok(()) };
+    let mut relocated = HashSet::new();
+    for section in file.elf_section_table().iter() {
+        let is_table = [elf::SHT_REL, elf::SHT_RELA, elf::SHT_CREL].contains(&section.sh_type(file.endian()));
+        let target = section.sh_info(file.endian());
+        if !is_table || target == 0 {
+            continue;
+        }
+        if section.link(file.endian()) != file.elf_symbol_table().section() || !relocated.insert(target) {
+            let message = format!("linkers differ in which relocations they take for section {target}");
+            return Err(Error::at(section.sh_offset(file.endian()), message));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the sections of groups of which a linker takes one for all objects.
+fn groups(file: &File<'_>, budget: &mut Budget) -> Result<HashSet<SectionIndex>> {
+    let mut all = HashSet::new();
+    // COFF sections tell themselves.
+    if file.format() == BinaryFormat::Elf {
+        for member in file.comdats().flat_map(|group| group.sections()) {
+            budget.members = take(budget.members, 1, 0, "groups of sections")?;
+            all.insert(member);
+        }
+    }
+    Ok(all)
+}
+
+/// What a relocation writes.
+struct Value {
+    address: u64,
+    /// Whether another object of the program may make it something else.
+    varies: bool,
+}
+
+/// Returns what a relocation of a pointer writes at a place of some data, if that is an address of a section in the file.
+fn value_of(
+    file: &File<'_>,
+    placed: &HashMap<SectionIndex, Placed>,
+    relocation: &Relocation,
+    data: &[u8],
+    place: u64,
+) -> Option<Value> {
     if relocation.kind() != RelocationKind::Absolute || ![32, 64].contains(&relocation.size()) {
         return None;
     }
-    match relocation.target() {
+    let in_place = usize::try_from(place).ok().filter(|_| relocation.has_implicit_addend()).map_or(0, |place| {
+        let short = || bytes::u32_at(data, place).map(u64::from);
+        (if relocation.size() == 32 { short() } else { bytes::u64_at(data, place) }).unwrap_or(0)
+    });
+    let from = |begin: u64| begin.wrapping_add(in_place).wrapping_add_signed(relocation.addend());
+    let (section, address, varies) = match relocation.target() {
         RelocationTarget::Symbol(index) => {
             let symbol = file.symbol_by_index(index).ok()?;
-            bases.get(&symbol.section_index()?)?.checked_add(symbol.address())
+            let section = placed.get(&symbol.section_index()?)?;
+            let begin = section.address.checked_add(symbol.address())?;
+            let address = from(begin);
+            // Pieces are found by the symbol, but for those of sections.
+            let is_moved = section.is_merged && symbol.kind() != SymbolKind::Section && address != begin;
+            (section, address, is_moved || is_shared(&symbol) || (section.is_replaceable && symbol.is_global()))
         }
-        RelocationTarget::Section(index) => bases.get(&index).copied(),
-        _ => None,
-    }
+        RelocationTarget::Section(index) => {
+            let section = placed.get(&index)?;
+            (section, from(section.address), false)
+        }
+        _ => return None,
+    };
+    // Of other sections only a linker knows where they are.
+    (section.address..=section.end).contains(&address).then_some(Value { address, varies })
 }
 
-fn relocate(data: &mut [u8], place: u64, target: u64, relocation: &Relocation) {
+/// Whether another object may define a symbol, too, and have it.
+fn is_shared(symbol: &object::Symbol<'_, '_>) -> bool {
+    let is_unique =
+        matches!(symbol.flags(), SymbolFlags::Elf { st_info, .. } if st_info.st_bind() == elf::STB_GNU_UNIQUE);
+    is_unique || symbol.is_weak()
+}
+
+/// Writes a relocation of 32 or 64 bits. One of 32 bits has zeros beside it.
+fn write(data: &mut [u8], place: u64, address: u64, relocation: &Relocation) {
     let Ok(place) = usize::try_from(place) else { return };
-    let is_short = relocation.size() == 32;
-    let in_place = match relocation.has_implicit_addend() {
-        true if is_short => bytes::u32_at(data, place).map_or(0, u64::from),
-        true => bytes::u64_at(data, place).unwrap_or(0),
-        false => 0,
-    };
-    let value = target.wrapping_add(in_place).wrapping_add_signed(relocation.addend()).to_le_bytes();
+    let value = address.to_le_bytes();
+    let len = if relocation.size() == 32 { 4 } else { 8 };
     // An address beyond the end is ignored.
-    let _ = bytes::put(data, place, if is_short { value.get(..4).unwrap_or_default() } else { &value });
+    let _ = bytes::put(data, place, value.get(..len).unwrap_or_default());
 }
 
 /// Whether there is an undefined symbol of a name. The search ends when the names exceed their budget.

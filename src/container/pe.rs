@@ -50,8 +50,10 @@ pub(crate) struct Pe<'a> {
     /// Section headers with their file offsets.
     sections: Vec<(u64, SectionTable)>,
     imports: Option<DataDirectory>,
-    /// Base relocations of a file that is loaded anywhere. The pointers of others need none.
+    /// Base relocations, unless they were taken out of the file.
     base_relocations: Option<DataDirectory>,
+    /// Whether the file is loaded anywhere. Otherwise its pointers need no relocations, as long as its address is free.
+    moves: bool,
     section_align: u32,
     file_align: u32,
     /// Size of all headers, which are mapped before the sections, in bytes.
@@ -107,14 +109,14 @@ impl<'a> Pe<'a> {
             pointer => bytes.get((pointer as usize).saturating_add(symbols)..).unwrap_or_default(),
         };
         let fields = optional.windows_fields;
-        let moves = fields.dll_characteristics & IMAGE_DLLCHARACTERISTICS_DYNAMIC_BASE != 0
-            && coff.characteristics & IMAGE_FILE_RELOCS_STRIPPED == 0;
+        let stripped = coff.characteristics & IMAGE_FILE_RELOCS_STRIPPED != 0;
         let mut pe = Pe {
             bytes,
             image_base: fields.image_base,
             sections: Vec::new(),
             imports: optional.data_directories.get_import_table().copied(),
-            base_relocations: optional.data_directories.get_base_relocation_table().copied().filter(|_| moves),
+            base_relocations: optional.data_directories.get_base_relocation_table().copied().filter(|_| !stripped),
+            moves: fields.dll_characteristics & IMAGE_DLLCHARACTERISTICS_DYNAMIC_BASE != 0,
             section_align: fields.section_alignment,
             file_align: fields.file_alignment,
             headers_size: fields.size_of_headers,
@@ -209,13 +211,32 @@ impl<'a> Pe<'a> {
             return Err(Error::at(0, "the sections together hold more than the file"));
         }
         let mut map = AddressMap::new(segments);
+        self.mark_relocations(&mut map);
         if let Some(table) = relocations {
-            for place in base_relocations::blocks(table).map_while(Result::ok).flat_map(|block| block.relocations()) {
-                map.mark(self.image_base.saturating_add(place.address.into()));
-            }
             map.take_base_relocations(self.image_base, table);
         }
         Ok(map)
+    }
+
+    /// Notes the places of base relocations, also where the file does not say that it may move: its address may be taken. Of a
+    /// damaged table a loader may make anything.
+    fn mark_relocations(&self, map: &mut AddressMap<'a>) {
+        let Some(directory) = self.base_relocations.filter(|directory| directory.size > 0) else { return };
+        let start = self.image_base.wrapping_add(directory.virtual_address.into());
+        let len = directory.size as usize;
+        let mut is_sound = map.tail(start).is_some_and(|tail| tail.len() >= len);
+        let offset = map.file_offset(start).and_then(|offset| usize::try_from(offset).ok());
+        let rest = offset.and_then(|offset| self.bytes.get(offset..)).unwrap_or_default();
+        for block in base_relocations::blocks(rest.get(..len).unwrap_or(rest)) {
+            let Ok(block) = block else {
+                is_sound = false;
+                break;
+            };
+            for place in block.relocations() {
+                map.mark(self.image_base.saturating_add(place.address.into()));
+            }
+        }
+        map.set_all_varying(!is_sound);
     }
 
     /// Returns the memory image of a file whose sections are aligned to less than a page.
@@ -229,13 +250,16 @@ impl<'a> Pe<'a> {
         }
         let len = (self.image_size as usize).min(self.bytes.len());
         let data = Cow::Borrowed(self.bytes.get(..len).unwrap_or_default());
-        Ok(AddressMap::new(vec![Segment { address: self.image_base, offset: 0, data, holds_pointers: true }]))
+        let mut map =
+            AddressMap::new(vec![Segment { address: self.image_base, offset: 0, data, holds_pointers: true }]);
+        self.mark_relocations(&mut map);
+        Ok(map)
     }
 
     /// Returns the table of base relocations, if it tells of every pointer: the loader chooses the address of the file,
     /// and the table is sound and within one of these sections.
     fn relocations(&self, sections: &[&(u64, SectionTable)]) -> Result<Option<&'a [u8]>> {
-        let Some(directory) = self.base_relocations else { return Ok(None) };
+        let Some(directory) = self.base_relocations.filter(|_| self.moves) else { return Ok(None) };
         let (start, len) = (directory.virtual_address, directory.size as usize);
         let before = sections.partition_point(|(_, header)| header.virtual_address <= start);
         let Some((here, header)) = before.checked_sub(1).and_then(|at| sections.get(at)) else { return Ok(None) };

@@ -106,10 +106,11 @@ impl Expansion<'_, '_> {
     /// A file within a folder, a process or a thin archive: what can hold no device code is passed over, as is what
     /// was there before.
     fn found(&mut self, path: &Path, name: &str, packages: bool, depth: usize) -> Result<()> {
-        let mut kind = None;
+        let (mut kind, mut unread) = (None, None);
         let seen = &mut self.seen;
         let found = Input::open_found(path, name, |id, head| {
             kind = head.kind();
+            unread = package::unread(name.as_bytes(), head.bytes);
             let useful = kind.is_some_and(|kind| kind != Kind::Table && (packages || !package::is_package(kind)));
             useful && seen.insert(id)
         });
@@ -124,9 +125,7 @@ impl Expansion<'_, '_> {
                 self.package(&input, kind, path, depth)
             }
             (Ok(Found::Input(input)), _) => self.plain(ArgumentKind::Package, &input),
-            (Ok(Found::Unwanted), None) if packages => {
-                package::unread(name.as_bytes()).map_or(Ok(()), |error| self.damaged(name, error))
-            }
+            (Ok(Found::Unwanted), None) if packages => unread.map_or(Ok(()), |error| self.damaged(name, error)),
             (Ok(Found::Unwanted), _) => Ok(()),
             (Err(error), _) => self.damaged(name, error),
         }

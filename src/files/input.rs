@@ -53,7 +53,7 @@ pub(crate) enum Found {
 pub(crate) struct Head<'h> {
     name: &'h [u8],
     /// First bytes.
-    bytes: &'h [u8],
+    pub(crate) bytes: &'h [u8],
     len: u64,
     file: &'h File,
 }

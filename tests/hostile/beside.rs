@@ -96,6 +96,22 @@ fn a_section_that_is_laid_over_data_hides_nothing() {
     assert!(code == Some(1) && told.contains("fp64"), "{code:?}: {told}");
 }
 
+/// A loader writes into what it finds, too.
+#[test]
+fn relocations_within_what_code_registers_are_told() {
+    let folder = Folder::new();
+    table(&folder, &[(&module("a", 0), "", "a\n")]);
+    assert!(tool(&folder, &["wrap", "m.table", "--emit", "offload-binary", "-o", "a.bin"]).status.success());
+    let len = std::fs::metadata(folder.path().join("a.bin")).unwrap().len();
+    let source = registering(".registered", 0, "a.bin").replace("\\\"a\\\"", "\\\"aw\\\"");
+    for (at, expected) in [(len + 8, 0), (len - 1, 3), (len / 2, 3)] {
+        let relocation = format!("\\n.quad 0, 0, 0\\n.reloc data + {at}, R_X86_64_64, absent\\n.text\\n");
+        linked(&folder, "m.so", &source.replace("\\n.text\\n", &relocation), &[]);
+        let (code, told) = verdict(&folder, "m.so");
+        assert_eq!(code, Some(expected), "{at}: {told}");
+    }
+}
+
 /// An image of an OffloadBinary.
 fn entry<'a>(image_kind: u16, offload_kind: u16, image: &'a [u8], triple: &'a str) -> Entry<'a> {
     let strings = vec![(&b"triple"[..], triple.as_bytes())];

@@ -49,12 +49,18 @@ fn second(file: &mut Linked, target: u64) -> (u64, u64, u64) {
 }
 
 /// Adds relocations to a file, in the table of RELA or of REL, with a symbol of these words.
-fn relocated(mut file: Linked, relocations: &[u64], with_addend: bool, symbol: &[u64; 3]) -> Vec<u8> {
+fn relocated(file: Linked, relocations: &[u64], with_addend: bool, symbol: &[u64; 3]) -> Vec<u8> {
+    with_entries(file, relocations, with_addend, symbol, &[])
+}
+
+/// Adds relocations like [`relocated`], and more entries of the dynamic section.
+fn with_entries(mut file: Linked, relocations: &[u64], with_addend: bool, symbol: &[u64; 3], more: &[u64]) -> Vec<u8> {
     let table = file.add(&words(relocations));
     let (strings, symbols) = (file.add(b"\0x\0"), file.add(&words(&[&[0; 3][..], symbol].concat())));
     let (tags, entry) = if with_addend { ([7, 8, 9], 24) } else { ([17, 18, 19], 16) };
     let size = relocations.len() as u64 * 8;
-    let entries = [tags[0], table, tags[1], size, tags[2], entry, 5, strings, 10, 3, 6, symbols, 11, 24, 0, 0];
+    let entries = [tags[0], table, tags[1], size, tags[2], entry, 5, strings, 10, 3, 6, symbols, 11, 24];
+    let entries = [&entries, more, &[0, 0]].concat();
     let at = file.add(&words(&entries));
     file.finish(Some((at, entries.len() as u64 * 8)), None)
 }
@@ -162,4 +168,163 @@ fn what_stands_on_the_pages_of_a_segment_is_read() {
     }
     late.resize(0x808, 0);
     assert_eq!(count(&late), 1);
+}
+
+/// A file in which a second segment begins at an address on the page where the first, which holds all, ends. It is at an offset.
+fn on_a_page(begin: u64, offset: u64) -> Vec<u8> {
+    let mut bytes = image().0.finish(None, None);
+    bytes[16] = 2;
+    bytes[56] = 2;
+    bytes.resize(offset as usize + 8, 0);
+    bytes[64 + 56..64 + 112].copy_from_slice(&words(&[1 | 6 << 32, offset, BASE + begin, BASE + begin, 8, 8, 0x1000]));
+    bytes
+}
+
+/// Loaders map the first page of a segment over what is there.
+#[test]
+fn segments_have_a_page_in_common_where_it_is_the_same_for_both() {
+    let aarch64 = |mut bytes: Vec<u8>| {
+        bytes[18] = 183;
+        bytes
+    };
+    let swapped = |mut bytes: Vec<u8>| {
+        bytes[64..64 + 112].rotate_left(56);
+        bytes
+    };
+    for (file, code, what) in [
+        (on_a_page(0x800, 0x800), 0, "the same page"),
+        (on_a_page(0x1800, 0x2800), 0, "another page"),
+        (on_a_page(0x800, 0x1800), 3, "another page of the file"),
+        (swapped(on_a_page(0x800, 0x800)), 3, "the first is mapped over the second"),
+        (on_a_page(0x1800, 0x2900), 3, "another place of a page"),
+        (aarch64(on_a_page(0x1800, 0x1800)), 0, "the same large page"),
+        (aarch64(on_a_page(0x1800, 0x2800)), 0, "pages are small"),
+        (aarch64(on_a_page(0x1800, 0x4800)), 0, "pages are small, too"),
+        (aarch64(on_a_page(0x4800, 0x8800)), 0, "another page of 16 kB"),
+        (aarch64(on_a_page(0x1800, 0x5800)), 3, "another page of 16 kB in the file"),
+        (aarch64(on_a_page(0x4800, 0x14800)), 3, "another large page"),
+    ] {
+        let (seen, told) = checked(file);
+        assert_eq!(seen, Some(code), "{what}: {told}");
+    }
+}
+
+#[test]
+fn what_is_between_two_segments_on_a_page_is_read_once() {
+    let (file, places) = image();
+    let mut bytes = file.finish(None, None);
+    (bytes[16], bytes[56]) = (2, 2);
+    let (first, second) = (places.target - BASE, places.descriptor - BASE);
+    let size = bytes.len() as u64 - second;
+    let headers = [
+        words(&[1 | 6 << 32, 0, BASE, BASE, first, first, 0x1000]),
+        words(&[1 | 6 << 32, second, places.descriptor, places.descriptor, size, size, 0x1000]),
+    ];
+    bytes[64..64 + 112].copy_from_slice(&headers.concat());
+    let (seen, told) = checked(bytes);
+    assert!(seen == Some(0) && told.contains("compatible"), "{told}");
+}
+
+/// glibc clears what a segment has in memory and not in the file, and leaves the rest of the page.
+#[test]
+fn what_stands_behind_cleared_bytes_is_read() {
+    let (mut file, places) = image();
+    file.add(&[7; 16]);
+    let second = file.add(&words(&[1 | 1 << 16, places.structure, 0, 0]));
+    let mut bytes = file.finish(None, None);
+    let size = places.descriptor - BASE;
+    for (field, value) in [(32, size), (40, size + 40)] {
+        bytes[64 + field..72 + field].copy_from_slice(&value.to_le_bytes());
+    }
+    assert!(second > places.descriptor + 40);
+    let (seen, told) = checked(bytes);
+    assert!(seen == Some(0) && told.contains("compatible"), "{told}");
+}
+
+/// Loaders read it at its address, to its end.
+#[test]
+fn the_dynamic_section_is_where_loaders_read_it() {
+    let of = |change: &dyn Fn(&mut [u8])| {
+        let (file, places) = image();
+        let mut bytes = relocated(file, &[places.structure + 8, RELATIVE, places.target], true, &[LOCAL, 0, 8]);
+        change(&mut bytes[64 + 56..64 + 112]);
+        checked(bytes)
+    };
+    let (seen, told) = of(&|_| {});
+    assert_eq!(seen, Some(0), "{told}");
+    for (field, less) in [(16, 16), (8, 16), (32, 16)] {
+        let (seen, told) = of(&|header| {
+            let value = u64::from_le_bytes(header[field..field + 8].try_into().unwrap()) - less;
+            header[field..field + 8].copy_from_slice(&value.to_le_bytes());
+        });
+        assert_eq!(seen, Some(3), "{field}: {told}");
+        assert!(told.contains("dynamic section"), "{field}: {told}");
+    }
+}
+
+/// riscv64, ppc64le and loongarch64 number their relocations otherwise.
+#[test]
+fn relocations_of_other_machines_leave_images_open() {
+    for (machine, code) in [(62u16, 0), (243, 3), (21, 3), (258, 3)] {
+        let (file, places) = image();
+        let kind = if machine == 62 { RELATIVE } else { 3 };
+        let relocations = [places.structure + 8, kind, places.target];
+        let mut bytes = relocated(file, &relocations, true, &[LOCAL, 0, 8]);
+        bytes[18..20].copy_from_slice(&machine.to_le_bytes());
+        let (seen, told) = checked(bytes);
+        assert_eq!(seen, Some(code), "{machine}: {told}");
+    }
+    // Some loaders write what no table names.
+    let (file, places) = image();
+    let mut bytes = relocated(file, &[places.descriptor + 32, 0, 0], true, &[LOCAL, 0, 8]);
+    bytes[18] = 8;
+    let (seen, told) = checked(bytes);
+    assert_eq!(seen, Some(1), "{told}");
+}
+
+/// glibc takes so many relocations for relative ones, whatever their type.
+#[test]
+fn relocations_that_are_counted_as_relative_are() {
+    const COUNT: u64 = 0x6fff_fff9;
+    const OF_ARM: u64 = 1027;
+    for (kind, count, code) in [(OF_ARM, 1, 0), (0, 0, 0), (0, 1, 3)] {
+        let (file, places) = image();
+        let relocations = [places.structure + 8, kind, places.target];
+        let mut bytes = with_entries(file, &relocations, true, &[LOCAL, 0, 8], &[COUNT, count]);
+        bytes[18] = 183;
+        let (seen, told) = checked(bytes);
+        assert_eq!(seen, Some(code), "{kind} {count}: {told}");
+    }
+}
+
+/// glibc reads the table of the linkage's relocations last, musl first.
+#[test]
+fn places_of_two_tables_of_relocations_vary() {
+    for (field, value, code) in [(24, 0, 0), (8, 0x100, 1)] {
+        let (mut file, places) = image();
+        let late = file.add(&words(&[places.descriptor + 8, RELATIVE, places.structure]));
+        let early = [places.descriptor + field, RELATIVE, value];
+        let more = [23, late, 2, 24, 20, 7];
+        let (seen, told) = checked(with_entries(file, &early, true, &[LOCAL, 0, 8], &more));
+        assert_eq!(seen, Some(code), "{field}: {told}");
+    }
+}
+
+/// Loaders read a table to its end, and as many program headers as the file says itself.
+#[test]
+fn tables_and_headers_are_whole() {
+    for (size, code) in [(24, 0), (23, 3), (0x1000, 3)] {
+        let (file, places) = image();
+        let mut bytes = relocated(file, &[places.structure + 8, RELATIVE, places.target], true, &[LOCAL, 0, 8]);
+        // The entry of its size.
+        let entry = words(&[8, 24, 9, 24]);
+        let at = bytes.windows(32).position(|bytes| bytes == entry).unwrap();
+        bytes[at + 8..at + 16].copy_from_slice(&u64::to_le_bytes(size));
+        let (seen, told) = checked(bytes);
+        assert_eq!(seen, Some(code), "{size}: {told}");
+    }
+    let mut bytes = image().0.finish(None, None);
+    bytes[56..58].copy_from_slice(&[0xff, 0xff]);
+    let (seen, told) = checked(bytes);
+    assert!(seen == Some(3) && told.contains("program headers"), "{told}");
 }

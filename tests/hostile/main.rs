@@ -29,6 +29,7 @@ mod shown;
 mod strangers;
 #[path = "../support/mod.rs"]
 mod support;
+mod unlinked;
 mod windows;
 
 use std::io::{Cursor, Read, Write as _};

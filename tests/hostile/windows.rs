@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use super::program::{limited, said};
+use super::program::{limited, said, tool};
 use super::repeated::words;
 use super::support::folder::Folder;
 use super::support::spirv;
@@ -194,18 +194,36 @@ fn whatever_a_loader_maps_is_searched() {
 /// A loader adds the distance from the preferred base wherever a base relocation says.
 #[test]
 fn base_relocations_of_what_is_no_pointer_leave_images_open() {
-    let read = |place: Option<u32>| {
+    let make = |place: Option<u32>| {
         let mut one = Part::new(1);
         // The payload is behind the target's name.
         one.list(&["halve"]);
         one.pointers.extend(place);
-        let bytes = file(vec![(one, CONSTANTS), (Part::new(2), 0x4200_0040)], 0, &[]);
+        file(vec![(one, CONSTANTS), (Part::new(2), 0x4200_0040)], 0, &[])
+    };
+    let read = |place: Option<u32>, moves: bool| {
+        let mut bytes = make(place);
+        bytes[OPTIONAL + 70] = if moves { bytes[OPTIONAL + 70] } else { 0 };
         let host = Host::read(&bytes).unwrap();
         Bundle::read(&host).unwrap().problems.iter().map(|problem| problem.error.to_string()).collect::<Vec<_>>()
     };
-    assert_eq!(read(None), Vec::<String>::new());
-    let problems = read(Some(16));
-    assert!(problems.iter().any(|problem| problem.contains("relocation")), "{problems:?}");
+    for moves in [true, false] {
+        assert_eq!(read(None, moves), Vec::<String>::new());
+        let problems = read(Some(16), moves);
+        assert!(problems.iter().any(|problem| problem.contains("relocation")), "{moves}: {problems:?}");
+    }
+    // Of a table that ends within a block a loader may make anything.
+    let folder = Folder::new();
+    for (more, code) in [(0, 0), (4, 1)] {
+        let mut bytes = make(None);
+        let at = OPTIONAL + 112 + 44;
+        let size = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        put(&mut bytes, at, size + more);
+        folder.put("a.dll", bytes);
+        let done = tool(&folder, ["check", "--strict", "-t", "intel_gpu_pvc", "a.dll"]);
+        let told = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+        assert_eq!(done.status.code(), Some(code), "{more}: {told}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! GiB, whose size only an extension header holds, is beyond the limit anyway; it ends the walk with a problem.
 
 use super::stream::{self, Bounded};
-use super::{Budget, HEAD, PackageLocation, Walk, is_useless, may_inflate, unreadable, whole};
+use super::{Budget, HEAD, PackageLocation, Walk, is_useless, may_inflate, unread, unreadable, whole};
 use crate::bytes::Draft;
 use crate::bytes::{slice_at, u16_at, u32_at, u64_at};
 use crate::container::address::{find, find_last};
@@ -172,7 +172,7 @@ fn planned<'z, R: Read>(
             return one(Planned::Damaged(unreadable(&error)));
         }
         if is_useless(file.name_raw(), &head, size) {
-            return Vec::new();
+            return unread(file.name_raw(), &head).map_or_else(Vec::new, |error| one(Planned::Damaged(error)));
         }
         if let Err(error) = may_inflate(size, ceiling.min(limits::MAX_MEMBER), budget.left()) {
             return one(Planned::Damaged(error));
@@ -187,7 +187,7 @@ fn planned<'z, R: Read>(
         return one(Planned::Damaged(Error::input("the member passes the end of the zip archive")));
     };
     if is_useless(file.name_raw(), data, data.len() as u64) {
-        return Vec::new();
+        return unread(file.name_raw(), data).map_or_else(Vec::new, |error| one(Planned::Damaged(error)));
     }
     let mut crc = Crc::new();
     crc.update(data);
@@ -333,8 +333,9 @@ pub(super) fn walk_tar(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
     if let Err(error) = reader.by_ref().take(HEAD as u64).read_to_end(&mut head) {
         return walk.damaged(place.path, unreadable(&error));
     }
-    if is_useless(stream::inner_name(place.path).as_bytes(), &head, u64::MAX) {
-        return Ok(());
+    let name = stream::inner_name(place.path).as_bytes();
+    if is_useless(name, &head, u64::MAX) {
+        return walk.passed_over(place, name, &head);
     }
     let is_tar = kind::is_tar_header(&head);
     let all = Cursor::new(head).chain(reader);
@@ -345,7 +346,7 @@ pub(super) fn walk_tar(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
     }
     // The budget of a single compressed file.
     let ceiling = (bytes.len() as u64).saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_INFLATED_FLOOR);
-    walk.inflated(place, stream::inner_name(place.path).as_bytes(), all, None, ceiling)
+    walk.inflated(place, name, all, None, ceiling)
 }
 
 /// Visits each file. `memory` is the archive, if it is in memory.

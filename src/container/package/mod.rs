@@ -142,12 +142,40 @@ impl PackageLocation<'_> {
     }
 }
 
-/// Returns the error for a file that goes by its name for a package in a form which is not read, and is in none that is.
-pub(crate) fn unread(name: &[u8]) -> Option<Error> {
-    const UNREAD: [&[u8]; 6] = [b".tar.lzma", b".tar.lz", b".tar.lzo", b".tar.Z", b".tar.lz4", b".cpio"];
-    let error =
-        || Error::input("the archive is in a form that is not read").with_remedy("unpack it, and name the folder");
-    UNREAD.iter().any(|end| name.ends_with(end)).then(error)
+/// Returns the error for a file that is a package in a form which is not read, by its name or its first bytes, and is in no
+/// form that is.
+pub(crate) fn unread(name: &[u8], head: &[u8]) -> Option<Error> {
+    const ENDINGS: [&str; 15] = [
+        ".tar.lzma",
+        ".tar.lz",
+        ".tar.lzo",
+        ".tar.Z",
+        ".tar.lz4",
+        ".tar.br",
+        ".cpio",
+        ".rpm",
+        ".7z",
+        ".rar",
+        ".msi",
+        ".iso",
+        ".dmg",
+        ".squashfs",
+        ".AppImage",
+    ];
+    // RPM, 7z, RAR, cabinets of Windows, squashfs (snaps), xar (packages of macOS).
+    const MAGICS: [&[u8]; 6] =
+        [b"\xed\xab\xee\xdb", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"MSCF\0\0\0\0", b"hsqs", b"xar!\0\x1c"];
+    let ends = |end: &&str| {
+        let last = name.len().checked_sub(end.len()).and_then(|at| name.get(at..));
+        last.is_some_and(|last| last.eq_ignore_ascii_case(end.as_bytes()))
+    };
+    let is_one = ENDINGS.iter().any(ends) || MAGICS.iter().any(|magic| head.starts_with(magic));
+    is_one.then(unread_form)
+}
+
+/// Returns the error for an archive in a form that is not read.
+pub(crate) fn unread_form() -> Error {
+    Error::input("the archive is in a form that is not read").with_remedy("unpack it, and name the folder")
 }
 
 /// Whether a file's name and first bytes show that it holds no device code.
@@ -172,17 +200,17 @@ impl Walk<'_> {
     }
 
     /// Tells of a member that is a package in a form which is not read: of a Debian package all files may be in one.
-    fn passed_over(&mut self, place: PackageLocation<'_>, name: &[u8]) -> Result<()> {
-        unread(name).map_or(Ok(()), |error| self.damaged_member(place, name, error))
+    fn passed_over(&mut self, place: PackageLocation<'_>, name: &[u8], head: &[u8]) -> Result<()> {
+        unread(name, head).map_or(Ok(()), |error| self.damaged_member(place, name, error))
     }
 
     /// Visits a member that is in memory; `at` is the offset of its bytes in the package, if they are there.
     fn member(&mut self, place: PackageLocation<'_>, name: &[u8], bytes: &[u8], at: Option<u64>) -> Result<()> {
         let head = bytes.get(..HEAD).unwrap_or(bytes);
         if is_useless(name, head, bytes.len() as u64) {
-            return self.passed_over(place, name);
+            return self.passed_over(place, name, head);
         }
-        let Ok(kind) = Kind::identify_named(name, bytes) else { return Ok(()) };
+        let Ok(kind) = Kind::identify_named(name, bytes) else { return self.passed_over(place, name, head) };
         let Some(path) = self.path(place, name)? else { return Ok(()) };
         let (offset, depth) = (at.and_then(|at| place.offset_of(at)), place.depth.saturating_add(1));
         if is_package(kind) {
@@ -209,7 +237,7 @@ impl Walk<'_> {
             return self.damaged_member(place, name, unreadable(&error));
         }
         if is_useless(name, &head, declared.unwrap_or(u64::MAX)) {
-            return self.passed_over(place, name);
+            return self.passed_over(place, name, &head);
         }
         let ceiling = ceiling.min(limits::MAX_MEMBER);
         let left = self.budget.left().saturating_add(HEAD as u64);

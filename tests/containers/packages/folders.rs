@@ -4,7 +4,7 @@ use super::{file, hollow, inspect, library, make, module, run};
 use std::ffi::OsStr;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
-use zip::CompressionMethod::Deflated;
+use zip::CompressionMethod::{Deflated, Stored};
 
 #[test]
 fn files_in_order_and_packages_in_them() {
@@ -42,10 +42,24 @@ fn archives_in_forms_that_are_not_read_are_told() {
     file(&folder, "in/c.cpio", b"070701");
     file(&folder, "in/d.tar", &make::tar(&[("e.cpio", b"070701")]));
     file(&folder, "in/f.txt", b"text");
+    file(&folder, "in/g.bin", b"\xed\xab\xee\xdb\x03\0");
+    file(&folder, "in/h.jar", b"7z\xbc\xaf\x27\x1c\0\x04");
+    file(
+        &folder,
+        "in/i.tar",
+        &make::tar(&[("j.snap", b"hsqs\0\0"), ("k.zip", b"Rar!\x1a\x07\x01\0"), ("l.snap", b"exports[`a`] = 1")]),
+    );
+    file(&folder, "in/m.ISO", b"\0\0");
+    file(&folder, "in/o.whl", &make::zip(Stored, &[("p.rpm", b"\xed\xab\xee\xdb"), ("q.txt", b"text")]));
+    file(&folder, "in/r.whl", &make::zip(Deflated, &[("s.cpio", b"070701")]));
+    // An AppImage is a program with a file system behind it.
+    let program = std::fs::read("/proc/self/exe").unwrap();
+    file(&folder, "in/n", &[&program[..8], b"AI\x02", &program[11..]].concat());
     let seen = inspect(folder.path());
     assert_eq!((seen.code, seen.names(folder.path())), (3, vec!["/a.spv".to_owned()]), "{}", seen.stderr);
     let told: Vec<&str> = seen.problems.iter().map(|(path, _)| path.rsplit(['/', '!']).next().unwrap()).collect();
-    assert_eq!(told, ["b.tar.lzma", "c.cpio", "e.cpio"], "{:?}", seen.problems);
+    let all = ["b.tar.lzma", "c.cpio", "e.cpio", "g.bin", "h.jar", "j.snap", "k.zip", "m.ISO", "n", "p.rpm", "s.cpio"];
+    assert_eq!(told, all, "{:?}", seen.problems);
 }
 
 #[test]
