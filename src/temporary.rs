@@ -19,7 +19,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The prefix of temporary files and folders, should the process be killed while one is there; the process's number
@@ -82,6 +82,31 @@ pub(crate) fn make_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
         }
     }
     Ok(own)
+}
+
+/// Returns the folder where the system has temporary files; an empty `TMPDIR` names none.
+pub(crate) fn system_folder() -> PathBuf {
+    Some(std::env::temp_dir()).filter(|named| !named.as_os_str().is_empty()).unwrap_or_else(|| "/tmp".into())
+}
+
+/// Folders that were made for an output. With the value they go, unless something has come into them.
+#[derive(Debug, Default)]
+pub(crate) struct Made(Vec<PathBuf>);
+
+impl Made {
+    /// Makes a folder, and those that it is in.
+    ///
+    /// # Errors
+    /// Errors of [`make_folder`].
+    pub(crate) fn folder(folder: &Path) -> std::io::Result<Made> {
+        make_folder(folder).map(Made)
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        self.0.iter().rev().for_each(|folder| _ = std::fs::remove_dir(folder));
+    }
 }
 
 /// Temporary files and folders of this process.
@@ -384,7 +409,7 @@ impl Scratch {
     /// # Errors
     /// The system's, where it cannot be made.
     pub(crate) fn temporary() -> std::io::Result<Scratch> {
-        Scratch::new(&tempfile::env::temp_dir())
+        Scratch::new(&system_folder())
     }
 
     /// Returns the path of the folder.
@@ -404,9 +429,55 @@ pub(crate) fn lock(folder: &Path) -> Option<File> {
     File::open(folder).ok().filter(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
+/// The time that another process may write to a folder while this one waits.
+const TURN: Duration = Duration::from_secs(10);
+
+/// Waits until no other process of this tool changes what is in a folder, and has others wait while the value is there. None
+/// where there is no such folder, its file system has no locks, or whoever holds one does not end.
+pub(crate) fn hold(folder: &Path) -> Option<File> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let file = File::open(Some(folder).filter(|folder| folder.is_dir())?).ok()?;
+    let begin = Instant::now();
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Some(file),
+            Err(Errno::WOULDBLOCK) if begin.elapsed() < TURN => std::thread::sleep(LOOK),
+            Err(_) => return None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_is_held_by_one_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = hold(folder.path()).unwrap();
+        let begin = Instant::now();
+        let waiting = std::thread::spawn({
+            let path = folder.path().to_owned();
+            move || hold(&path).is_some().then(Instant::now)
+        });
+        std::thread::sleep(LOOK.saturating_mul(4));
+        drop(held);
+        assert!(waiting.join().unwrap().unwrap().duration_since(begin) >= LOOK.saturating_mul(4));
+        assert!(hold(&folder.path().join("nothing")).is_none());
+    }
+
+    #[test]
+    fn a_folder_that_was_made_goes_unless_something_came_into_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        drop(Made::folder(&at("a/b")).unwrap());
+        let made = Made::folder(&at("c/d")).unwrap();
+        std::fs::write(at("c/mine"), b"").unwrap();
+        drop(made);
+        assert!(!at("a").exists() && at("c").exists() && !at("c/d").exists());
+        drop(Made::folder(&at("c")).unwrap());
+        assert!(at("c").exists());
+    }
 
     #[test]
     fn of_those_who_make_a_folder_one_owns_it() {

@@ -20,12 +20,15 @@ use crate::build::process::scratch;
 use crate::build::programs::{self, Ended};
 use crate::bundle::format::Format;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 use crate::native::is_before_xe;
+use crate::plain_file;
 use crate::temporary::Scratch;
 use call::{Free, INPUT, Invoke, Invoked};
 use libloading::{Library, Symbol};
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -37,6 +40,8 @@ const LIBRARIES: [&str; 2] = ["libocloc.so", "libocloc.so.1"];
 const OUTPUT: &str = "binary";
 /// The name under which it gives what it printed.
 const LOG: &str = "stdout.log";
+/// The query for its version, which older ones know, too; also the name of the answer.
+const VERSION: &str = "OCL_DRIVER_VERSION";
 
 /// GPUs that one or another ocloc knows: each dropped old ones and learned new ones.
 const PROBES: [&str; 4] = ["tgllp", "pvc", "bmg-g21", "skl"];
@@ -159,11 +164,11 @@ impl Ocloc {
     /// The version of the compiler, as it tells it.
     fn version(&self) -> String {
         // Newer ones call it so as well, and tell more by other names, which older ones refuse.
-        let args = ["ocloc", "query", "OCL_DRIVER_VERSION"].map(str::to_owned);
+        let args = ["ocloc", "query", VERSION].map(str::to_owned);
         match &self.kind {
             Kind::Library(library) => invoke(library, &args, None)
                 .ok()
-                .and_then(|done| done.outputs.into_iter().find(|(name, _)| name == "OCL_DRIVER_VERSION"))
+                .and_then(|done| done.outputs.into_iter().find(|(name, _)| name == VERSION))
                 .map(|(_, text)| String::from_utf8_lossy(&text).trim_matches(['\0', '\n', ' ']).to_owned())
                 .unwrap_or_default(),
             Kind::Program(program) => program.version(),
@@ -222,15 +227,20 @@ fn own_libraries() -> Vec<PathBuf> {
 /// Finds the device binary among what ocloc delivered, by its contents: names differ between versions, and beside the
 /// binary there may be SPIR-V, dumps and logs. Of several, the one named most like the request counts. Empty where there is none.
 fn device_binary(outputs: impl IntoIterator<Item = (String, Vec<u8>)>) -> Vec<u8> {
-    let native = |bytes: &[u8]| matches!(Format::sniff(bytes), Format::Zebin | Format::PatchTokens | Format::Ar);
+    named_most_like(outputs, |bytes| bytes).unwrap_or_default()
+}
+
+/// Finds the output with a device binary, by the bytes that it begins with.
+fn named_most_like<T>(outputs: impl IntoIterator<Item = (String, T)>, bytes: impl Fn(&T) -> &[u8]) -> Option<T> {
+    let native = |output: &T| matches!(Format::sniff(bytes(output)), Format::Zebin | Format::PatchTokens | Format::Ar);
     let rank = |name: &str| match name.strip_prefix(OUTPUT) {
         Some("") => 0,
         Some(".bin") => 1,
         Some(_) => 2,
         None => 3,
     };
-    let found = outputs.into_iter().filter(|(name, bytes)| name != LOG && native(bytes));
-    found.min_by_key(|(name, _)| rank(name)).map(|(_, bytes)| bytes).unwrap_or_default()
+    let found = outputs.into_iter().filter(|(name, output)| name != LOG && native(output));
+    found.min_by_key(|(name, _)| rank(name)).map(|(_, output)| output)
 }
 
 /// The command line. One module for one GPU gives the bare binary; without `-exclude_ir` it would hold the module too.
@@ -367,8 +377,7 @@ impl Program {
     pub(crate) fn version(&self) -> String {
         // ocloc writes the answer to a file of that name, beside printing it.
         let asked = scratch(&self.surroundings.scratch).and_then(|scratch| {
-            self.run(&scratch, &["query".to_owned(), "OCL_DRIVER_VERSION".to_owned()])
-                .map(|_| std::fs::read_to_string(scratch.path().join("OCL_DRIVER_VERSION")).unwrap_or_default())
+            self.run(&scratch, &["query".to_owned(), VERSION.to_owned()]).map(|_| version_in(scratch.path()))
         });
         asked.unwrap_or_default().trim_matches(['\0', '\n', ' ']).to_owned()
     }
@@ -397,7 +406,7 @@ impl Program {
         args.extend(["-out_dir".to_owned(), scratch.path().to_string_lossy().into_owned()]);
         let done = self.run(&scratch, &args)?;
         let said = said(&[done.stdout, done.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat());
-        let binary = device_binary(outputs(scratch.path()));
+        let binary = delivered(scratch.path());
         let status = match done.status.code() {
             Some(0) => 0,
             // The library's statuses are negative; of this one only the low byte is left.
@@ -418,20 +427,54 @@ impl Program {
     }
 }
 
-/// The plain files in a folder but for the module, by name, with their contents.
-fn outputs(folder: &Path) -> Vec<(String, Vec<u8>)> {
+/// The version that a folder's file tells, where that is a plain file with no more than a version in it.
+fn version_in(folder: &Path) -> String {
+    const MAX_VERSION: u64 = 4096;
+    let text = plain_file::read_itself(&folder.join(VERSION), MAX_VERSION).unwrap_or_default();
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// The device binary among the plain files of a folder but for the module. Of the others the first bytes are read.
+fn delivered(folder: &Path) -> Vec<u8> {
+    const HEAD: u64 = 4096;
+    let head = |path: &Path| {
+        let mut head = Vec::new();
+        let (file, _) = plain_file::open_itself(path).ok()?;
+        file.take(HEAD).read_to_end(&mut head).ok().map(|_| head)
+    };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let plain = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-    let named = plain.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()));
-    named
-        .filter(|(name, _)| name != INPUT)
-        .filter_map(|(name, path)| std::fs::read(path).ok().map(|bytes| (name, bytes)))
-        .collect()
+    let named = entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()));
+    let others = named.filter(|(name, _)| name != INPUT);
+    let heads = others.filter_map(|(name, path)| head(&path).map(|head| (name, (path, head))));
+    let found = named_most_like(heads, |(_, head)| head);
+    found.and_then(|(path, _)| plain_file::read_itself(&path, limits::MAX_COMPILER_FILE).ok()).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plain_files_of_a_bounded_size_are_what_it_delivers() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mut zebin = b"\x7fELF\x02\x01".to_vec();
+        zebin.resize(16, 0);
+        zebin.extend([0x12, 0xff, 205, 0]);
+        std::fs::write(at(VERSION), "22.43\n").unwrap();
+        assert_eq!(version_in(folder.path()), "22.43\n");
+        std::fs::remove_file(at(VERSION)).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", at(VERSION)).unwrap();
+        assert_eq!(version_in(folder.path()), "");
+        std::fs::remove_file(at(VERSION)).unwrap();
+        assert!(Command::new("mkfifo").arg(at(VERSION)).status().unwrap().success());
+        assert_eq!(version_in(folder.path()), "");
+        std::os::unix::fs::symlink("/dev/zero", at("binary")).unwrap();
+        // More than memory has, in holes.
+        (0..64).for_each(|n| std::fs::File::create(at(&format!("f{n}"))).unwrap().set_len(1 << 32).unwrap());
+        std::fs::write(at("other.bin"), &zebin).unwrap();
+        assert_eq!(delivered(folder.path()), zebin);
+    }
 
     #[test]
     fn what_it_says_is_told_once() {

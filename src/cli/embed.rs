@@ -18,7 +18,7 @@ use crate::files::emit;
 use crate::files::input::Input;
 use crate::files::linked::{Linked, Target};
 use crate::files::package::{LinkedFile, Package};
-use crate::files::table::Files as Parts;
+use crate::files::table::{Files as Parts, beside_which, is_there};
 use crate::report::document::Form;
 use crate::report::edited::{self, Edited};
 use crate::report::text::counted;
@@ -99,10 +99,11 @@ impl Opened {
             let parts = Parts::open(path, input.bytes())?;
             return Ok(Opened { input, table: None, parts: Some(parts) });
         }
+        let path = &*beside_which(path);
         let beside = |extension: &str| path.with_extension(extension);
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let (properties, symbols) = (beside("prop"), beside("sym"));
-        let (with, entries) = (properties.is_file(), symbols.is_file());
+        let (with, entries) = (is_there(&properties), is_there(&symbols));
         // A native payload may be an ELF file as a host is; files beside it, and what devices it is for, tell.
         let bare = match kind {
             Ok(Kind::SpirV | Kind::LlvmBitcode) => with || entries,

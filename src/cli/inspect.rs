@@ -7,7 +7,7 @@ use super::selection::{DeviceConfigs, Selection, target_patterns};
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::check::read_baseline;
 use crate::files::page::{self, Draft, Rules};
-use crate::files::sources::spare_others;
+use crate::files::sources::{spare_opened_by, spare_others};
 use crate::files::{ReadOptions, each_file, each_file_with, report_problems};
 use crate::report::document::Form;
 use crate::report::gate::findings::{resolve_targets, spelled_targets};
@@ -230,6 +230,7 @@ pub(crate) fn check_page<'p>(path: &Path, read: impl IntoIterator<Item = &'p Pat
 /// # Errors
 /// `Environment` where that is not possible.
 pub(crate) fn write_page(global: &Global, path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    spare_opened_by("--html", path)?;
     let bytes = page::write_page(path, write)?;
     global.note(&format!("a page of {}, written to {}", text::bytes(bytes), path.display()));
     Ok(())

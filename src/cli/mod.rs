@@ -47,7 +47,7 @@ use crate::error::{Exit, Result};
 use crate::files::input;
 use crate::files::input::keep_drafts_in;
 use crate::report::text::shows;
-use crate::temporary::{before_writing, remove_begun};
+use crate::temporary::{before_writing, remove_begun, system_folder};
 use global::{Global, GlobalArgs};
 use output::Output;
 use process::Pages;
@@ -92,7 +92,7 @@ fn folder_for_drafts() -> PathBuf {
     match std::env::var_os("TMPDIR").filter(|named| !named.is_empty()) {
         Some(named) => named.into(),
         None if var.is_dir() => var.to_owned(),
-        None => std::env::temp_dir(),
+        None => system_folder(),
     }
 }
 

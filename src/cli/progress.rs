@@ -140,7 +140,8 @@ fn left(seconds: f64) -> String {
     if seconds >= 120.0 {
         return format!(", about {:.0} minutes left", seconds / 60.0);
     }
-    format!(", about {seconds:.0} s left")
+    // What took longer than was foreseen is about to end.
+    format!(", about {:.0} s left", seconds.max(0.0).abs())
 }
 
 /// Shows how far a compilation is, and has it watched.
@@ -217,6 +218,7 @@ mod tests {
     #[test]
     fn paces_and_times_are_for_people() {
         let paces = [(0, 5), (4, 10), (30, 10), (300, 10)].map(|(done, secs)| pace(done, Duration::from_secs(secs)));
+        assert_eq!([left(-0.3), left(12.0)], [", about 0 s left", ", about 12 s left"]);
         assert_eq!(paces, ["none yet", "24 a minute", "3.0 a second", "30 a second"]);
     }
 }

@@ -8,6 +8,7 @@ use super::output::Output;
 use super::process::{Forwarding, descendants};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::sources::{spare_opened_by, spare_others};
 use crate::files::write::write_atomically;
 use crate::files::{mapped_code, record};
 use crate::report::document::Form;
@@ -16,7 +17,7 @@ use crate::report::profile::{self, Profile};
 use crate::report::text::documented;
 use crate::temporary::Scratch;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -97,6 +98,8 @@ impl Args {
         let Some(output) = self.output.as_ref().filter(|_| !self.schema) else {
             return out.schema(&profile::schema());
         };
+        let program = self.command.first().and_then(|program| found(program));
+        spare_others(self.within.iter().chain(&program).map(PathBuf::as_path), "-o", output)?;
         let temporary = Scratch::temporary()
             .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot make a temporary folder: {error}")))?;
         let begun = Instant::now();
@@ -112,6 +115,8 @@ impl Args {
         };
         let files = self.within.iter().cloned().chain(mapped).collect::<Vec<_>>();
         record::find_files(global, &files, &mut profile)?;
+        spare_others(files.iter().map(PathBuf::as_path), "-o", output)?;
+        spare_opened_by("-o", output)?;
         if output.as_os_str() == "-" {
             out.put(Form::Json, &profile)?;
         } else {
@@ -148,6 +153,15 @@ impl Args {
             .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot wait for the program: {error}")))?;
         Ok((status, mapped))
     }
+}
+
+/// Returns the file of a program, as a shell finds it.
+fn found(program: &OsStr) -> Option<PathBuf> {
+    if program.as_encoded_bytes().contains(&b'/') {
+        return Some(PathBuf::from(program));
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
 /// Longest pause between two looks at what the processes have mapped: libraries stay mapped for long, and a look costs a

@@ -13,6 +13,7 @@ use crate::report::document::Form;
 use crate::rewrite::split::Mode;
 use crate::rewrite::split::units::Fixed;
 use crate::select::Pattern;
+use crate::temporary::system_folder;
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
@@ -118,7 +119,7 @@ impl Args {
             selector: &self.selection.selector()?,
             form: &form,
             output: &output,
-            scratch: &std::env::temp_dir(),
+            scratch: &system_folder(),
             mode: match self.mode {
                 ModeName::PerKernel => Mode::PerKernel,
                 ModeName::PerSource => Mode::PerSource,

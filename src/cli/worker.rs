@@ -19,6 +19,7 @@ use crate::build::{Engine, Launch, Open, Places};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::report::text::bytes;
+use crate::temporary::system_folder;
 use rustix::process::{Resource, Rlimit, Signal};
 
 use super::confine::{Confinement, confine};
@@ -104,7 +105,7 @@ impl Args {
         let output = private_stdout().map_err(failed)?;
         let runner = vec![program()?.into_os_string(), VERB.into(), RUN.into()];
         let mut compilers = Compilers::new(Surroundings {
-            scratch: std::env::temp_dir(),
+            scratch: system_folder(),
             folders: std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect(),
             runner,
             held_to: held.memory.map(|most| format!("with {} of memory (--max-memory, ulimit -d)", bytes(most))),
@@ -143,7 +144,7 @@ pub(super) fn launch_with(mut env: driver::Environment, march: Option<CpuArch>) 
         env.retain(|(known, _)| known != name);
         env.push((name.into(), paths));
     }
-    let scratch = std::path::absolute(std::env::temp_dir()).map_err(failed)?;
+    let scratch = std::path::absolute(system_folder()).map_err(failed)?;
     Ok(Launch {
         program: program()?,
         args: [VERB, WATCHED, CONFINED].map(OsString::from).to_vec(),

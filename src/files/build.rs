@@ -8,7 +8,7 @@ use super::compiled::{self, Compiled, check_parts};
 use super::emit::{self, Emit, OutputForm};
 use super::linked::check_unsigned;
 use super::package::{LinkedFile, Package};
-use super::sources::{Earlier, Source};
+use super::sources::{Earlier, Source, spare_opened};
 use super::write::mode_of;
 use crate::build::archive::{self, ArchiveForm, Archives, Modules};
 use crate::build::compile::{self, Binary, CompileResults};
@@ -29,6 +29,7 @@ use crate::report::json::{ImageProblem, SchemaVersion};
 use crate::report::text::counted;
 use crate::rewrite::embed::{Addition, possible};
 use crate::select::Selector;
+use crate::temporary::hold;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -240,6 +241,9 @@ impl BuildOptions<'_> {
             }
             None => vec![self.input(reporter)?],
         };
+        if self.writes() && !self.in_place && package.is_none() {
+            spare_opened(self.place())?;
+        }
         let allowance = Arc::default();
         let hosts = inputs.iter().map(|input| Hosts::read(input, &allowance)).collect::<Result<Vec<_>>>()?;
         let images = hosts.iter().map(Images::read).collect::<Result<Vec<_>>>()?;
@@ -465,6 +469,8 @@ impl PlannedBuild<'_, '_> {
             let code = (done.compiled.as_slice(), &part.modules);
             archives.push(Archives::pack(self.options.archive, self.wanted, &part.plans, code)?);
         }
+        let is_table = self.options.writes() && self.form.emit == Emit::Table;
+        let _held = is_table.then(|| hold(emit::stem_and_folder(self.options.place()).1));
         let mut built: Option<Built> = None;
         let parts = self.parts.iter().zip(self.batch.parts.iter().map(|(_, work)| work));
         for (of_part, (done, archives)) in parts.zip(shares.iter().zip(&archives)) {

@@ -1,7 +1,7 @@
 //! `check` and `has`: do kernels run on targets, keep to what is demanded, and link?
 
 use super::input::{Input, has_stdin};
-use super::sources::spare_others;
+use super::sources::{spare_opened_by, spare_others};
 use super::write::write_atomically;
 use super::{ReadOptions, collect_offers, each_file, each_file_with, each_linked, report_problems};
 use crate::bundle::image::State;
@@ -244,6 +244,7 @@ fn write_findings(
     files: &[Arc<str>],
 ) -> Result<Compared> {
     let baseline = Baseline::from_findings(targets);
+    spare_opened_by("--write-baseline", path)?;
     write_atomically(path, documented(&baseline.text()).as_bytes(), None)?;
     let name = path.display().to_string();
     reporter.note(&format!("{} written to {name}", counted(baseline.len(), "finding")));

@@ -5,21 +5,18 @@
 
 use super::gather::Origin;
 use super::package::is_folder;
-use super::sources;
-use super::sources::spare_inputs;
-use super::write::{Folder, cannot_write, is_descriptor, write_atomically};
-use crate::bundle::format::Format;
+use super::parts::{has_place_beside, write_spirv, write_table};
+use super::sources::{self, spare_inputs, spare_opened};
+use super::write::write_atomically;
 use crate::bundle::image::{EntryLayout, Image, State};
 use crate::bundle::offload_binary::{SYCL, Version, kind_number};
 use crate::bundle::property_sets::{key, set};
-use crate::bundle::property_text;
 use crate::bundle::syclbin::Envelope;
 use crate::compat::fit::spec;
 use crate::container::Arena;
 use crate::device;
 use crate::device::cpu::CpuArch;
-use crate::error::{Context as _, Error, ErrorKind, Reporter, Result};
-use crate::plain_file;
+use crate::error::{Error, ErrorKind, Reporter, Result};
 use crate::report::text::counted;
 use crate::rewrite::blobs;
 use crate::rewrite::extract::{self, Names};
@@ -27,7 +24,7 @@ use crate::rewrite::image_data::{EntryForm, ImageVersion, OutImage, out_image};
 use crate::rewrite::object_file::{ObjectFormat, ObjectOptions, object_file, object_file_of_binary};
 use crate::rewrite::prepare::{Payload, inferred_target, record_architecture, store};
 use crate::rewrite::shared::{Machine, SharedOptions, shared_library};
-use crate::temporary::make_folder;
+use crate::temporary::hold;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -204,6 +201,9 @@ pub(crate) fn check_place(emit: Option<Emit>, path: &Path) -> Result<()> {
         let message = format!("cannot write `{}`: `{}` is no folder", path.display(), file.display());
         return Err(Error::new(ErrorKind::Usage, message));
     }
+    if emit == Some(Emit::Table) {
+        has_place_beside(path)?;
+    }
     if !is_folder(path) || emit == Some(Emit::Spirv) {
         return Ok(());
     }
@@ -261,107 +261,13 @@ pub(crate) fn known_target(reporter: &dyn Reporter, spelling: &str) -> Result<St
 }
 
 /// Names of the files of all images.
-fn part_names(images: &[Image<'_>], stem: &str, origin: &Origin) -> Vec<Names> {
+pub(super) fn part_names(images: &[Image<'_>], stem: &str, origin: &Origin) -> Vec<Names> {
     let name = |(number, image): (usize, &Image<'_>)| {
         let names = Names::for_prepared(stem, image.index, image);
         origin.pass(number);
         names
     };
     images.iter().enumerate().map(name).collect()
-}
-
-/// A table and its parts beside it.
-fn write_table(images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64> {
-    if path == Path::new("-") || is_descriptor(path) {
-        return Err(Error::new(ErrorKind::Usage, "a table has parts beside it").with_remedy("name a file with `-o`"));
-    }
-    let (stem, folder) = stem_and_folder(path);
-    let mut total = 0u64;
-    // All is made before the first part is written, so that an image that cannot be leaves nothing behind.
-    let texts =
-        images.iter().map(|image| property_text::write(&image.properties).context(|| format!("image {}", image.index)));
-    let texts = texts.collect::<Result<Vec<_>>>()?;
-    let names = part_names(images, &stem, origin);
-    let table = extract::table(&names)?;
-    // Parts that are as they were stay untouched; of the others none appears before all are written.
-    let mut set: Option<Folder> = None;
-    for (number, ((image, name), text)) in images.iter().zip(&names).zip(texts).enumerate() {
-        let mut put = |name: &str, bytes: &[u8]| -> Result<()> {
-            total = total.saturating_add(bytes.len() as u64);
-            add_part(&mut set, folder, name, bytes)
-        };
-        put(&name.code, image.stored)?;
-        if let Some(properties) = &name.properties {
-            put(properties, text.as_bytes())?;
-        }
-        if let Some(symbols) = &name.symbols {
-            put(symbols, extract::lines_of(&image.entries)?.as_bytes())?;
-        }
-        origin.pass(number);
-    }
-    // The table last: where it is, so is everything it names.
-    // A table behind a link would have its parts elsewhere: the link is replaced.
-    let is_special = path.symlink_metadata().is_ok_and(|it| !it.is_file() && !it.is_symlink());
-    match path.file_name().and_then(|name| name.to_str()).filter(|_| !is_special) {
-        Some(name) => add_part(&mut set, folder, name, table.as_bytes())?,
-        None => {
-            set.take().map_or(Ok(()), Folder::finish)?;
-            write_atomically(path, table.as_bytes(), None)?;
-        }
-    }
-    set.map_or(Ok(()), Folder::finish)?;
-    Ok(total.saturating_add(table.len() as u64))
-}
-
-/// Adds a file to the set that is to appear in a folder, unless it is there already.
-fn add_part(set: &mut Option<Folder>, folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
-    let there = folder.join(name);
-    let same = || {
-        let is_file = there.symlink_metadata().is_ok_and(|it| it.is_file() && it.len() == bytes.len() as u64);
-        is_file && plain_file::read(&there, bytes.len() as u64).is_ok_and(|old| old == bytes)
-    };
-    if same() {
-        return Ok(());
-    }
-    let own = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    match set {
-        Some(set) => set.add(name, bytes),
-        None => {
-            make_folder(own).map_err(|error| cannot_write(&there, &error))?;
-            set.insert(Folder::begin(own)?).add(name, bytes)
-        }
-    }
-}
-
-/// Bare modules: one as a file, several in a folder.
-fn write_spirv(reporter: &dyn Reporter, images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64> {
-    let is_other = |(number, image): &(usize, &Image<'_>)| {
-        origin.pass(*number);
-        image.format() != Format::SpirV
-    };
-    if let Some((_, other)) = images.iter().enumerate().find(is_other) {
-        let message = format!("image {} is {}, no SPIR-V", other.index, other.format().name());
-        return Err(Error::new(ErrorKind::Usage, message).with_remedy("select others with --state input or --image"));
-    }
-    if let ([image], false) = (images, path.is_dir()) {
-        return to(reporter, path, image.stored, None);
-    }
-    if path.is_file() || path == Path::new("-") || path.extension().is_some_and(|extension| extension == "spv") {
-        let message = format!("{} modules do not fit one file", images.len());
-        return Err(
-            Error::new(ErrorKind::Usage, message).with_remedy("name a folder with `-o`, or select one with `--image`")
-        );
-    }
-    let (stem, _) = stem_and_folder(path);
-    let mut folder = Folder::begin(path)?;
-    let mut total = 0u64;
-    for (number, image) in images.iter().enumerate() {
-        folder.add(&Names::for_prepared(&stem, image.index, image).code, image.stored)?;
-        total = total.saturating_add(image.stored.len() as u64);
-        origin.pass(number);
-    }
-    folder.finish()?;
-    Ok(total)
 }
 
 /// The stem and folder of parts, which are named after the table.
@@ -403,6 +309,7 @@ pub(crate) fn write(
         have_targets(&settled)?;
     }
     tell_losses(reporter, form, &settled);
+    spare_opened(path)?;
     let bytes = match form.emit {
         Emit::Embed => {
             let error = Error::new(ErrorKind::Usage, "there is no linked file here to embed images into");
@@ -441,7 +348,8 @@ pub(crate) fn write_with_parts(
     if form.emit != Emit::Table {
         return write(reporter, form, images, origin, path);
     }
-    let (stem, _) = stem_and_folder(path);
+    let (stem, folder) = stem_and_folder(path);
+    let _held = hold(folder);
     let names = part_names(&images, &stem, origin);
     let earlier = sources::earlier_parts(names.iter().flat_map(Names::all), path, inputs)?;
     let total = write(reporter, form, images, origin, path)?;
@@ -478,10 +386,6 @@ fn tell_losses(reporter: &dyn Reporter, form: &OutputForm, images: &[Image<'_>])
     if !form.emit.registers() {
         let has_options = |image: &Image<'_>| !image.compile_options.is_empty() || !image.link_options.is_empty();
         tell("options of the device compiler", "had some", &has_options);
-    }
-    if is_bare {
-        let has_sets = |image: &Image<'_>| image.origin.is_some() && !image.properties.sets.is_empty();
-        tell("property sets", "had some; a table keeps them", &has_sets);
     }
     if is_table || is_bare {
         let is_lost = |image: &Image<'_>| target_is_lost(image) || is_bare && image.compile_target().is_some();

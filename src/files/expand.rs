@@ -14,6 +14,7 @@
 //! its maps.
 
 use super::input::{FileId, Found, Input};
+use super::table::is_there;
 use crate::container::package::{self, Content};
 use crate::container::{Allowance, Kind};
 use crate::error::{Error, Result};
@@ -135,8 +136,13 @@ impl Expansion<'_, '_> {
     fn package(&mut self, input: &Input, kind: Kind, path: &Path, depth: usize) -> Result<()> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let allowance = self.allowance;
+        // A compressed module has its files beside it under its own name.
+        let has_beside = input.absolute().is_some() && has_beside_inner(path);
         package::members(input.name(), input.bytes(), kind, allowance, &mut |member| match member.content {
             Content::Bytes { bytes, offset } => {
+                if has_beside && matches!(Kind::identify(bytes), Ok(Kind::SpirV | Kind::LlvmBitcode)) {
+                    self.damaged(member.path, package::beside_is_unread())?;
+                }
                 let absolute = input.absolute().zip(offset);
                 (self.each)(
                     ArgumentKind::Package,
@@ -213,6 +219,17 @@ impl Expansion<'_, '_> {
         roots.add(real);
         self.below(path, roots)
     }
+}
+
+/// Whether a path is that of a compressed file beside which there are files that count for what is in it, if that is a module.
+fn has_beside_inner(path: &Path) -> bool {
+    const COMPRESSED: [&str; 4] = ["gz", "zst", "bz2", "xz"];
+    let is_compressed = path.extension().is_some_and(|end| COMPRESSED.iter().any(|other| end == *other));
+    let has = |path: &Path| {
+        let inner = path.with_extension("");
+        ["prop", "sym"].iter().any(|end| is_there(&inner.with_extension(end)))
+    };
+    is_compressed && (has(path) || path.is_symlink() && path.canonicalize().is_ok_and(|real| has(&real)))
 }
 
 /// Folders whose contents are met anyway, by their real paths.

@@ -1,7 +1,6 @@
 //! `extract`: which files do the images of a binary make?
 
-use super::sources::same_file;
-use super::sources::{self, Earlier};
+use super::sources;
 use super::write::Folder;
 use super::{each_file, report_problems};
 use crate::compat::examine::Examined;
@@ -12,6 +11,7 @@ use crate::report::extracted::{Extracted, Written};
 use crate::report::text::counted;
 use crate::rewrite::extract::{self, Member, Names, Stems};
 use crate::select::{Pattern, Selector};
+use crate::temporary::hold;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -113,12 +113,12 @@ impl Extraction<'_> {
     /// Writes the table, lets all appear, and tells what was there before.
     fn finish(&self, reporter: &dyn Reporter, set: Set) -> Result<Option<Extracted>> {
         let Some(mut folder) = set.folder else { return Ok(None) };
+        let table = self.output.join(extract::TABLE);
+        let _held = hold(self.output);
+        let names = set.written.iter().flat_map(|entry| entry.names.all());
+        let earlier = sources::parts_in_folder(names, &table, &[self.file])?;
         // The table last: where it is, so is everything it names.
         folder.add(extract::TABLE, extract::table(set.written.iter().map(|entry| &entry.names))?.as_bytes())?;
-        let table = self.output.join(extract::TABLE);
-        // Files that are read from the folder stay in it.
-        let reads_it = same_file(self.file, &table) || same_file(self.file, self.output);
-        let earlier = if reads_it { Earlier::default() } else { sources::earlier_in_folder(&table, &[self.file]) };
         let replaced = folder.replaces(extract::TABLE);
         folder.finish()?;
         let gone = earlier.clear(&table);

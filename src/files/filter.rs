@@ -6,6 +6,7 @@ use super::linked::{Linked, Target};
 use super::package::{LinkedFile, Package};
 use super::sources::same_file;
 use super::sources::{self, Earlier};
+use super::write::folder_of;
 use crate::bundle::Bundle;
 use crate::bundle::format::Declared;
 use crate::bundle::image::Image;
@@ -27,7 +28,8 @@ use crate::rewrite::extract::Names;
 use crate::rewrite::image_data::out_image;
 use crate::rewrite::prepare;
 use crate::select::Selector;
-use std::collections::HashSet;
+use crate::temporary::hold;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// An output that is asked for.
@@ -68,8 +70,9 @@ impl Filtering<'_> {
             // The parts of a table are named after it.
             let tables = |other: &Wanted<'_>| other.form.emit == Emit::Table && one.form.emit == Emit::Table;
             let same = |other: &Wanted<'_>| {
-                let beside = emit::stem_and_folder(&other.path) == emit::stem_and_folder(&one.path);
-                other.path == one.path || beside && tables(other)
+                let (other_place, own_place) = (place(&other.path), place(&one.path));
+                let beside = emit::stem_and_folder(&other_place) == emit::stem_and_folder(&own_place);
+                other_place == own_place || same_file(&other.path, &one.path) || beside && tables(other)
             };
             if wanted.iter().take(at).any(same) {
                 let message = format!("`{}` and another output are of the same name", one.path.display());
@@ -119,8 +122,13 @@ impl Filtering<'_> {
         }
         let examined = examine_images(&images, epoch, &Allowance::default());
         let codes = codes(&examined);
-        let mut ready = Vec::new();
+        let (mut ready, mut files) = (Vec::new(), HashMap::new());
         let inputs: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
+        let tables = wanted.iter().filter(|one| one.form.emit == Emit::Table);
+        // Whoever holds several has them in one order, so that no two wait for each other.
+        let folders: BTreeSet<PathBuf> =
+            tables.map(|one| place(&one.path)).filter_map(|place| Some(place.parent()?.to_owned())).collect();
+        let _held: Vec<_> = folders.iter().map(|folder| hold(folder)).collect();
         // All is made and checked before the first output is written.
         for one in wanted {
             let findings = judged(&examined, &codes, one);
@@ -130,11 +138,20 @@ impl Filtering<'_> {
                 .map(|(image, findings)| if findings.is_empty() { Ok(image.clone()) } else { emptied(&arena, image) });
             let made = made.collect::<Result<Vec<Image<'_>>>>()?;
             let mut earlier = Earlier::default();
+            let mut own = vec![one.path.clone()];
             if one.form.emit == Emit::Table {
-                let (stem, _) = emit::stem_and_folder(&one.path);
+                let (stem, folder) = emit::stem_and_folder(&one.path);
                 let names: Vec<Names> =
                     made.iter().map(|image| Names::for_prepared(&stem, image.index, image)).collect();
                 earlier = sources::earlier_parts(names.iter().flat_map(Names::all), &one.path, &inputs)?;
+                own.extend(names.iter().flat_map(Names::all).map(|name| folder.join(name)));
+            }
+            for file in own {
+                if let Some(other) = files.insert(place(&file), &one.path) {
+                    let (file, other, one) = (file.display(), other.display(), one.path.display());
+                    let message = format!("`{file}` would be of two outputs, `{other}` and `{one}`");
+                    return Err(Error::new(ErrorKind::Usage, message).with_remedy("give each a name of its own"));
+                }
             }
             ready.push((one, made, findings, earlier));
         }
@@ -201,6 +218,12 @@ impl Filtering<'_> {
         let bytes = done.bytes_after;
         Ok((done, exit, Output { bytes, ..output }))
     }
+}
+
+/// The path of an output in the folder that it is really in. Special files are nobody's alone.
+fn place(path: &Path) -> PathBuf {
+    let folder = folder_of(path).canonicalize();
+    folder.ok().zip(path.file_name()).map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name))
 }
 
 /// Reasons against each image; none where all stay.

@@ -7,7 +7,8 @@ use super::input::{Spooled, has_stdin};
 use super::table::Beside;
 use super::{ReadOptions, each_file_with, report_problems};
 use crate::bundle::aspect::Epoch;
-use crate::bundle::image::Image;
+use crate::bundle::image::{Image, State};
+use crate::compat::examine::Examined;
 use crate::compat::other_models::OtherModels;
 use crate::container::Arena;
 use crate::container::Kind;
@@ -17,6 +18,7 @@ use crate::report::text::{bytes, counted};
 use crate::rewrite::extract::TABLE;
 use crate::rewrite::{join, prepare};
 use crate::select::Selector;
+use crate::spirv::Module;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +31,36 @@ pub(crate) struct Origin {
     pub(crate) abi: Option<u32>,
     /// File of this process that parts are in.
     pub(crate) spooled: Option<Spooled>,
+    /// What was stated of the images beside their code.
+    pub(crate) stated: Stated,
+}
+
+/// Numbers of images of which something is stated that their code does not say.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Stated {
+    /// Those that have property sets.
+    pub(crate) sets: usize,
+    /// Those whose entries are others than the kernels of their code.
+    pub(crate) entries: usize,
+    /// Those that are in another state than their code alone would be.
+    pub(crate) states: usize,
+}
+
+impl Stated {
+    fn count(&mut self, examined: &Examined<'_, '_>) {
+        let image = examined.image;
+        let mut count = |of: fn(&mut Stated) -> &mut usize, is_stated: bool| {
+            let count = of(self);
+            *count = count.saturating_add(usize::from(is_stated));
+        };
+        count(|stated| &mut stated.sets, !image.properties.sets.is_empty());
+        let entries: HashSet<&str> = image.entries.iter().copied().collect();
+        // Functions that the code exports may be listed, too.
+        let lacks = |module: &Module| module.kernels().any(|kernel| !entries.contains(kernel));
+        let differ = !entries.is_empty() && examined.module.as_ref().is_some_and(lacks);
+        count(|stated| &mut stated.entries, differ);
+        count(|stated| &mut stated.states, image.stated.is_some_and(|state| state != State::Input));
+    }
 }
 
 impl Origin {
@@ -166,6 +198,7 @@ fn gather_as<'k>(
         comments: Vec::new(),
         numbering: None,
         abi: None,
+        stated: Stated::default(),
         next: 0,
     };
     let exit = each_file_with(
@@ -188,7 +221,7 @@ fn gather_as<'k>(
             gathering.add(facts)
         },
     )?;
-    let Gathering { mut images, mut labels, unselected, files, comments, numbering, abi, .. } = gathering;
+    let Gathering { mut images, mut labels, unselected, files, comments, numbering, abi, stated, .. } = gathering;
     let epoch = numbering.as_ref().map_or(Epoch::From2026, |(epoch, _)| *epoch);
     let selected = images.len();
     for (image, label, own) in unselected {
@@ -200,7 +233,7 @@ fn gather_as<'k>(
     }
     // Aspects beyond the common ones tell for which runtimes images are, whatever their files were linked to.
     let abi = numbering.map(|(epoch, _)| if epoch == Epoch::From2026 { 9 } else { 8 }).or(abi);
-    let origin = Origin { comments, abi, ..Origin::default() };
+    let origin = Origin { comments, abi, stated, ..Origin::default() };
     Ok(Gathered { images, selected, labels, files, origin, exit, epoch })
 }
 
@@ -220,6 +253,7 @@ struct Gathering<'g, 'k> {
     /// The numbering of the aspects whose numbers changed, and the file it was first met in.
     numbering: Option<(Epoch, String)>,
     abi: Option<u32>,
+    stated: Stated,
     /// The number of the next file's first image.
     next: usize,
 }
@@ -250,6 +284,7 @@ impl Gathering<'_, '_> {
                 continue;
             }
             self.number(&image, bundle.epoch, facts.path)?;
+            self.stated.count(examined);
             self.images.push(image);
             self.labels.push(label);
         }

@@ -15,6 +15,7 @@ use memmap2::{Mmap, MmapMut, UncheckedAdvice};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Cursor, Read as _};
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -95,6 +96,31 @@ pub(crate) fn read_all() {
     READ_ALL.store(true, Ordering::Relaxed);
 }
 
+/// Inputs that were opened, and what lies beside them, by their real paths; each with the path that it was opened by.
+static OPENED: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
+
+fn note_opened(real: Option<&PathBuf>, path: &Path) {
+    if let Some(real) = real {
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.entry(real.clone()).or_insert_with(|| path.to_owned());
+    }
+}
+
+/// Whether a path leads to a file that was opened as an input, a part of a table, or beside a module.
+pub(crate) fn is_opened(path: &Path) -> bool {
+    let is_one = |real: PathBuf| OPENED.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&real);
+    // What is no file has nothing that could be lost.
+    path.is_file() && path.canonicalize().is_ok_and(is_one)
+}
+
+/// Returns the paths of all that was opened, without those that lead to one of `known`.
+pub(crate) fn opened_beside(known: &[PathBuf]) -> Vec<PathBuf> {
+    let known: Vec<PathBuf> = known.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let others = opened.iter().filter(|(real, _)| !known.contains(real));
+    others.map(|(_, path)| path.clone()).collect()
+}
+
 /// State of a mapped input when it was opened.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
@@ -164,6 +190,7 @@ impl Input {
         let data = contents(path, &mut file, &metadata)?;
         // Links below /proc lead where their text does not.
         let absolute = if path.starts_with("/proc") { Some(path.to_path_buf()) } else { path.canonicalize().ok() };
+        note_opened(absolute.as_ref(), path);
         Ok(Found::Input(Input { name: name.to_owned(), absolute, data }))
     }
 
@@ -175,6 +202,7 @@ impl Input {
         let name = path.display().to_string();
         let data = open(path)?;
         let absolute = if path == Path::new("-") { None } else { path.canonicalize().ok() };
+        note_opened(absolute.as_ref(), path);
         Ok(Input { name, absolute, data })
     }
 
@@ -189,6 +217,7 @@ impl Input {
             let error = Error::input(format!("this leads to `{}`, outside of {own}", real.display()));
             return Err(error.with_remedy("name a folder that holds all files with --table-root"));
         }
+        note_opened(Some(&real), path);
         match Input::open_found(&real, &path.display().to_string(), |_, _| true)? {
             Found::Input(input) => Ok(input),
             Found::Unwanted => Err(Error::input("this is no plain file")),

@@ -3,7 +3,7 @@
 use super::compiled::one_march;
 use super::emit::check_place;
 use super::input::Input;
-use super::sources::{replaces_input, same_file};
+use super::sources::{replaces_input, same_file, spare_opened};
 use super::write::{mode_of, write_atomically};
 use crate::bundle::Bundle;
 use crate::bytes::Draft;
@@ -159,6 +159,9 @@ impl Linked {
                 "{}: the file was changed since images were added to it; they are taken for its own",
                 self.name()
             ));
+        }
+        if !target.in_place {
+            spare_opened(&target.output)?;
         }
         let mode = mode_of(&self.path);
         if target.output.as_os_str() == "-" {

@@ -21,6 +21,7 @@ pub(crate) mod link;
 pub(crate) mod linked;
 pub(crate) mod package;
 pub(crate) mod page;
+mod parts;
 pub(crate) mod record;
 pub(crate) mod sources;
 pub(crate) mod split;

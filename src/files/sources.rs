@@ -6,7 +6,7 @@
 //! fewer, to take away: left there they would be files that no table lists, which no later table may replace.
 
 use super::emit::stem_and_folder;
-use super::input::Input;
+use super::input::{Input, is_opened};
 use super::linked::without_signature;
 use super::table::{Beside, Files as Parts};
 use crate::bundle::Bundle;
@@ -149,14 +149,39 @@ pub(crate) fn spare_inputs(files: &[PathBuf], output: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Refuses an output that is one of the files that were read: an input, a part of a table, or what lies beside a module.
+///
+/// # Errors
+/// `Usage` where it is.
+pub(crate) fn spare_opened(output: &Path) -> Result<()> {
+    if output != Path::new("-") && is_opened(output) {
+        let message = format!("the output would replace `{}`, which was read", output.display());
+        return Err(Error::new(ErrorKind::Usage, message).with_remedy("name another file with `-o`"));
+    }
+    Ok(())
+}
+
+/// Refuses a file beside the output, which `option` names, that is one of the files that were read.
+///
+/// # Errors
+/// `Usage` where it is.
+pub(crate) fn spare_opened_by(option: &str, file: &Path) -> Result<()> {
+    if is_opened(file) { Err(replaces_other(option, file)) } else { Ok(()) }
+}
+
+#[cold]
+fn replaces_other(option: &str, file: &Path) -> Error {
+    let message = format!("`{option} {}` would replace another file of this command", file.display());
+    Error::new(ErrorKind::Usage, message).with_remedy("name another file")
+}
+
 /// Refuses a file beside the output, which `option` names, that is one of the inputs or the output itself.
 ///
 /// # Errors
 /// `Usage` where it is.
 pub(crate) fn spare_others<'p>(others: impl IntoIterator<Item = &'p Path>, option: &str, file: &Path) -> Result<()> {
     if others.into_iter().any(|other| other == file || same_file(other, file)) {
-        let message = format!("`{option} {}` would replace another file of this command", file.display());
-        return Err(Error::new(ErrorKind::Usage, message).with_remedy("name another file"));
+        return Err(replaces_other(option, file));
     }
     Ok(())
 }
@@ -179,23 +204,107 @@ pub(crate) fn earlier_parts<'n>(
     let (stem, folder) = stem_and_folder(path);
     sweep(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     let listed = listed(path, |_| true).unwrap_or_default();
-    let inputs: HashSet<PathBuf> = inputs.iter().filter_map(|input| input.canonicalize().ok()).collect();
-    let is_input = |part: &Path| part.canonicalize().is_ok_and(|part| inputs.contains(&part));
-    for name in names {
-        let part = folder.join(name);
-        // A table may have thousands of parts, and most are new.
-        if part.symlink_metadata().is_err() {
-            continue;
+    let own = Own { folder, inputs: real(inputs), listed: &listed };
+    own.check(names.collect(), "a part of the table", "give the table another name or folder")?;
+    let parts = listed.iter().filter(|name| is_part(name, &stem)).map(|name| folder.join(name));
+    Ok(Earlier { parts: parts.filter(|part| !own.is_input(part)).collect() })
+}
+
+/// Whether files with a table in a folder would replace others than those of an earlier one of its name there; tells which
+/// those are.
+///
+/// # Errors
+/// `Usage`, naming the file.
+pub(crate) fn parts_in_folder<'n>(
+    names: impl Iterator<Item = &'n str>,
+    table: &Path,
+    inputs: &[&Path],
+) -> Result<Earlier> {
+    const REMEDY: &str = "remove it, or name another folder";
+    let (_, folder) = stem_and_folder(table);
+    let listed = listed(table, |_| true).unwrap_or_default();
+    let own = Own { folder, inputs: real(inputs), listed: &listed };
+    let what = match table.symlink_metadata() {
+        Ok(_) if own.is_input(table) => Some("an input"),
+        Ok(there) if there.is_file() && !is_table(table) => Some("a file that is no table"),
+        _ => None,
+    };
+    if let Some(what) = what {
+        let message = format!("the list of what is written would replace `{}`, {what}", table.display());
+        return Err(Error::new(ErrorKind::Usage, message).with_remedy(REMEDY));
+    }
+    own.check(names.collect(), "one of the outputs", REMEDY)?;
+    Ok(earlier_in_folder(table, inputs))
+}
+
+fn real(inputs: &[&Path]) -> HashSet<PathBuf> {
+    inputs.iter().filter_map(|input| input.canonicalize().ok()).collect()
+}
+
+/// What is there of an output's own, and what it may not replace.
+struct Own<'o> {
+    folder: &'o Path,
+    inputs: HashSet<PathBuf>,
+    listed: &'o HashSet<String>,
+}
+
+impl Own<'_> {
+    fn is_input(&self, path: &Path) -> bool {
+        is_opened(path) || path.canonicalize().is_ok_and(|path| self.inputs.contains(&path))
+    }
+
+    /// Refuses names of files that are there and are not the output's own, and those beside which such a file lies that would
+    /// be taken for one of theirs.
+    fn check(&self, names: HashSet<&str>, what: &str, remedy: &str) -> Result<()> {
+        let usage = |message: String| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
+        for name in &names {
+            let part = self.folder.join(name);
+            // There may be thousands of parts, and most are new.
+            if part.symlink_metadata().is_ok() {
+                let is_input = self.is_input(&part);
+                if is_input || part.exists() && !self.listed.contains(*name) {
+                    let other = if is_input { "an input" } else { "a file that no table of that name lists" };
+                    return usage(format!("{what} would replace `{}`, {other}", part.display()));
+                }
+            }
+            for beside in beside(Path::new(name)) {
+                let is_own = beside.to_str().is_some_and(|name| names.contains(name) || self.listed.contains(name));
+                if !is_own && self.folder.join(&beside).symlink_metadata().is_ok() {
+                    let (part, beside) = (part.display(), self.folder.join(&beside));
+                    return usage(format!("{what} would be `{part}`, for whose `{}` would be taken", beside.display()));
+                }
+            }
         }
-        let is_input = is_input(&part);
-        if is_input || part.exists() && !listed.contains(name) {
-            let what = if is_input { "an input" } else { "a file that no table of that name lists" };
-            let message = format!("a part of the table would replace `{}`, {what}", part.display());
-            return Err(Error::new(ErrorKind::Usage, message).with_remedy("give the table another name or folder"));
+        Ok(())
+    }
+}
+
+/// Returns the names of the files that count for code of a name where they lie beside it.
+fn beside(code: &Path) -> impl Iterator<Item = PathBuf> {
+    let is_code = !code.extension().is_some_and(|extension| extension == "prop" || extension == "sym");
+    ["prop", "sym"].into_iter().filter(move |_| is_code).map(|extension| code.with_extension(extension))
+}
+
+/// Refuses a place for a bare module beside which there are files that would be taken for its own.
+///
+/// # Errors
+/// `Usage`, naming one.
+pub(crate) fn nothing_beside(module: &Path) -> Result<()> {
+    match beside(module).find(|beside| beside.symlink_metadata().is_ok()) {
+        None => Ok(()),
+        Some(beside) => {
+            let (module, beside) = (module.display(), beside.display());
+            let message =
+                format!("`{beside}` lies beside `{module}`, and would be taken for what the new module needs");
+            Err(Error::new(ErrorKind::Usage, message).with_remedy("remove it, or name another file with `-o`"))
         }
     }
-    let parts = listed.iter().filter(|name| is_part(name, &stem)).map(|name| folder.join(name));
-    Ok(Earlier { parts: parts.filter(|part| !is_input(part)).collect() })
+}
+
+/// Whether a file is a table of this kind.
+fn is_table(path: &Path) -> bool {
+    let mut head = [0; 5];
+    plain_file::open(path).is_ok_and(|(mut file, _)| file.read_exact(&mut head).is_ok()) && head == *b"[Code"
 }
 
 /// The parts of an earlier table in a folder, whatever stems they have; `inputs` stay.
@@ -210,7 +319,7 @@ pub(crate) fn earlier_in_folder(path: &Path, inputs: &[&Path]) -> Earlier {
     let entries = parts.iter().filter(|name| name.ends_with(".sym"));
     own.extend(entries.filter(|name| numbered(name).is_some_and(|stem| of_code.contains(stem))));
     let parts = own.into_iter().map(|name| folder.join(name)).collect::<Vec<_>>();
-    let is_input = |part: &PathBuf| inputs.iter().any(|input| same_file(input, part));
+    let is_input = |part: &PathBuf| is_opened(part) || inputs.iter().any(|input| same_file(input, part));
     Earlier { parts: parts.into_iter().filter(|part| !is_input(part)).collect() }
 }
 

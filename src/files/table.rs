@@ -10,7 +10,9 @@ use crate::bundle::table::{Row, Table};
 use crate::container::Host;
 use crate::error::{Context as _, Error, ErrorKind, Problem, Result};
 use crate::limits;
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -64,12 +66,13 @@ impl Beside {
     /// # Errors
     /// Errors of reading it.
     pub(crate) fn open(&self, module: &Path) -> Result<Option<Files>> {
+        let by = beside_which(module);
         let open = |named: &Option<PathBuf>, extension: &str| {
-            let found = || Some(module.with_extension(extension)).filter(|path| path.is_file());
+            let found = || Some(by.with_extension(extension)).filter(|path| is_there(path));
             let opened = |path: &Path, input: Result<Input>| input.context(|| path.display().to_string());
             match named {
                 Some(path) => opened(path, Input::open(path)).map(Some),
-                None => found().map(|path| opened(&path, found_beside(module, &path, extension))).transpose(),
+                None => found().map(|path| opened(&path, found_beside(&by, &path, extension))).transpose(),
             }
         };
         let (properties, symbols) = (open(&self.properties, "prop")?, open(&self.symbols, "sym")?);
@@ -80,6 +83,20 @@ impl Beside {
         let [properties, symbols] = [properties, symbols].map(|part| part.map(Arc::new));
         Ok(Some(Files { rows: vec![Opened { code: Arc::new(code), properties, symbols }], problems: Vec::new() }))
     }
+}
+
+/// Whether there is anything at a path. What cannot be read, as a link that leads nowhere, is an error, and not nothing.
+pub(crate) fn is_there(path: &Path) -> bool {
+    let is_nothing =
+        |error: io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidFilename);
+    !path.symlink_metadata().is_err_and(is_nothing)
+}
+
+/// Returns the path by which files lie beside a module: its own or, where it is a link and none do, that of what it leads to.
+pub(crate) fn beside_which(module: &Path) -> Cow<'_, Path> {
+    let has = |path: &Path| ["prop", "sym"].iter().any(|extension| is_there(&path.with_extension(extension)));
+    let real = || module.is_symlink().then(|| module.canonicalize().ok()).flatten().filter(|real| has(real));
+    if has(module) { module.into() } else { real().map_or(module.into(), Cow::Owned) }
 }
 
 /// Opens what nobody named: only a file below the module's folder, or the one of its name beside what the module is a link to.

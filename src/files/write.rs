@@ -6,9 +6,9 @@
 use super::input;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plain_file;
-use crate::temporary::{Begun, RANDOM, appear, begin, in_folder, lock, make_folder, prefix, sweep};
-use rustix::fs::{FlockOperation, OFlags, flock};
-use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+use crate::temporary::{Begun, Made, RANDOM, appear, begin, in_folder, lock, make_folder, prefix, sweep};
+use rustix::fs::{FlockOperation, OFlags, XattrFlags, fchown, flock, fremovexattr, fsetxattr, getxattr};
+use rustix::process::{Gid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use std::fs::{File, Permissions};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -39,7 +39,7 @@ const BLOCK: usize = 256 << 10;
 ///
 /// # Errors
 /// `Environment` where the file cannot be written; `Input` where an input has changed meanwhile.
-pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<bool> {
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mut mode: Option<u32>) -> Result<bool> {
     input::unchanged()?;
     is_no_folder(path)?;
     let failed = |error: &std::io::Error| cannot_write(path, error);
@@ -56,18 +56,19 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> 
             let written = open_special(&target).and_then(|mut file| file.write_all(bytes));
             return written.map(|()| true).map_err(|error| failed(&error));
         }
+        mode = mode.filter(|mode| !keeps(*mode, &target, metadata));
         let same_mode = mode.is_none_or(|mode| metadata.mode() & 0o7777 == allowed(mode, Some(metadata)));
         if same_mode && metadata.len() == bytes.len() as u64 && holds(&target, bytes) {
             return Ok(false);
         }
     }
     let folder = folder_of(&target);
-    make_folder(folder).map_err(|error| failed(&error))?;
+    let _made = Made::folder(folder).map_err(|error| failed(&error))?;
     sweep(folder);
     let access = Access::new(mode, existing.as_ref());
     let (_begun, mut file) = temporary(folder, access).map_err(|error| failed(&error))?;
     file.write_all(bytes).map_err(|error| failed(&error))?;
-    access.grant(file.as_file()).map_err(|error| failed(&error))?;
+    access.grant(file.as_file(), &target).map_err(|error| failed(&error))?;
     file.persist(&target).map_err(|error| failed(&error.error))?;
     Ok(true)
 }
@@ -79,26 +80,43 @@ struct Access {
     first: u32,
     /// The last, where they are others.
     last: Option<u32>,
+    /// The group of the file that is replaced, where it is this user's and its bits are kept.
+    group: Option<u32>,
 }
 
 impl Access {
     /// Of bits that are asked for, or else of the file that is replaced.
     fn new(mode: Option<u32>, existing: Option<&std::fs::Metadata>) -> Access {
-        let is_own = |file: &&std::fs::Metadata| file.uid() == rustix::process::geteuid().as_raw();
-        let own = existing.filter(is_own);
+        let own = existing.filter(|file| is_own(file));
         let kept = mode.map(|mode| allowed(mode, own)).or(own.map(|file| file.mode()));
         match (kept, existing) {
             // Until then nobody else may open what may be nobody else's to read.
-            (Some(kept), _) => Access { first: OWNER_MODE, last: Some(kept & PERMISSIONS) },
+            (Some(kept), _) => {
+                let group = own.filter(|_| mode.is_none()).map(|file| file.gid());
+                Access { first: OWNER_MODE, last: Some(kept & PERMISSIONS), group }
+            }
             // Another user chose these bits, for a file of his own: no more of them than a new file has.
-            (None, Some(file)) => Access { first: file.mode() & PERMISSIONS, last: None },
-            (None, None) => Access { first: FILE_MODE, last: None },
+            (None, Some(file)) => Access { first: without_group(file.mode() & PERMISSIONS), last: None, group: None },
+            (None, None) => Access { first: FILE_MODE, last: None, group: None },
         }
     }
 
-    /// Gives the file its last bits.
-    fn grant(self, file: &File) -> std::io::Result<()> {
-        self.last.map_or(Ok(()), |mode| file.set_permissions(Permissions::from_mode(mode)))
+    /// Gives the file its last bits; with those of the file at `target`, which it is to replace, also that one's group and list
+    /// of others who may use it. Where that cannot be, whoever is in the group gets no more than everybody has.
+    fn grant(self, file: &File, target: &Path) -> std::io::Result<()> {
+        let Some(mut mode) = self.last else { return Ok(()) };
+        if let Some(group) = self.group {
+            let is_kept = file.metadata()?.gid() == group || fchown(file, None, Some(Gid::from_raw(group))).is_ok();
+            match (is_kept, list_of(target)) {
+                // The list says all that the bits do.
+                (true, Some(list)) if fsetxattr(file, LIST, &list, XattrFlags::empty()).is_ok() => return Ok(()),
+                (true, None) => {}
+                (..) => mode = without_group(mode),
+            }
+            // A folder may give every file in it such a list.
+            let _ = fremovexattr(file, LIST);
+        }
+        file.set_permissions(Permissions::from_mode(mode))
     }
 }
 
@@ -115,6 +133,42 @@ fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let stated = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     stated.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(USUAL)
+}
+
+/// The attribute with the list of users and groups that may use a file beside its own. Where there is one, the bits of the group are
+/// the most that any of these gets.
+const LIST: &str = "system.posix_acl_access";
+/// Bytes of a list that are copied.
+const MAX_LIST: usize = 1 << 16;
+
+fn list_of(path: &Path) -> Option<Vec<u8>> {
+    let mut list = vec![0; MAX_LIST];
+    let len = getxattr(path, LIST, list.as_mut_slice()).ok()?;
+    list.truncate(len);
+    Some(list)
+}
+
+/// Returns permission bits with which a group may do no more than everybody.
+fn without_group(mode: u32) -> u32 {
+    mode & !0o070 | mode & (mode & 0o007) << 3
+}
+
+/// Whether a file is this user's.
+fn is_own(metadata: &std::fs::Metadata) -> bool {
+    metadata.uid() == rustix::process::geteuid().as_raw()
+}
+
+/// Whether a file that is there keeps what it has in the way of permissions: it is what is copied, or has the bits of that.
+fn keeps(mode: u32, path: &Path, there: &std::fs::Metadata) -> bool {
+    is_own(there) && mode == copied(path, there)
+}
+
+/// Returns the permission bits of a copy of a file: another group, and one of which the bits say nothing, gets no more than
+/// everybody.
+fn copied(path: &Path, metadata: &std::fs::Metadata) -> u32 {
+    let mode = metadata.mode() & PERMISSIONS;
+    let is_own = metadata.gid() == rustix::process::getegid().as_raw();
+    if is_own && list_of(path).is_none() { mode } else { without_group(mode) }
 }
 
 /// Returns the path below a folder of an output that the user did not name himself. A link there, or on the way, is whoever's
@@ -189,32 +243,49 @@ pub(crate) fn write_streamed<T>(
         return Err(error.with_remedy("name a file or a folder with `-o`"));
     }
     let folder = folder_of(&target);
-    make_folder(folder).map_err(|error| failed(&error))?;
+    let _made = Made::folder(folder).map_err(|error| failed(&error))?;
     sweep(folder);
-    let existing = mode.and_then(|_| std::fs::metadata(&target).ok());
-    let access = Access::new(mode, existing.as_ref());
+    let existing = std::fs::metadata(&target).ok();
+    let same = existing.as_ref().filter(|there| mode.is_some_and(|mode| keeps(mode, &target, there)));
+    let access = match same {
+        Some(_) => Access::new(None, same),
+        None => Access::new(mode, existing.as_ref().filter(|_| mode.is_some())),
+    };
     let (_begun, mut file) = temporary(folder, access).map_err(|error| failed(&error))?;
     let written = write(file.as_file_mut())?;
     input::unchanged()?;
-    access.grant(file.as_file()).map_err(|error| failed(&error))?;
+    access.grant(file.as_file(), &target).map_err(|error| failed(&error))?;
     file.persist(&target).map_err(|error| failed(&error.error))?;
     Ok(written)
 }
 
-/// Whether a path is that of an open file, as `/dev/stdout` is: what is there has no other place, and goes on behind what is
-/// written.
+/// Whether a path is that of an open file, as `/dev/stdout` is, or a link to it: what is there has no other place, and goes on
+/// behind what is written.
 pub(crate) fn is_descriptor(path: &Path) -> bool {
-    let folder = || path.parent().and_then(|folder| folder.canonicalize().ok());
-    ["/dev/stdout", "/dev/stderr"].iter().any(|own| path == Path::new(own))
-        || folder().is_some_and(|folder| folder.starts_with("/proc") && folder.ends_with("fd"))
+    descriptor(path).is_some()
+}
+
+/// Returns the path of an open file that a path leads to.
+fn descriptor(path: &Path) -> Option<PathBuf> {
+    /// As many as Linux follows.
+    const MAX_LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+        let is_one = ["/dev/stdout", "/dev/stderr"].iter().any(|own| path == Path::new(own))
+            || folder.is_some_and(|folder| folder.starts_with("/proc") && folder.ends_with("fd"));
+        if is_one {
+            return Some(path);
+        }
+        path = folder_of(&path).join(std::fs::read_link(&path).ok()?);
+    }
+    None
 }
 
 /// Opens the open file that a path names, where it names one, with its position. A system that does not hand it over, or another
 /// process's, is asked for one to append to.
 fn open_descriptor(path: &Path) -> Option<std::io::Result<File>> {
-    if !is_descriptor(path) {
-        return None;
-    }
+    let path = &descriptor(path)?;
     let name = path.file_name()?.to_str().unwrap_or_default();
     let number = match name {
         "stdout" => Some(1),
@@ -267,7 +338,7 @@ fn temporary(folder: &Path, access: Access) -> std::io::Result<(Begun, NamedTemp
 
 /// The permission bits of an input, which a rewritten copy keeps.
 pub(crate) fn mode_of(path: &Path) -> Option<u32> {
-    std::fs::metadata(path).ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.mode() & PERMISSIONS)
+    std::fs::metadata(path).ok().filter(|metadata| metadata.is_file()).map(|metadata| copied(path, &metadata))
 }
 
 /// The folder that a file is in.
@@ -306,6 +377,8 @@ pub(crate) struct Folder {
     /// The temporary folder, locked.
     _lock: Option<File>,
     _begun: Begun,
+    /// Goes after the temporary folder in it.
+    _made: Made,
 }
 
 impl Folder {
@@ -325,7 +398,7 @@ impl Folder {
         };
         // One beside the target can take its name; one within it needs no permission elsewhere and shares its file system.
         let beside = if whole { folder_of(target) } else { target };
-        make_folder(beside).map_err(|error| failed(&error))?;
+        let made = Made::folder(beside).map_err(|error| failed(&error))?;
         sweep(beside);
         let prefix = prefix();
         let mut builder = tempfile::Builder::new();
@@ -333,7 +406,20 @@ impl Folder {
         let make = || in_folder(beside, || builder.tempdir_in(beside));
         let (begun, temporary) = begin(make, TempDir::path).map_err(|error| failed(&error))?;
         let lock = lock(temporary.path());
-        Ok(Folder { target: target.to_path_buf(), temporary, names: Vec::new(), whole, _lock: lock, _begun: begun })
+        Ok(Folder {
+            target: target.to_path_buf(),
+            temporary,
+            names: Vec::new(),
+            whole,
+            _lock: lock,
+            _begun: begun,
+            _made: made,
+        })
+    }
+
+    /// Has folders that were made for the set go where it does not appear.
+    pub(super) fn with(self, made: Made) -> Folder {
+        Folder { _made: made, ..self }
     }
 
     /// Whether a file of this name is there already, and will be replaced.
@@ -426,6 +512,61 @@ mod tests {
         assert_eq!(text, "before new new ");
         assert!(["/dev/stdout", "/dev/stderr"].iter().all(|path| is_descriptor(Path::new(path))));
         assert!(!["/dev/null", "out.so", "/tmp/1", "-"].iter().any(|path| is_descriptor(Path::new(path))));
+    }
+
+    #[test]
+    fn a_link_to_an_open_file_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"before ").unwrap();
+        std::os::unix::fs::symlink(format!("/dev/fd/{}", file.as_raw_fd()), at("first")).unwrap();
+        std::os::unix::fs::symlink("first", at("link")).unwrap();
+        std::os::unix::fs::symlink("/dev/stdout", at("out")).unwrap();
+        std::os::unix::fs::symlink("itself", at("itself")).unwrap();
+        assert!(is_descriptor(&at("link")) && is_descriptor(&at("out")) && !is_descriptor(&at("itself")));
+        write_atomically(&at("link"), b"new", None).unwrap();
+        assert!(at("link").is_symlink() && at("first").is_symlink());
+        let mut text = String::new();
+        file.rewind().unwrap();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "before new");
+    }
+
+    /// Of a file with a list the bits of the group are the most that anybody in the list gets.
+    #[test]
+    fn nobody_gains_rights_by_what_replaces_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.so");
+        let entry =
+            |tag: u16, bits: u16, id: u32| [&tag.to_le_bytes()[..], &bits.to_le_bytes(), &id.to_le_bytes()].concat();
+        let everybody = u32::MAX;
+        let entries = [(1, 6, everybody), (2, 7, 1234), (4, 0, everybody), (16, 7, everybody), (32, 0, everybody)];
+        let list = entries.iter().flat_map(|(tag, bits, id)| entry(*tag, *bits, *id));
+        let list: Vec<u8> = 2u32.to_le_bytes().into_iter().chain(list).collect();
+        std::fs::write(&path, b"old").unwrap();
+        if fsetxattr(File::open(&path).unwrap(), LIST, &list, XattrFlags::empty()).is_ok() {
+            assert_eq!((mode(&path), mode_of(&path)), (0o670, Some(0o600)));
+            for (bytes, given) in [(b"new", None), (b"two", mode_of(&path))] {
+                assert!(write_atomically(&path, bytes, given).unwrap());
+                assert_eq!((mode(&path), list_of(&path).as_ref()), (0o670, Some(&list)));
+            }
+            write_streamed(&path, mode_of(&path), |_| Ok(())).unwrap();
+            assert_eq!((mode(&path), list_of(&path).as_ref()), (0o670, Some(&list)));
+            let copy = folder.path().join("copy.so");
+            assert!(write_atomically(&copy, b"new", mode_of(&path)).unwrap());
+            assert_eq!((mode(&copy), list_of(&copy)), (0o600, None));
+        }
+        let other = folder.path().join("other.so");
+        std::fs::write(&other, b"old").unwrap();
+        std::fs::set_permissions(&other, Permissions::from_mode(0o664)).unwrap();
+        if std::os::unix::fs::chown(&other, None, Some(100)).is_ok() && rustix::process::getegid().as_raw() != 100 {
+            assert!(write_atomically(&other, b"new", mode_of(&other)).unwrap());
+            assert_eq!((mode(&other), std::fs::metadata(&other).unwrap().gid()), (0o664, 100));
+            assert!(write_atomically(&folder.path().join("new.so"), b"new", mode_of(&other)).unwrap());
+            assert_eq!(mode(&folder.path().join("new.so")), 0o644);
+        }
+        assert_eq!([0o770, 0o775, 0o640, 0o664, 0o755].map(without_group), [0o700, 0o755, 0o600, 0o644, 0o755]);
     }
 
     #[test]

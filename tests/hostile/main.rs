@@ -19,6 +19,7 @@ mod linked;
 mod loader;
 mod meter;
 mod native;
+mod outputs;
 mod products;
 mod program;
 mod recorded;

@@ -286,7 +286,7 @@ fn modules_alone_are_a_file_or_a_folder() {
     let mut names: Vec<_> =
         std::fs::read_dir(folder.path().join("modules")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names.len(), 7, "{names:?}");
+    assert_eq!(names.len(), 8, "{names:?}");
     // A compressed image is not compressed in a file of its own.
     assert_eq!(folder.read("modules/modules_4.spv"), spirv::module("count"));
 }

@@ -19,7 +19,8 @@ use crate::cli::worker::{self, OfflineArgs};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::build::{BuildOptions, Outcome, PlannedBuild};
-use crate::files::sources::spare_others;
+use crate::files::input::opened_beside;
+use crate::files::sources::{spare_opened_by, spare_others};
 use crate::files::write::{touch, write_atomically};
 use crate::report::batch::Batch;
 use crate::report::built::{self, Built};
@@ -99,6 +100,12 @@ impl Args {
         let mut prerequisites: Vec<PathBuf> = self.files.iter().cloned().chain(configs).collect();
         options.plan(global, wanted, &known, |planned| {
             prerequisites.extend(recipes.device_library.files());
+            // Parts of tables, and what lies beside modules.
+            let beside = opened_beside(&prerequisites);
+            prerequisites.extend(beside);
+            for (option, file) in self.beside(options.place())? {
+                spare_opened_by(option, &file)?;
+            }
             match &self.draft {
                 Some((draft, to)) => self.write_plan((draft, to.as_deref()), &planned, &prerequisites, out),
                 None => self.carry_out(global, planned, (&options, &prerequisites), out),
@@ -217,15 +224,21 @@ impl Args {
     /// Refuses files beside the output that are inputs or the output.
     fn spare_all(&self, output: &Path) -> Result<()> {
         self.depend.can_name(&self.files, output, self.stamp.as_deref())?;
+        for (option, file) in self.beside(output)? {
+            let others = self.files.iter().map(PathBuf::as_path).chain([output]);
+            spare_others(others, option, &file)?;
+        }
+        Ok(())
+    }
+
+    /// The files beside the output, each with the option that names it.
+    fn beside(&self, output: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
         let depend = self.depend.path(output)?;
         let stamp = self.stamp.as_deref().map(|stamp| ("--stamp", stamp));
         let plan = self.draft.as_ref().and_then(|(_, to)| Some(("--to", to.as_deref()?)));
         let depend = depend.as_deref().map(|file| ("--MF", file));
-        for (option, file) in self.record.files().chain(stamp).chain(depend).chain(plan) {
-            let others = self.files.iter().map(PathBuf::as_path).chain([output]);
-            spare_others(others, option, file)?;
-        }
-        Ok(())
+        let all = self.record.files().chain(stamp).chain(depend).chain(plan);
+        Ok(all.map(|(option, file)| (option, file.to_owned())).collect())
     }
 
     /// Tells what was built. A plan's commands have their engine tell of them.

@@ -42,6 +42,7 @@ pub(super) fn walk_archive(walk: &mut Walk<'_>, place: PackageLocation<'_>, byte
                     .damaged(place.path, Error::input(format!("the archive is cut short or malformed: {error}")));
             }
         };
+        walk.neighbours.meet(member.name());
         if archive.is_thin() {
             walk.beside(place, member.name())?;
             continue;
@@ -87,6 +88,9 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
     }
     let (mut plan, mut starts) = (Vec::new(), HashSet::new());
     for index in 0..archive.len() {
+        if let Some(Ok(name)) = archive.name_for_index(index) {
+            walk.neighbours.meet(name.as_bytes());
+        }
         let error = match archive.by_index(index) {
             // A folder or a link by its name may be a file to other programs: the contents tell.
             Ok(file) if file.compressed_size() > 0 && !file.data_start().is_none_or(|start| starts.insert(start)) => {
@@ -386,6 +390,7 @@ fn each<R: Read>(
             _ => {}
         }
         let name = long_name.take().unwrap_or_else(|| entry.path_bytes().into_owned());
+        walk.neighbours.meet(&name);
         let Extended { size: stated, sparse } = std::mem::take(&mut extended);
         let (at, size) = (entry.raw_file_position(), entry.size());
         // Links, devices, folders, pipes.

@@ -22,6 +22,7 @@ use crate::bytes::Draft;
 use crate::error::{Error, Result};
 use crate::limits;
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::io::{Cursor, Read};
 
 /// Member of a package.
@@ -83,7 +84,7 @@ pub fn members(
     let own = (bytes.len() as u64).saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_PACKAGE_FLOOR);
     let budget = Budget { own: Cell::new(own), all: allowance };
     let paths = Some(bytes.len().saturating_mul(limits::MAX_PATHS_RATIO).max(limits::MAX_PATHS_FLOOR));
-    let mut walk = Walk { visit, budget: &budget, damaged: 0, paths };
+    let mut walk = Walk { visit, budget: &budget, damaged: 0, paths, neighbours: Neighbours::default() };
     walk.package(PackageLocation { path, offset: Some(0), depth: 0 }, bytes, kind)
 }
 
@@ -100,6 +101,32 @@ struct Walk<'w> {
     damaged: usize,
     /// Bytes that the paths of members may still have; none once that they have more was told.
     paths: Option<usize>,
+    /// Those of the package that is walked through.
+    neighbours: Neighbours,
+}
+
+/// Bare modules of a package, and files that would count for modules beside which they lie.
+#[derive(Debug, Default)]
+struct Neighbours {
+    /// Names of the modules.
+    modules: Vec<Vec<u8>>,
+    /// Names of the files, without their extensions.
+    beside: HashSet<Vec<u8>>,
+}
+
+impl Neighbours {
+    /// Returns a name without its extension.
+    fn stem(name: &[u8]) -> &[u8] {
+        let dot = name.iter().rposition(|byte| matches!(byte, b'.' | b'/')).filter(|at| name.get(*at) == Some(&b'.'));
+        dot.and_then(|dot| name.get(..dot)).unwrap_or(name)
+    }
+
+    /// Takes the name of a member, whatever it is.
+    fn meet(&mut self, name: &[u8]) {
+        if name.ends_with(b".prop") || name.ends_with(b".sym") {
+            self.beside.insert(Self::stem(name).to_owned());
+        }
+    }
 }
 
 /// Bytes that may still be inflated: a package's own, and no more than all that is read with it may.
@@ -178,6 +205,12 @@ pub(crate) fn unread_form() -> Error {
     Error::input("the archive is in a form that is not read").with_remedy("unpack it, and name the folder")
 }
 
+/// Returns the error for a module in a package beside which there are files that say what its kernels need.
+pub(crate) fn beside_is_unread() -> Error {
+    let error = Error::input("what lies beside it (`.prop`, `.sym`) is not read in a package, and may ask for more");
+    error.with_remedy("unpack it, and name the folder")
+}
+
 /// Whether a file's name and first bytes show that it holds no device code.
 fn is_useless(name: &[u8], head: &[u8], len: u64) -> bool {
     match Kind::identify_head(head, len) {
@@ -192,11 +225,17 @@ impl Walk<'_> {
             let error = format!("packages are nested deeper than the limit of {}", limits::MAX_NESTING);
             return self.damaged(place.path, Error::input(error));
         }
+        let outer = std::mem::take(&mut self.neighbours);
         match kind {
             Kind::Archive => formats::walk_archive(self, place, bytes),
             Kind::Zip => formats::walk_zip(self, place, bytes),
             _ => formats::walk_tar(self, place, bytes),
+        }?;
+        let Neighbours { modules, beside } = std::mem::replace(&mut self.neighbours, outer);
+        for module in modules.iter().filter(|module| beside.contains(Neighbours::stem(module))) {
+            self.damaged_member(place, module, beside_is_unread())?;
         }
+        Ok(())
     }
 
     /// Tells of a member that is a package in a form which is not read: of a Debian package all files may be in one.
@@ -216,6 +255,9 @@ impl Walk<'_> {
         if is_package(kind) {
             self.package(PackageLocation { path: &path, offset, depth }, bytes, kind)
         } else {
+            if matches!(kind, Kind::SpirV | Kind::LlvmBitcode) {
+                self.neighbours.modules.push(name.to_owned());
+            }
             (self.visit)(Member { path: &path, depth, content: Content::Bytes { bytes, offset } })
         }
     }
