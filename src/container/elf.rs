@@ -280,7 +280,7 @@ impl<'a> Elf<'a> {
         for other in self.loaded().filter(|other| other.p_offset(LE) < offset) {
             begin = begin.max(other.p_offset(LE).saturating_add(other.p_filesz(LE)).min(offset));
         }
-        // What is behind the bytes is cleared where there is more in memory.
+        // Bytes behind these are cleared where there is more in memory.
         let until = if header.p_memsz(LE) > size { end } else { self.until(header, end, page)? };
         let data = self.bytes.get(usize::try_from(begin).ok()?..usize::try_from(until).ok()?)?;
         Some((address.checked_sub(offset.checked_sub(begin)?)?, begin, data))

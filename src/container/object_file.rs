@@ -254,7 +254,7 @@ fn groups(file: &File<'_>, budget: &mut Budget) -> Result<HashSet<SectionIndex>>
     Ok(all)
 }
 
-/// What a relocation writes.
+/// Address that a relocation writes.
 struct Value {
     address: u64,
     /// Whether another object of the program may make it something else.

@@ -126,7 +126,7 @@ fn relocations_that_linkers_differ_in_are_refused() {
     assert!(code == Some(3) && told.contains("linkers differ"), "{told}");
 }
 
-/// Where sections come to lie to each other, and which of several objects' definitions counts, says the linker.
+/// The linker says where sections come to lie to each other, and which of several objects' definitions counts.
 #[test]
 fn pointers_to_what_a_linker_chooses_leave_kernels_unknown() {
     let group = ".section .img,\"aG\",@progbits,group,comdat";
