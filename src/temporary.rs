@@ -86,7 +86,7 @@ pub(crate) fn make_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 
 /// Returns the folder where the system has temporary files; an empty `TMPDIR` names none.
 pub(crate) fn system_folder() -> PathBuf {
-    Some(std::env::temp_dir()).filter(|named| !named.as_os_str().is_empty()).unwrap_or_else(|| "/tmp".into())
+    Some(tempfile::env::temp_dir()).filter(|named| !named.as_os_str().is_empty()).unwrap_or_else(|| "/tmp".into())
 }
 
 /// Folders that were made for an output. With the value they go, unless something has come into them.

@@ -140,7 +140,7 @@ fn left(seconds: f64) -> String {
     if seconds >= 120.0 {
         return format!(", about {:.0} minutes left", seconds / 60.0);
     }
-    // What took longer than was foreseen is about to end.
+    // Work that takes longer than was foreseen is about to end.
     format!(", about {:.0} s left", seconds.max(0.0).abs())
 }
 

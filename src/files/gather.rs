@@ -31,18 +31,18 @@ pub(crate) struct Origin {
     pub(crate) abi: Option<u32>,
     /// File of this process that parts are in.
     pub(crate) spooled: Option<Spooled>,
-    /// What was stated of the images beside their code.
+    /// Facts that were stated of the images beside their code.
     pub(crate) stated: Stated,
 }
 
 /// Numbers of images of which something is stated that their code does not say.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stated {
-    /// Those that have property sets.
+    /// Images that have property sets.
     pub(crate) sets: usize,
-    /// Those whose entries are others than the kernels of their code.
+    /// Images whose entries are others than the kernels of their code.
     pub(crate) entries: usize,
-    /// Those that are in another state than their code alone would be.
+    /// Images that are in another state than their code alone would be.
     pub(crate) states: usize,
 }
 

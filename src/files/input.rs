@@ -109,7 +109,7 @@ fn note_opened(real: Option<&PathBuf>, path: &Path) {
 /// Whether a path leads to a file that was opened as an input, a part of a table, or beside a module.
 pub(crate) fn is_opened(path: &Path) -> bool {
     let is_one = |real: PathBuf| OPENED.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&real);
-    // What is no file has nothing that could be lost.
+    // Pipes and devices have nothing that could be lost.
     path.is_file() && path.canonicalize().is_ok_and(is_one)
 }
 

@@ -5,7 +5,7 @@
 
 use super::expand::expand;
 use super::input::{Found, Input};
-use super::sources::{replaces_input, same_file};
+use super::sources::{replaces_input, same_file, spare_opened};
 use super::write::{below, cannot_write, folder_of, mode_of, write_atomically, write_streamed};
 use crate::bundle::Bundle;
 use crate::container::{Allowance, Host, Kind, package};
@@ -401,6 +401,9 @@ impl Package {
         let alone = self.files.iter().filter(|file| !unpacked.iter().any(|scratch| file.input.starts_with(scratch)));
         written.extend(alone.map(|file| file.output.clone()));
         for wheel in &self.wheels {
+            if !same_file(&wheel.input, &wheel.output) {
+                spare_opened(&wheel.output)?;
+            }
             let named = || wheel.input.display().to_string();
             let input = Input::open(&wheel.input).context(named)?;
             if !wheel.copies.values().any(|path| path.is_file()) {

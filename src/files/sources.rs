@@ -241,7 +241,7 @@ fn real(inputs: &[&Path]) -> HashSet<PathBuf> {
     inputs.iter().filter_map(|input| input.canonicalize().ok()).collect()
 }
 
-/// What is there of an output's own, and what it may not replace.
+/// Files that are an output's own, and those that it may not replace.
 struct Own<'o> {
     folder: &'o Path,
     inputs: HashSet<PathBuf>,
@@ -259,7 +259,7 @@ impl Own<'_> {
         let usage = |message: String| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
         for name in &names {
             let part = self.folder.join(name);
-            // There may be thousands of parts, and most are new.
+            // A table may have thousands of parts, and most are new.
             if part.symlink_metadata().is_ok() {
                 let is_input = self.is_input(&part);
                 if is_input || part.exists() && !self.listed.contains(*name) {

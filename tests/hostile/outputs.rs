@@ -111,6 +111,7 @@ fn what_was_read_is_not_replaced() {
     let calls = [
         "embed k.so q.spv --as-target spir64_x86_64 -o q.spv",
         "embed k.so p.spv --as-target spir64_x86_64 -o p.prop",
+        "embed w.whl q.spv --as-target spir64_x86_64 -o q.spv",
         "record -o k.so --in k.so -- /bin/true",
         "record -o ./run -- ./run",
         "join p.spv a.table -o t.table",
@@ -121,6 +122,10 @@ fn what_was_read_is_not_replaced() {
         "check p.spv -t intel_gpu_dg1 --no-policy --write-baseline p.prop",
     ];
     folder.file("run", b"#!/bin/sh\n");
+    let mut wheel = ZipWriter::new(File::create(folder.path().join("w.whl")).unwrap());
+    wheel.start_file("k.so", SimpleFileOptions::default()).unwrap();
+    wheel.write_all(&folder.read("k.so")).unwrap();
+    wheel.finish().unwrap();
     for call in calls {
         let before = files(folder.path());
         let done = tool(&folder, call.split(' '));
@@ -131,7 +136,7 @@ fn what_was_read_is_not_replaced() {
     done(&folder, "embed k.so q.spv --as-target spir64_x86_64 --in-place");
 }
 
-/// What lies beside a module counts for it, and a bare module has no place for what was stated of another.
+/// Files beside a module count for it, and a bare module has no place for what was stated of another.
 #[test]
 fn a_bare_module_tells_what_it_loses_and_takes_over_nothing() {
     let folder = Folder::new();
@@ -194,7 +199,7 @@ fn what_lies_beside_modules_counts_or_is_told_wherever_they_are() {
     assert!(code == Some(3) && told.contains("is not read in a package"), "{code:?} {told}");
     std::os::unix::fs::symlink("fs/m.spv", folder.path().join("link.spv")).unwrap();
     assert_eq!(verdict("link.spv").0, Some(1));
-    // What cannot be read is not nothing.
+    // A file that cannot be read is not nothing.
     std::fs::rename(folder.path().join("fs/m.prop"), folder.path().join("away")).unwrap();
     std::os::unix::fs::symlink("../nowhere", folder.path().join("fs/m.prop")).unwrap();
     assert_eq!((verdict("fs/m.spv").0, verdict("link.spv").0), (Some(3), Some(3)));

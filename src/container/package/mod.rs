@@ -101,7 +101,7 @@ struct Walk<'w> {
     damaged: usize,
     /// Bytes that the paths of members may still have; none once that they have more was told.
     paths: Option<usize>,
-    /// Those of the package that is walked through.
+    /// Modules of the package that is walked through, and files that would count for them.
     neighbours: Neighbours,
 }
 

@@ -87,7 +87,7 @@ fn code_that_loaders_refuse_is_told() {
     let unloaded: Vec<(usize, u8)> = header(1).into_iter().map(|at| (at, 6)).collect();
     let [note] = header(4)[..] else { panic!("one segment of notes") };
     let version = find(b"amdhsa.version") + 15;
-    let renamed = String::from_utf8_lossy(&object).matches("first.kd\0").count();
+    let renamed = String::from_utf8_lossy(object).matches("first.kd\0").count();
     assert!(renamed >= 2);
     let mut without = object.clone();
     while let Some(at) = without.windows(9).position(|window| window == b"first.kd\0") {
