@@ -133,6 +133,11 @@ impl<'a> Reader<'a> {
         Ok((properties.clone(), entries.to_vec()))
     }
 
+    /// Whether the file has more images than it may, so that no further ones are read.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
     /// Notes that the OffloadBinary at a place is read.
     pub(super) fn note_binary(&mut self, place: Place) {
         if !place.is_inflated() {

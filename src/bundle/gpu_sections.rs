@@ -3,7 +3,7 @@
 //! Section `.nv_fatbin` holds NVIDIA's fat binaries one after another, `__nv_relfatbin` those that a device linker would still
 //! link; `.hip_fatbin` holds clang offload bundles, plain or compressed, on pages of their own. Names are those of clang
 //! (`CGCUDANV.cpp`) and of nvcc; those of PE sections end after eight bytes. Sections beside them (`.nvFatBinSegment`,
-//! `.hipFatBinSegment`) hold only the addresses that host code registers.
+//! `.hipFatBinSegment`) hold only the addresses that host code registers ([`super::gpu_registered`]).
 //!
 //! A fat binary is one image, since drivers choose among its parts; each part of a bundle is one.
 
@@ -12,12 +12,14 @@ use super::image::Image;
 use super::offload_bundle::{self, Compressed};
 use crate::bytes;
 use crate::container::{Host, Place};
+use std::collections::HashSet;
 
 /// Magic of a fat binary.
-const FAT_BINARY: u32 = 0xba55_ed50;
+pub(super) const FAT_BINARY: u32 = 0xba55_ed50;
 
-/// Adds the images of all such sections.
-pub(super) fn read<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
+/// Adds the images of all such sections. Returns the file offsets of what was read.
+pub(super) fn read<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) -> HashSet<u64> {
+    let mut known = HashSet::new();
     for section in &host.sections {
         let images = match section.name {
             ".nv_fatbin" | ".nv_fatb" | "__nv_relfatbin" | "__nv_rel" => fat_binaries,
@@ -26,14 +28,16 @@ pub(super) fn read<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
         };
         // Each is walked to its end; many may be the same bytes.
         if let Err(error) = reader.spend(section.data.len()) {
-            return reader.problem(Place::file(section.offset).locate(error));
+            reader.problem(Place::file(section.offset).locate(error));
+            break;
         }
-        images(reader, section.data, section.offset);
+        images(reader, section.data, section.offset, &mut known);
     }
+    known
 }
 
 /// Adds each fat binary as an image. Zeros are between them, as they are aligned.
-fn fat_binaries<'a>(reader: &mut Reader<'a>, data: &'a [u8], offset: u64) {
+fn fat_binaries<'a>(reader: &mut Reader<'a>, data: &'a [u8], offset: u64, known: &mut HashSet<u64>) {
     let mut at = 0usize;
     while let Some(start) = next(data, at) {
         let rest = data.get(start..).unwrap_or_default();
@@ -43,20 +47,21 @@ fn fat_binaries<'a>(reader: &mut Reader<'a>, data: &'a [u8], offset: u64) {
         };
         let whole = rest.get(..len).unwrap_or_default();
         let like = Image { target: "nvptx64", offload_kind: "cuda", ..Image::bare(whole, place.offset()) };
+        known.insert(place.offset());
         reader.image(whole, place, like);
         at = start.saturating_add(len);
     }
 }
 
 /// Returns the length of the fat binary at the start of the data, if it is whole.
-fn fat_binary_len(data: &[u8]) -> Option<usize> {
+pub(super) fn fat_binary_len(data: &[u8]) -> Option<usize> {
     let header = bytes::u16_at(data, 6).filter(|header| bytes::u32_at(data, 0) == Some(FAT_BINARY) && *header >= 16)?;
     let len = usize::try_from(bytes::u64_at(data, 8)?).ok()?.checked_add(header.into())?;
     (len <= data.len()).then_some(len)
 }
 
 /// Adds the images of each bundle.
-fn bundles<'a>(reader: &mut Reader<'a>, data: &'a [u8], offset: u64) {
+fn bundles<'a>(reader: &mut Reader<'a>, data: &'a [u8], offset: u64, known: &mut HashSet<u64>) {
     let mut at = 0usize;
     while let Some(start) = next(data, at) {
         let rest = data.get(start..).unwrap_or_default();
@@ -65,6 +70,7 @@ fn bundles<'a>(reader: &mut Reader<'a>, data: &'a [u8], offset: u64) {
             return reader.problem(place.error("what is here is no whole offload bundle"));
         };
         let whole = rest.get(..len).unwrap_or_default();
+        known.insert(place.offset());
         reader.read(whole, place, 0, Image { offload_kind: "hip", ..Image::bare(whole, place.offset()) });
         at = start.saturating_add(len);
     }
@@ -72,7 +78,7 @@ fn bundles<'a>(reader: &mut Reader<'a>, data: &'a [u8], offset: u64) {
 
 /// Returns the length of the bundle at the start of the data, if it is whole. A plain one ends where its last part does, and
 /// a compressed one of version 1, which states no size, with the data.
-fn bundle_len(data: &[u8]) -> Option<usize> {
+pub(super) fn bundle_len(data: &[u8]) -> Option<usize> {
     let len = if data.starts_with(offload_bundle::MAGIC) {
         let count = bytes::u64_at(data, offload_bundle::MAGIC.len())?;
         let mut at = offload_bundle::MAGIC.len().checked_add(8)?;
@@ -136,7 +142,7 @@ mod tests {
             }
             let arena = Arena::default();
             let mut reader = Reader::new(&arena, fat.len());
-            fat_binaries(&mut reader, &fat, 7);
+            fat_binaries(&mut reader, &fat, 7, &mut HashSet::new());
             prop_assert!(reader.problems.is_empty(), "{:?}", reader.problems);
             prop_assert_eq!(reader.images.len(), codes.len());
             for (image, (code, ..)) in reader.images.iter().zip(&codes) {
@@ -144,7 +150,7 @@ mod tests {
                 prop_assert_eq!(&fat[image.offset as usize - 7..][..image.stored.len()], image.stored);
             }
             let mut reader = Reader::new(&arena, bundled.len());
-            bundles(&mut reader, &bundled, 0);
+            bundles(&mut reader, &bundled, 0, &mut HashSet::new());
             prop_assert!(reader.problems.is_empty(), "{:?}", reader.problems);
             let seen: Vec<_> = reader.images.iter().map(|image| (image.target, image.arch, image.stored)).collect();
             let wanted: Vec<_> = codes.iter().map(|(code, ..)| ("amdgcn", "gfx90a", &code[..])).collect();
@@ -158,11 +164,11 @@ mod tests {
             let whole = fat_binary(&code);
             let data = [&whole[..], &whole[..whole.len() - cut.min(code.len())]].concat();
             let mut reader = Reader::new(&arena, data.len());
-            fat_binaries(&mut reader, &data, 0);
+            fat_binaries(&mut reader, &data, 0, &mut HashSet::new());
             prop_assert_eq!((reader.images.len(), reader.problems.len()), (1, 1));
             let data = [bundle(&code, None), vec![junk; cut]].concat();
             let mut reader = Reader::new(&arena, data.len());
-            bundles(&mut reader, &data, 0);
+            bundles(&mut reader, &data, 0, &mut HashSet::new());
             prop_assert_eq!((reader.images.len(), reader.problems.len()), (1, 1));
         }
 
@@ -172,8 +178,8 @@ mod tests {
             data.splice(..0, heads[head].iter().copied());
             let arena = Arena::default();
             let mut reader = Reader::new(&arena, data.len());
-            fat_binaries(&mut reader, &data, 0);
-            bundles(&mut reader, &data, 0);
+            fat_binaries(&mut reader, &data, 0, &mut HashSet::new());
+            bundles(&mut reader, &data, 0, &mut HashSet::new());
         }
     }
 }

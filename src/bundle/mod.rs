@@ -4,6 +4,7 @@ pub mod aspect;
 pub mod blob;
 pub(crate) mod fat_object;
 pub mod format;
+mod gpu_registered;
 mod gpu_sections;
 pub(crate) mod hcf;
 pub mod image;
@@ -150,8 +151,9 @@ impl<'a> Bundle<'a> {
             offload_binary::read_registered(host, &mut blobs);
         }
         fat_object::read(host, &mut blobs);
-        gpu_sections::read(host, &mut blobs);
+        let known = gpu_sections::read(host, &mut blobs);
         if overlap.is_none() {
+            gpu_registered::read(host, &known, &mut blobs);
             hcf::embedded(host, &mut blobs);
         }
         let has_images = !descriptors.is_empty() || !blobs.images.is_empty();
@@ -295,6 +297,10 @@ fn none_found(host: &Host<'_>, listed: usize) -> Error {
             .with_remedy(REMEDY)
     } else {
         match kpack::packages_of(host).as_slice() {
+            [] if gpu_registered::is_expected(host) => {
+                Error::at(0, "the file registers code with CUDA's or HIP's runtime, but none was found in it")
+                    .with_remedy(REMEDY)
+            }
             [] => no_device_code(),
             packages => {
                 no_device_code().with_remedy(format!("its code is in kernel packages of ROCm: {}", packages.join(", ")))

@@ -2,11 +2,14 @@
 //!
 //! Each was seen to be linked, loaded and called compatible with a GPU that lacks what the hidden kernel needs.
 
+use super::judged::fat_binary;
 use super::recorded::{GPU, module, table, tool, words};
 use super::support::folder::Folder;
 use std::process::Command;
+use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::offload_binary::{Entry, SYCL, Version, image_kind, write};
-use sycl_bundle::container::Place;
+use sycl_bundle::bundle::offload_bundle::{self, NewPart};
+use sycl_bundle::container::{Host, Place};
 
 /// An object with a list of one image, that of a kernel `a` which runs everywhere.
 fn list(folder: &Folder) {
@@ -220,4 +223,145 @@ fn no_name_in_a_container_of_adaptivecpp_is_a_target() {
     folder.put("early.hcf", [text.as_bytes(), code].concat());
     let listed = String::from_utf8(tool(&folder, &["inspect", "early.hcf"]).stdout).unwrap();
     assert!(listed.contains("hcf.sm_60"), "{listed}");
+}
+
+/// Wrappers of what CUDA's and HIP's runtimes register.
+const CUDA: u32 = 0x4662_43b1;
+const HIP: u32 = 0x4849_5046;
+
+/// Bytes of a file under a name, in a section.
+fn incbin(section: &str, flags: &str, name: &str, file: &str) -> String {
+    format!(
+        "extern char {name}[] __attribute__((visibility(\"hidden\")));\n\
+         __asm__(\".section {section},\\\"{flags}\\\"\\n.balign 16\\n.globl {name}\\n{name}: .incbin \\\"{file}\\\"\\n.text\\n\");\n"
+    )
+}
+
+/// A wrapper in a section, and code that registers it.
+fn wrapper(section: &str, magic: u32, version: u32, code: &str, more: &str) -> String {
+    let function = if magic == CUDA { "__cudaRegisterFatBinary" } else { "__hipRegisterFatBinary" };
+    format!(
+        "struct wrapper {{ unsigned magic, version; const void *code, *more; }};\n\
+         __attribute__((section(\"{section}\"))) static struct wrapper wrapped = {{ {magic}, {version}, {code}, {more} }};\n\
+         void *{function}(const void *);\n\
+         __attribute__((constructor)) static void begin(void) {{ {function}(&wrapped); }}\n"
+    )
+}
+
+/// A folder with a fat binary that runs on the GPU, and one that does not.
+fn fat_binaries() -> Folder {
+    let folder = Folder::new();
+    folder.put("good.fat", fat_binary(1, &[(1, 80, "k", "sm_80", "8.0")]));
+    folder.put("bad.fat", fat_binary(1, &[(1, 100, "k", "sm_100", "8.6")]));
+    folder
+}
+
+fn on_nvidia(folder: &Folder, file: &str) -> (Option<i32>, String) {
+    let done = tool(folder, &["check", "--strict", "-t", "nvidia_gpu_sm_90", file]);
+    (done.status.code(), String::from_utf8([done.stdout, done.stderr].concat()).unwrap())
+}
+
+/// Runtimes ask for no section's name.
+#[test]
+fn code_that_wrappers_lead_to_is_found_in_any_section() {
+    let folder = fat_binaries();
+    let [good, bad] = ["good", "bad"].map(|name| incbin(".nv_fatbin", "a", name, &format!("{name}.fat")));
+    let hidden = incbin(".rodata", "a", "bad", "bad.fat");
+    let list = "static const void *listed[] = { good, bad, 0 };\n";
+    let wrapped = |section, version, code, more| wrapper(section, CUDA, version, code, more);
+    for (what, source, expected) in [
+        ("an honest one", good.clone() + &wrapped(".nvFatBinSegment", 1, "good", "0"), 0),
+        ("one that does not run", bad.clone() + &wrapped(".nvFatBinSegment", 1, "bad", "0"), 1),
+        ("one beside it that nothing registers", good.clone() + &bad + &wrapped(".nvFatBinSegment", 1, "good", "0"), 1),
+        ("constants", hidden.clone() + &wrapped(".nvFatBinSegment", 1, "bad", "0"), 1),
+        ("constants beside a decoy", good.clone() + &hidden + &wrapped(".nvFatBinSegment", 1, "bad", "0"), 1),
+        ("a wrapper elsewhere", good.clone() + &hidden + &wrapped(".data", 1, "bad", "0"), 1),
+        ("a list", good.clone() + &hidden + list + &wrapped(".data", 2, "good", "listed"), 1),
+        ("a list that nobody reads", good.clone() + &hidden + list + &wrapped(".data", 1, "good", "listed"), 0),
+        ("no code", good.clone() + &wrapped(".data", 1, "good + 8", "0"), 3),
+        ("code elsewhere", "extern char far[];".to_owned() + &good + &wrapped(".data", 1, "far", "0"), 3),
+        ("nothing yet", good.clone() + &wrapped(".data", 1, "0", "0"), 0),
+        (
+            "an address that code makes",
+            hidden.clone()
+                + "void __cudaRegisterFatBinary(void *);\nvoid begin(void) { __cudaRegisterFatBinary(bad); }\n",
+            3,
+        ),
+    ] {
+        linked(&folder, "m.so", &source, &[]);
+        let (code, told) = on_nvidia(&folder, "m.so");
+        assert_eq!(code, Some(expected), "{what}: {told}");
+    }
+    // The same in an object, and where a relocation writes into the code.
+    folder.put("code.c", good + &hidden + &wrapped(".data", 1, "bad", "0"));
+    let done =
+        Command::new("cc").args(["-c", "-fPIC", "code.c", "-o", "m.o"]).current_dir(folder.path()).status().unwrap();
+    assert!(done.success());
+    assert_eq!(on_nvidia(&folder, "m.o").0, Some(1));
+    let relocated = "extern char good[] __attribute__((visibility(\"hidden\")));\n\
+         __asm__(\".data\\n.balign 16\\n.globl good\\ngood: .incbin \\\"good.fat\\\",0,144\\n.quad good\\n\
+         .incbin \\\"good.fat\\\",152\\n.text\\n\");\n";
+    linked(&folder, "m.so", &(relocated.to_owned() + &wrapped(".data", 1, "good", "0")), &[]);
+    let (code, told) = on_nvidia(&folder, "m.so");
+    assert!(code == Some(3) && told.contains("writes into the code for GPUs"), "{code:?}: {told}");
+}
+
+#[test]
+fn what_hip_registers_is_a_bundle_or_a_code_object() {
+    let folder = Folder::new();
+    folder.put("object.c", "int of_device(int x) { return x; }\n");
+    let done = Command::new("cc").args(["-c", "object.c", "-o", "object"]).current_dir(folder.path()).status().unwrap();
+    assert!(done.success());
+    let object = std::fs::read(folder.path().join("object")).unwrap();
+    let parts = [
+        NewPart { id: "host-x86_64-unknown-linux-gnu-", data: &[] },
+        NewPart { id: "hipv4-amdgcn-amd-amdhsa--gfx90a", data: &object },
+    ];
+    let plain = offload_bundle::write(&parts, 4096).unwrap().into_vec();
+    let packed = |version| offload_bundle::compress(&plain, version, 3, 0).unwrap();
+    for (what, bytes, arch) in [
+        ("plain", plain.clone(), "gfx90a"),
+        ("compressed", packed(2), "gfx90a"),
+        ("of another version", packed(3), "gfx90a"),
+        ("a code object", object.clone(), ""),
+    ] {
+        folder.put("code.bin", &bytes);
+        for (section, known) in [(".rodata", false), (".hip_fatbin", true)] {
+            let source = incbin(section, "a", "code", "code.bin") + &wrapper(".hipFatBinSegment", HIP, 1, "code", "0");
+            if known && what == "a code object" {
+                continue;
+            }
+            linked(&folder, "m.so", &source, &[]);
+            let file = std::fs::read(folder.path().join("m.so")).unwrap();
+            let host = Host::read(&file).unwrap();
+            let bundle = Bundle::read(&host).unwrap();
+            assert!(bundle.problems.is_empty(), "{what}: {:?}", bundle.problems);
+            let found: Vec<_> = bundle.images.iter().map(|image| (image.target, image.arch, image.stored)).collect();
+            assert_eq!(found, [("amdgcn", arch, &object[..])], "{what} in {section}");
+        }
+    }
+}
+
+/// Each bundle would be walked through for as long as the file is.
+#[test]
+fn wrappers_by_the_thousands_that_share_a_list_of_parts() {
+    const COUNT: u64 = 20_000;
+    const PARTS: u64 = 100_000;
+    let folder = Folder::new();
+    let mut data = Vec::new();
+    for nth in 0..COUNT {
+        data.extend_from_slice(offload_bundle::MAGIC);
+        let words = [PARTS, 0, 0, (COUNT - 1 - nth) * 56];
+        data.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    }
+    data.resize(data.len() + PARTS as usize * 24, 0);
+    folder.put("data.bin", data);
+    let source = incbin(".rodata", "a", "data", "data.bin")
+        + "__asm__(\".data\\n.balign 8\\n.set nth,0\\n.rept 20000\\n.long 0x48495046,1\\n.quad data+nth*56,0\\n\
+           .set nth,nth+1\\n.endr\\n.text\\n\");\n";
+    linked(&folder, "m.so", &source, &[]);
+    let begin = std::time::Instant::now();
+    let done = tool(&folder, &["inspect", "m.so"]);
+    assert_eq!(done.status.code(), Some(3), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
 }

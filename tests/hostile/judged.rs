@@ -493,7 +493,7 @@ fn kernels_are_those_of_the_part_that_is_taken() {
 }
 
 /// A fat binary of entries: kind, architecture of the header, kernel, target and version of PTX.
-fn fat_binary(version: u16, entries: &[(u16, u32, &str, &str, &str)]) -> Vec<u8> {
+pub fn fat_binary(version: u16, entries: &[(u16, u32, &str, &str, &str)]) -> Vec<u8> {
     let mut body = Vec::new();
     for (kind, number, kernel, target, version) in entries {
         let text = format!(

@@ -226,6 +226,22 @@ fn base_relocations_of_what_is_no_pointer_leave_images_open() {
     }
 }
 
+/// Wrappers stand among data, or among code where a base relocation names their pointer.
+#[test]
+fn code_for_gpus_that_a_wrapper_leads_to_is_found() {
+    for flags in [CONSTANTS, CODE] {
+        let (mut one, mut other) = (Part::new(1), Part::new(2));
+        let code = one.add(&super::judged::fat_binary(1, &[(1, 80, "k", "sm_80", "8.0")]));
+        other.add(&[0xcc; 64]);
+        other.structure(&[0x4662_43b1 | 1 << 32, code, 0]);
+        let bytes = file(vec![(one, CONSTANTS), (other, flags), (Part::new(3), 0x4200_0040)], 0, &[]);
+        let host = Host::read(&bytes).unwrap();
+        let bundle = Bundle::read(&host).unwrap();
+        assert!(bundle.problems.is_empty(), "{:?}", bundle.problems);
+        assert_eq!(bundle.images.iter().map(|image| image.target).collect::<Vec<_>>(), ["nvptx64"], "{flags:#x}");
+    }
+}
+
 #[test]
 fn a_list_among_the_headers_is_read() {
     let mut file = library(&["add_one"], &["halve"]);
