@@ -214,10 +214,10 @@ fn is_goal(name: &str) -> bool {
     name == "all"
 }
 
-/// Whether no escape makes a file's name one in a rule, for `make` and for ninja: a control character ends it, for ninja 1.11
-/// also quotes, `&`, `<`, `>` and `^`; what follows `;` is a command, what follows `|` an order, `*`, `?` and `[` are patterns of
-/// other files, `~` begins a user's folder, `\` at the end joins it to the next, a blank there is none to `make`, `(a)` there is a member of an archive, and two
-/// words are directives.
+/// Whether no escape makes a file's name one in a rule, for `make` and for ninja: a control character ends it, for ninja
+/// 1.11 also quotes, `&`, `<`, `>` and `^`; what follows `;` is a command, what follows `|` an order, `*`, `?` and `[` are
+/// patterns of other files, `~` begins a user's folder, `\` at the end joins it to the next, a blank there is none to
+/// `make`, `(a)` there is a member of an archive, and two words are directives.
 pub(crate) fn is_unnameable(path: &Path) -> bool {
     let Some(name) = path.to_str() else { return true };
     name.contains(|c: char| c.is_control() || ";|*?[\"&'<>^`".contains(c))

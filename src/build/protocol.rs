@@ -7,10 +7,10 @@
 //! string = length: u32, little-endian  bytes
 //! ```
 //!
-//! The parent sends one [`Request`] and waits for its one [`Reply`]. The mark at the head tells a frame from
-//! text that a driver prints, and from a worker of another version. A payload is at most [`MAX_PAYLOAD`] bytes, that of a
-//! reply fewer, by what was asked ([`Request::most`]); memory grows with what arrives, not with what a header claims. Long texts of a worker are
-//! cut, by both. End of input at a frame's start is the normal end.
+//! The parent sends one [`Request`] and waits for its one [`Reply`]. The mark at the head tells a frame from text that a
+//! driver prints, and from a worker of another version. A payload is at most [`MAX_PAYLOAD`] bytes, that of a reply fewer,
+//! by what was asked ([`Request::most`]); memory grows with what arrives, not with what a header claims. Long texts of a
+//! worker are cut, by both. End of input at a frame's start is the normal end.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};

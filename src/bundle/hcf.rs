@@ -1,10 +1,11 @@
 //! Which images are in AdaptiveCpp's HCF containers, in a file or in a compiled program?
 //!
-//! HCF (`doc/hcf.md` and `hcf_container.hpp` in AdaptiveCpp) is text of `key=value` lines and nodes `{.NAME` to
-//! `}.NAME`, up to the words `__acpp_hcf_binary_appendix` (`__hipsycl_hcf_binary_appendix` before AdaptiveCpp 24.06), followed by the bytes that nodes `__binary` name by start
-//! and size. Node `images` has one node per image, node `kernels` one per kernel, with the images that provide it;
-//! where the compiler makes code for GPUs of CUDA and HIP ahead of time (`bin/acpp`), each image is a node of its own. A
-//! program has one container per source file in its data, and only code points to it, so the data is searched.
+//! HCF (`doc/hcf.md` and `hcf_container.hpp` in AdaptiveCpp) is text of `key=value` lines and nodes `{.NAME` to `}.NAME`,
+//! up to the words `__acpp_hcf_binary_appendix` (`__hipsycl_hcf_binary_appendix` before AdaptiveCpp 24.06), followed by the
+//! bytes that nodes `__binary` name by start and size. Node `images` has one node per image, node `kernels` one per kernel,
+//! with the images that provide it; where the compiler makes code for GPUs of CUDA and HIP ahead of time (`bin/acpp`), each
+//! image is a node of its own. A program has one container per source file in its data, and only code points to it, so the
+//! data is searched.
 //!
 //! Only AdaptiveCpp's runtime reads these. It compiles the image of the name `llvm-ir.global` for whatever device it has
 //! (`default_llvm_image_selector`), takes the first of code made ahead of time, and no other; of the keys `format` and

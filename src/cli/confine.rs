@@ -1,9 +1,9 @@
 //! From what are a worker, and the compilers that it starts, kept?
 //!
-//! They read what the user may read, but for options that another user may have left for compilers. They write below their own folder and to devices of GPUs, have no terminal, open no
-//! socket, signal nobody else, and change no permissions, owners, times or attributes of files. All of this is as good as the
-//! kernel has it: Landlock knows files, devices, TCP and signals, and a filter of system calls the rest. Memory, files and time
-//! are limited everywhere.
+//! They read what the user may read, but for options that another user may have left for compilers. They write below their
+//! own folder and to devices of GPUs, have no terminal, open no socket, signal nobody else, and change no permissions,
+//! owners, times or attributes of files. All of this is as good as the kernel has it: Landlock knows files, devices, TCP
+//! and signals, and a filter of system calls the rest. Memory, files and time are limited everywhere.
 
 use crate::error::{Error, Result};
 use crate::limits;

@@ -33,9 +33,10 @@ const BLOCK: usize = 256 << 10;
 /// Writes a file by way of a temporary one beside it, so that at any moment there is the old file, the new one, or
 /// none. A file that already holds these bytes stays untouched. Returns whether it was written.
 ///
-/// `mode` sets the permission bits, less those of the umask that a file in the place of the output does not have; without it an existing file keeps its own and a new one gets the umask's. Bits that are trust
-/// in the very bytes, set-user-id and the like, are never kept. Links are followed; devices and pipes are written to
-/// directly. The folder is made where it is not there.
+/// `mode` sets the permission bits, less those of the umask that a file in the place of the output does not have; without
+/// it an existing file keeps its own and a new one gets the umask's. Bits that are trust in the very bytes, set-user-id and
+/// the like, are never kept. Links are followed; devices and pipes are written to directly. The folder is made where it is
+/// not there.
 ///
 /// # Errors
 /// `Environment` where the file cannot be written; `Input` where an input has changed meanwhile.
