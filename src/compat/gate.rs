@@ -19,8 +19,7 @@ use crate::bundle::image::State;
 use crate::device::target::{Has, current};
 use crate::limits;
 use crate::native::Coverage;
-use crate::spirv::link::{Declaration, declarations};
-use following::Step;
+use following::{Offer, Step, Symbols};
 use judgement::Kind;
 pub use judgement::codes;
 use judgement::{Depth, Proofs};
@@ -58,23 +57,6 @@ pub struct Gate<'g> {
     sets_of: HashMap<usize, Vec<usize>>,
     /// The symbols of each image's module, once they are asked for.
     symbols: Vec<OnceLock<Symbols<'g>>>,
-}
-
-/// Symbols of a module.
-#[derive(Debug)]
-struct Symbols<'g> {
-    /// Symbols that it defines for others.
-    defined: HashSet<&'g str>,
-    /// The declarations of these and of those that it imports.
-    declared: HashMap<String, Declaration>,
-}
-
-/// The image that a symbol is taken from.
-#[derive(Debug, Clone, Copy)]
-struct Offer {
-    place: usize,
-    /// Whether it defines the symbol, and so do all others that may be taken in its place.
-    is_sure: bool,
 }
 
 /// Answers that have been worked out for a target.
@@ -247,7 +229,8 @@ impl<'g> Gate<'g> {
         };
         let own_place = |at: usize| images.iter().position(|own| *own == at).map(Whose::Own);
         let place = own_place(chosen);
-        let (mut judgement, others) = self.against(chosen, place, subject, known);
+        let others = self.linked(chosen, subject, known);
+        let mut judgement = self.against(chosen, place, others.as_deref(), subject, known);
         let code = self.images().get(chosen).map(|image| image.coverage_where_taken(subject));
         let native = code.is_some_and(|code| code != Coverage::Jit);
         // Of a target of which little is known something else is open, too.
@@ -265,13 +248,13 @@ impl<'g> Gate<'g> {
             judgement.push(Item::new(finding, place));
         }
         if !demand.forbidden.is_empty() {
-            judgement.extend(self.forbidden(chosen, &others, demand, subject, known).map(|one| Item::new(one, place)));
-            let mut told: HashSet<_> = judgement.iter().filter_map(|item| item.finding.aspect.clone()).collect();
             // Of equal images any may be taken.
-            for at in self.of_each_kind(&choice.equal) {
-                let (_, others) = self.against(at, None, subject, known);
-                let found = self.forbidden(at, &others, demand, subject, known);
-                let found = found.filter(|one| one.aspect.as_ref().is_some_and(|aspect| told.insert(aspect.clone())));
+            let mut told = HashSet::new();
+            for at in std::iter::once(chosen).chain(self.of_each_kind(&choice.equal)) {
+                let other = (at != chosen).then(|| self.linked(at, subject, known)).flatten();
+                let linked = if at == chosen { others.as_deref() } else { other.as_deref() };
+                let found = self.forbidden(at, linked.unwrap_or_default(), demand, subject, known);
+                let found = found.filter(|one| told.insert(one.aspect.clone()));
                 judgement.extend(found.map(|one| Item::new(one, own_place(at))));
             }
         }
@@ -299,25 +282,17 @@ impl<'g> Gate<'g> {
         (judgement, code)
     }
 
-    /// Finds what speaks against an image of a kernel and those that it imports from, which are given beside.
+    /// Finds what speaks against an image of a kernel and those that it is linked to; none of these where they are too many.
     fn against(
         &self,
         at: usize,
         place: Option<Whose>,
+        others: Option<&[usize]>,
         subject: &Subject<'_>,
         known: &mut Known<'g>,
-    ) -> (Vec<Item>, Vec<usize>) {
+    ) -> Vec<Item> {
         let mut judgement: Vec<Item> = Vec::new();
-        // Kernels of one image follow its imports anew; where all come to too many, short ways alone are followed.
-        let most = if known.followed > limits::MAX_REACHED { following::LEAST } else { usize::MAX };
-        let (mut others, mut followed, mut is_cut) = (Vec::new(), 0, known.endless.contains(&at));
-        if !is_cut {
-            (others, followed) = self.providers(at, most, subject, known);
-        }
-        known.followed = known.followed.saturating_add(followed);
-        if followed > most {
-            (others, is_cut) = (Vec::new(), true);
-        }
+        let (others, is_cut) = (others.unwrap_or_default(), others.is_none());
         let linked = others.iter().map(|at| (*at, Some(Whose::Other(*at))));
         let members = std::iter::once((at, place)).chain(linked);
         let (mut seen, mut kinds, mut cut) = (HashSet::new(), HashSet::new(), 0usize);
@@ -348,13 +323,16 @@ impl<'g> Gate<'g> {
             finding.with_more(finding.more.saturating_add(cut));
             last.finding = Arc::new(finding);
         }
-        (judgement, others)
+        judgement
     }
 
     /// The finding that an image that may be taken in place of the chosen one is not known to run. Executable bundles have
     /// all of them built.
     fn unlike(&self, equal: &[usize], subject: &Subject<'_>, known: &mut Known<'g>) -> Option<Item> {
-        let other = self.of_each_kind(equal).find(|at| !self.against(*at, None, subject, known).0.is_empty())?;
+        let other = self.of_each_kind(equal).find(|at| {
+            let others = self.linked(*at, subject, known);
+            !self.against(*at, None, others.as_deref(), subject, known).is_empty()
+        })?;
         Some(unlike(subject, Whose::Other(other)))
     }
 
@@ -412,65 +390,6 @@ impl<'g> Gate<'g> {
         let counts = |at: &usize| self.images().get(*at).is_some_and(|one| demand.counts(one));
         let counted: Vec<usize> = images.iter().copied().filter(counts).collect();
         (!counted.is_empty()).then(|| choose_among(self.images(), counted, name, subject))
-    }
-
-    /// The image that images of a format import a symbol from. The runtime takes one of those that list it whose recorded requirements
-    /// the device meets, and does not look at the code; here one that runs, where there is one, and of these the one that records least.
-    fn provider(&self, symbol: &'g str, format: Format, subject: &Subject<'_>, known: &mut Known<'g>) -> Option<Offer> {
-        if let Some(offer) = known.providers.get(&(symbol, format)) {
-            return *offer;
-        }
-        let exporters = self.exporters.get(symbol).map(Vec::as_slice).unwrap_or_default();
-        let mut offered = Vec::new();
-        for place in exporters {
-            // The runtime links images of one format.
-            let Some(other) = self.images().get(*place).filter(|one| one.format == format) else { continue };
-            let (mut refused, mut fails) = (false, false);
-            if exporters.len() > 1 {
-                refused = !self.meets(*place, subject, known);
-                let stands_against = |finding: &Finding| finding.rule != RuleId::Imports;
-                let fit = self.fit(*place, subject, known);
-                fails = fit.is_some_and(|fit| fit.reasons.iter().chain(&fit.gaps).any(stands_against));
-            }
-            offered.push((refused, fails, other.requirements.aspects.len(), *place));
-        }
-        let offer = offered.iter().min().map(|first| {
-            // The runtime may take any whose recorded requirements the device meets: each must do.
-            let (refused, fails, _, place) = *first;
-            let taken = || offered.iter().filter(|(own, ..)| *own == refused);
-            let imports = |at: usize| self.images().get(at).is_some_and(|other| !other.imports.is_empty());
-            let is_sure = taken().all(|(_, own_fails, _, other)| {
-                let runs = *other == place || fails || !own_fails && !imports(*other);
-                runs && self.has(*other, symbol) && self.agree(place, *other, symbol)
-            });
-            Offer { place, is_sure }
-        });
-        known.providers.insert((symbol, format), offer);
-        offer
-    }
-
-    /// Whether an image has a symbol that it lists for others: its module defines it, where that can be read.
-    fn has(&self, at: usize, symbol: &str) -> bool {
-        self.symbols(at).is_none_or(|symbols| symbols.defined.contains(symbol))
-    }
-
-    /// Whether two images declare a symbol alike, as far as their modules tell.
-    fn agree(&self, first: usize, second: usize, symbol: &str) -> bool {
-        let [first, second] = [first, second].map(|at| self.symbols(at)?.declared.get(symbol));
-        first.zip(second).is_none_or(|(first, second)| first.agrees_with(second))
-    }
-
-    /// The symbols of an image's module.
-    fn symbols(&self, at: usize) -> Option<&Symbols<'g>> {
-        let image = self.images().get(at)?;
-        let module = image.module.as_ref()?;
-        Some(self.symbols.get(at)?.get_or_init(|| {
-            let contents = image.image.contents().ok();
-            Symbols {
-                defined: module.exports.iter().map(String::as_str).collect(),
-                declared: contents.and_then(|contents| declarations(&contents).ok()).unwrap_or_default(),
-            }
-        }))
     }
 
     /// The fit of an image, worked out once for all of its kind.
@@ -659,7 +578,7 @@ mod tests {
         let of = |image| ("forbidden-aspect", true, "k".to_owned(), Some(image));
         assert_eq!(found(vec![spirv(&[]), wide()]), [of(1)]);
         assert_eq!(found(vec![wide(), spirv(&[])]), [of(0)]);
-        // The same of what they import.
+        // Imports of theirs count alike.
         let importing = || linked(spirv(&[]), set::IMPORTED, "food");
         let exporting = || exporter(&[("aspects", words(&[6]))]);
         assert_eq!(found(vec![importing(), exporting()]), [of(0)]);

@@ -6,10 +6,12 @@
 use super::{Demand, Gate, Known, counts, forbidden};
 use crate::bundle::format::Format;
 use crate::compat::built_in::{of_bfloat16, of_the_device};
-use crate::compat::finding::Finding;
+use crate::compat::examine::Examined;
+use crate::compat::finding::{Finding, RuleId};
 use crate::compat::fit::{Subject, runtime_checks};
 use crate::limits;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use crate::spirv::link::{Declaration, declarations};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Imports that are followed for each image whatever all come to.
@@ -25,6 +27,23 @@ pub(super) struct Step {
     pub(super) is_open: bool,
     /// Whether anything speaks against it on the target.
     pub(super) speaks: bool,
+}
+
+/// Symbols of a module.
+#[derive(Debug)]
+pub(super) struct Symbols<'g> {
+    /// Symbols that it defines for others.
+    defined: HashSet<&'g str>,
+    /// The declarations of these and of those that it imports.
+    declared: HashMap<String, Declaration>,
+}
+
+/// The image that a symbol is taken from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Offer {
+    place: usize,
+    /// Whether it defines the symbol, and so do all others that may be taken in its place.
+    is_sure: bool,
 }
 
 impl<'g> Gate<'g> {
@@ -51,6 +70,18 @@ impl<'g> Gate<'g> {
             most = most.saturating_mul(MORE);
         }
         pending.into_iter().collect()
+    }
+
+    /// The images that an image is linked to; none where they are too many to be followed.
+    pub(super) fn linked(&self, at: usize, subject: &Subject<'_>, known: &mut Known<'g>) -> Option<Vec<usize>> {
+        if known.endless.contains(&at) {
+            return None;
+        }
+        // Kernels of one image follow its imports anew; where all come to too many, short ways alone are followed.
+        let most = if known.followed > limits::MAX_REACHED { LEAST } else { usize::MAX };
+        let (others, followed) = self.providers(at, most, subject, known);
+        known.followed = known.followed.saturating_add(followed);
+        (followed <= most).then_some(others)
     }
 
     /// The images that an image imports from on a target, and those that they import from; and how many imports were followed,
@@ -108,15 +139,14 @@ impl<'g> Gate<'g> {
     /// Whether the runtime links an image to another of its set; `known` holds whether the device meets what that requires.
     fn is_linked(&self, at: usize, other: usize, subject: &Subject<'_>, known: &mut Option<bool>) -> bool {
         let [Some(image), Some(other)] = [at, other].map(|at| self.images().get(at)) else { return false };
-        let meets = || runtime_checks(other, subject.target).reasons.is_empty();
-        other.format == image.format && *known.get_or_insert_with(meets)
+        other.format == image.format && *known.get_or_insert_with(|| meets(other, subject))
     }
 
     /// Whether a device meets what an image is recorded to require.
     pub(super) fn meets(&self, at: usize, subject: &Subject<'_>, known: &mut Known<'g>) -> bool {
-        let meets = || self.images().get(at).is_some_and(|one| runtime_checks(one, subject.target).reasons.is_empty());
         known.met.resize(self.images().len(), (0, None));
-        known.met.get_mut(at).is_some_and(|met| *met.1.get_or_insert_with(meets))
+        let own = self.images().get(at).zip(known.met.get_mut(at));
+        own.is_some_and(|(image, met)| *met.1.get_or_insert_with(|| meets(image, subject)))
     }
 
     /// Finds the forbidden aspects of an image, of the images that it leads to, and of all others that the runtime may take in place of
@@ -129,18 +159,13 @@ impl<'g> Gate<'g> {
         subject: &Subject<'_>,
         known: &mut Known<'g>,
     ) -> impl Iterator<Item = Finding> + use<'g> {
-        let mut found: BTreeMap<String, Finding> = BTreeMap::new();
-        let mut add = |finding: Finding| {
-            let aspect = finding.aspect.clone().unwrap_or_default();
-            let own = found.entry(aspect).or_insert_with(|| finding.clone());
-            own.certain |= finding.certain;
-        };
+        let mut found = BTreeMap::new();
         // A few findings stand for each of thousands of images.
         for at in std::iter::once(chosen).chain(others.iter().copied()) {
             let Some(image) = self.images().get(at) else { continue };
-            self.forbidden_in(at, demand, known).iter().cloned().for_each(&mut add);
+            add(&mut found, &self.forbidden_in(at, demand, known));
             for symbol in &image.imports {
-                self.forbidden_by(symbol, image.format, demand, subject, known).iter().cloned().for_each(&mut add);
+                add(&mut found, &self.forbidden_by(symbol, image.format, demand, subject, known));
             }
         }
         found.into_values()
@@ -168,17 +193,74 @@ impl<'g> Gate<'g> {
         }
         let exporters = self.exporters.get(symbol).map(Vec::as_slice).unwrap_or_default();
         let of_format = |at: &usize| self.images().get(*at).is_some_and(|one| one.format == format);
-        let mut found = Vec::new();
+        let mut found = BTreeMap::new();
         for at in exporters.iter().copied().filter(of_format) {
             if self.meets(at, subject, known) {
-                found.extend(self.forbidden_in(at, demand, known).iter().cloned());
+                add(&mut found, &self.forbidden_in(at, demand, known));
             }
         }
-        found.sort_by(|one, other| (&one.aspect, other.certain).cmp(&(&other.aspect, one.certain)));
-        found.dedup_by(|one, other| one.aspect == other.aspect);
-        let found: Arc<[Finding]> = found.into();
+        let found: Arc<[Finding]> = found.into_values().collect();
         known.forbidden.insert((symbol, format), found.clone());
         found
+    }
+
+    /// The image that images of a format import a symbol from. The runtime takes one of those that list it whose recorded requirements
+    /// the device meets, and does not look at the code; here one that runs, where there is one, and of these the one that records least.
+    fn provider(&self, symbol: &'g str, format: Format, subject: &Subject<'_>, known: &mut Known<'g>) -> Option<Offer> {
+        if let Some(offer) = known.providers.get(&(symbol, format)) {
+            return *offer;
+        }
+        let exporters = self.exporters.get(symbol).map(Vec::as_slice).unwrap_or_default();
+        let mut offered = Vec::new();
+        for place in exporters {
+            // The runtime links images of one format.
+            let Some(other) = self.images().get(*place).filter(|one| one.format == format) else { continue };
+            let (mut refused, mut fails) = (false, false);
+            if exporters.len() > 1 {
+                refused = !self.meets(*place, subject, known);
+                let stands_against = |finding: &Finding| finding.rule != RuleId::Imports;
+                let fit = self.fit(*place, subject, known);
+                fails = fit.is_some_and(|fit| fit.reasons.iter().chain(&fit.gaps).any(stands_against));
+            }
+            offered.push((refused, fails, other.requirements.aspects.len(), *place));
+        }
+        let offer = offered.iter().min().map(|first| {
+            // The runtime may take any whose recorded requirements the device meets: each must do.
+            let (refused, fails, _, place) = *first;
+            let taken = || offered.iter().filter(|(own, ..)| *own == refused);
+            let imports = |at: usize| self.images().get(at).is_some_and(|other| !other.imports.is_empty());
+            let is_sure = taken().all(|(_, own_fails, _, other)| {
+                let runs = *other == place || fails || !own_fails && !imports(*other);
+                runs && self.has(*other, symbol) && self.agree(place, *other, symbol)
+            });
+            Offer { place, is_sure }
+        });
+        known.providers.insert((symbol, format), offer);
+        offer
+    }
+
+    /// Whether an image has a symbol that it lists for others: its module defines it, where that can be read.
+    fn has(&self, at: usize, symbol: &str) -> bool {
+        self.symbols(at).is_none_or(|symbols| symbols.defined.contains(symbol))
+    }
+
+    /// Whether two images declare a symbol alike, as far as their modules tell.
+    fn agree(&self, first: usize, second: usize, symbol: &str) -> bool {
+        let [first, second] = [first, second].map(|at| self.symbols(at)?.declared.get(symbol));
+        first.zip(second).is_none_or(|(first, second)| first.agrees_with(second))
+    }
+
+    /// The symbols of an image's module.
+    fn symbols(&self, at: usize) -> Option<&Symbols<'g>> {
+        let image = self.images().get(at)?;
+        let module = image.module.as_ref()?;
+        Some(self.symbols.get(at)?.get_or_init(|| {
+            let contents = image.image.contents().ok();
+            Symbols {
+                defined: module.exports.iter().map(String::as_str).collect(),
+                declared: contents.and_then(|contents| declarations(&contents).ok()).unwrap_or_default(),
+            }
+        }))
     }
 
     /// Looks up what an image leads to, where that is not known.
@@ -208,5 +290,18 @@ impl<'g> Gate<'g> {
         if let Some(own) = known.steps.get_mut(at) {
             *own = Some(step);
         }
+    }
+}
+
+/// Whether a device meets what an image is recorded to require.
+fn meets(image: &Examined<'_, '_>, subject: &Subject<'_>) -> bool {
+    runtime_checks(image, subject.target).reasons.is_empty()
+}
+
+/// Adds findings about aspects to others, each aspect once; a certain one counts.
+fn add(found: &mut BTreeMap<Option<String>, Finding>, more: &[Finding]) {
+    for finding in more {
+        let own = found.entry(finding.aspect.clone()).or_insert_with(|| finding.clone());
+        own.certain |= finding.certain;
     }
 }
