@@ -69,6 +69,11 @@ pub(crate) struct Symbol<'a> {
 }
 
 impl Symbol<'_> {
+    /// Whether the symbol is of something that the file needs and does not have.
+    pub(crate) fn is_undefined(&self) -> bool {
+        self.section == 0 && !self.name.is_empty()
+    }
+
     /// Whether the symbol is a global function that is defined in this file.
     pub(crate) fn is_global_function(&self) -> bool {
         self.info == 0x12 && self.section != 0

@@ -15,8 +15,6 @@ use crate::bundle::{blob, offload_bundle};
 use crate::container::Place;
 use crate::container::device_elf::DeviceElf;
 use crate::error::{Error, Result};
-use crate::limits;
-use std::sync::Arc;
 
 /// Version of the code object that compilers wrote up to LLVM 11.
 pub(super) const VERSION_3: &str = "code object 3";
@@ -35,15 +33,12 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     if elf.sections.is_empty() {
         return Ok(read);
     }
-    let (kernels, problem) = described(data, &elf, items);
-    part.kernels = kernels;
-    part.demands.undefined = hsaco_rules::undefined(&elf, limits::MAX_UNDEFINED);
-    read.problems.extend(problem);
+    describe(data, &elf, items, &mut read);
     Ok(read)
 }
 
-/// Returns the kernels that the metadata describes, and the first thing for which runtimes refuse the code.
-fn described(data: &[u8], elf: &DeviceElf<'_>, items: &Items<'_>) -> (Vec<Arc<Kernel>>, Option<Error>) {
+/// Reads the kernels that the metadata describes, what the code lacks, and the first thing for which runtimes refuse it.
+fn describe(data: &[u8], elf: &DeviceElf<'_>, items: &Items<'_>, read: &mut Read) {
     let (segments, mut problem) = match DeviceElf::segments(data) {
         Ok(segments) => (segments, None),
         Err(error) => (Vec::new(), Some(error)),
@@ -77,8 +72,14 @@ fn described(data: &[u8], elf: &DeviceElf<'_>, items: &Items<'_>) -> (Vec<Arc<Ke
     }
     // Runtimes put the kernels of several notes together.
     let listed = || documents.iter().flat_map(|document| document.items("amdhsa.kernels"));
-    check(hsaco_rules::descriptors(elf, listed()));
-    (listed().filter_map(|one| kernel(one, items)).map(Into::into).collect(), problem)
+    let symbols = elf.symbols().unwrap_or_else(|error| {
+        check(Err(error));
+        Vec::new()
+    });
+    check(hsaco_rules::descriptors(&symbols, listed()));
+    read.part.kernels = listed().filter_map(|one| kernel(one, items)).map(Into::into).collect();
+    read.part.demands.undefined = hsaco_rules::undefined(&symbols);
+    read.problems.extend(problem);
 }
 
 fn kernel(metadata: &Value<'_>, items: &Items<'_>) -> Option<Kernel> {

@@ -6,7 +6,7 @@
 //! ROCm/llvm-project). None was tried: nobody here has such a GPU.
 
 use crate::bundle::msgpack::Value;
-use crate::container::device_elf::{DeviceElf, Note, SECTIONS_RATIO, Section, Segment};
+use crate::container::device_elf::{DeviceElf, Note, SECTIONS_RATIO, Section, Segment, Symbol};
 use crate::error::{Error, Result};
 use crate::limits;
 use std::collections::HashSet;
@@ -101,9 +101,8 @@ pub(super) fn version(metadata: &Value<'_>) -> Result<()> {
 /// Checks that every kernel of the metadata has a descriptor.
 ///
 /// # Errors
-/// `Input` for the first that has none, and where the names of symbols overlap.
-pub(super) fn descriptors<'v>(elf: &DeviceElf<'_>, kernels: impl Iterator<Item = &'v Value<'v>>) -> Result<()> {
-    let symbols = elf.symbols()?;
+/// `Input` for the first that has none.
+pub(super) fn descriptors<'v>(symbols: &[Symbol<'_>], kernels: impl Iterator<Item = &'v Value<'v>>) -> Result<()> {
     let is_descriptor = |info: u8, section: u16| info & 15 == STT_OBJECT && info >> 4 != 0 && section != 0;
     let found = symbols.iter().filter(|symbol| is_descriptor(symbol.info, symbol.section));
     let found: HashSet<&str> = found.map(|symbol| symbol.name).collect();
@@ -118,8 +117,7 @@ pub(super) fn descriptors<'v>(elf: &DeviceElf<'_>, kernels: impl Iterator<Item =
 }
 
 /// Returns the first symbols that code needs and does not have: no loader defines them.
-pub(super) fn undefined(elf: &DeviceElf<'_>, most: usize) -> Vec<String> {
-    let symbols = elf.symbols().unwrap_or_default();
-    let open = symbols.iter().filter(|symbol| symbol.section == 0 && symbol.info >> 4 != 0 && !symbol.name.is_empty());
-    open.map(|symbol| symbol.name.to_owned()).take(most).collect()
+pub(super) fn undefined(symbols: &[Symbol<'_>]) -> Vec<String> {
+    let open = symbols.iter().filter(|symbol| symbol.is_undefined() && symbol.info >> 4 != 0);
+    open.map(|symbol| symbol.name.to_owned()).take(limits::MAX_UNDEFINED).collect()
 }

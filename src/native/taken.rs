@@ -156,15 +156,19 @@ impl Native {
         source.map_or(Taken::Nothing, |part| Taken::Part(Coverage::Jit, vec![part]))
     }
 
+    /// The members of a list by number and name, each with its part where that could be read.
+    fn members(&self) -> impl Iterator<Item = (usize, &str, Option<&Part>)> {
+        let parts = self.parts.iter().map(|part| (part.member, part.name.as_str(), Some(part)));
+        parts.chain(self.unread.iter().map(|(member, name)| (*member, name.as_str(), None)))
+    }
+
     fn on_nvidia(&self, gpu: &str) -> Taken<'_> {
         let is_listed = self.container == Some("fatbin");
         let Some((own, _)) = architecture(gpu).filter(|_| is_listed || self.container.is_none()) else {
             return Taken::Unknown;
         };
-        let parts = self.parts.iter().map(|part| (part.member, part.name.as_str(), Some(part)));
-        let unread = self.unread.iter().map(|(member, name)| (*member, name.as_str(), None));
         let (mut highest, mut taken, mut is_open) = (None, Vec::new(), false);
-        for (_, name, part) in parts.chain(unread).filter(|(member, ..)| !is_listed || *member == 1) {
+        for (_, name, part) in self.members().filter(|(member, ..)| !is_listed || *member == 1) {
             let entry = if is_listed { entry(name) } else { Some((true, own)) };
             let runs = part.map_or(Has::Unknown, |part| runs_on_nvidia(part, gpu));
             match entry {
@@ -207,9 +211,7 @@ impl Native {
     }
 
     fn in_bundle_of_hip(&self, gpu: &str) -> Taken<'_> {
-        let parts = self.parts.iter().map(|part| (part.member, part.name.as_str(), Some(part)));
-        let unread = self.unread.iter().map(|(member, name)| (*member, name.as_str(), None));
-        let entries = parts.chain(unread).filter_map(|(member, name, part)| Some((member, hip_target(name)?, part)));
+        let entries = self.members().filter_map(|(member, name, part)| Some((member, hip_target(name)?, part)));
         let mut entries: Vec<_> = entries.collect();
         entries.sort_by_key(|(member, ..)| *member);
         let (mut taken, mut is_found, mut is_open) = (Vec::new(), false, false);

@@ -192,7 +192,7 @@ pub(crate) fn undefined(data: &[u8]) -> Vec<String> {
 }
 
 fn open_symbols(symbols: Vec<Symbol<'_>>) -> Vec<String> {
-    let open = symbols.into_iter().filter(|symbol| symbol.section == 0 && !symbol.name.is_empty());
+    let open = symbols.into_iter().filter(Symbol::is_undefined);
     open.map(|symbol| symbol.name).filter(|name| !name.starts_with("__INTEL_")).map(str::to_owned).collect()
 }
 
