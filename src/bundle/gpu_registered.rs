@@ -14,6 +14,7 @@ use super::image::Image;
 use super::offload_bundle;
 use crate::bytes;
 use crate::container::address::occurrences;
+use crate::container::device_elf::DeviceElf;
 use crate::container::{Host, Kind, Place};
 use crate::error::Result;
 use std::collections::HashSet;
@@ -175,27 +176,16 @@ fn listed(data: &[u8]) -> usize {
 /// Returns the length of the ELF file at the start of the data, if it is whole: up to the end of its headers, segments and
 /// sections.
 fn elf_len(data: &[u8]) -> Option<usize> {
-    const NOBITS: u32 = 8;
-    let half = |at| bytes::u16_at(data, at).map(usize::from);
-    let word = |data: &[u8], at| usize::try_from(bytes::u64_at(data, at)?).ok();
-    let table = |start: usize, stride: usize, count: usize, least: usize| {
-        let stride = half(stride)?;
-        let count = half(count)?;
-        let table = bytes::slice_at(data, word(data, start)?, stride.checked_mul(count)?)?;
-        (count == 0 || stride >= least).then(|| (word(data, start), table, stride.max(1)))
+    let (elf, segments) = (DeviceElf::parse(data).ok()?, DeviceElf::segments(data).ok()?);
+    let table = |start: usize, stride: usize, count: usize| {
+        let half = |at| bytes::u16_at(data, at).map(u64::from);
+        let size = half(stride)?.checked_mul(half(count)?)?;
+        if size > 0 { bytes::u64_at(data, start)?.checked_add(size) } else { Some(0) }
     };
-    let mut end = 64usize;
-    for (start, stride, count, least, offset, size) in [(32, 54, 56, 56, 8, 32), (40, 58, 60, 64, 24, 32)] {
-        let (start, table, stride) = table(start, stride, count, least)?;
-        end = end.max(start?.checked_add(table.len()).filter(|_| !table.is_empty()).unwrap_or(0));
-        for entry in table.chunks_exact(stride) {
-            // NVIDIA's types of sections without bytes are above those of the standard.
-            let is_empty =
-                offset == 24 && bytes::u32_at(entry, 4).is_some_and(|kind| kind == NOBITS || kind >> 28 == 7);
-            if !is_empty {
-                end = end.max(word(entry, offset)?.checked_add(word(entry, size)?)?);
-            }
-        }
-    }
-    (end <= data.len()).then_some(end)
+    let tables = [table(32, 54, 56)?, table(40, 58, 60)?].into_iter();
+    let parts =
+        elf.sections.iter().map(|one| (one.offset, one.data)).chain(segments.iter().map(|one| (one.offset, one.data)));
+    let parts =
+        parts.filter(|(_, data)| !data.is_empty()).map(|(offset, data)| offset.saturating_add(data.len() as u64));
+    usize::try_from(tables.chain(parts).fold(64, u64::max)).ok().filter(|end| *end <= data.len())
 }
