@@ -14,7 +14,7 @@
 //! its maps.
 
 use super::input::{FileId, Found, Input};
-use super::table::is_there;
+use super::table::has_beside;
 use crate::container::package::{self, Content};
 use crate::container::{Allowance, Kind};
 use crate::error::{Error, Result};
@@ -225,10 +225,7 @@ impl Expansion<'_, '_> {
 fn has_beside_inner(path: &Path) -> bool {
     const COMPRESSED: [&str; 4] = ["gz", "zst", "bz2", "xz"];
     let is_compressed = path.extension().is_some_and(|end| COMPRESSED.iter().any(|other| end == *other));
-    let has = |path: &Path| {
-        let inner = path.with_extension("");
-        ["prop", "sym"].iter().any(|end| is_there(&inner.with_extension(end)))
-    };
+    let has = |path: &Path| has_beside(&path.with_extension(""));
     is_compressed && (has(path) || path.is_symlink() && path.canonicalize().is_ok_and(|real| has(&real)))
 }
 

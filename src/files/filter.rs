@@ -59,7 +59,8 @@ impl Filtering<'_> {
     /// `Usage` where one would, `Environment` where one cannot be written.
     pub(crate) fn check(files: &[PathBuf], wanted: &[Wanted<'_>]) -> Result<()> {
         let usage = |message: String, remedy: &str| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
-        for (at, one) in wanted.iter().enumerate() {
+        let places: Vec<PathBuf> = wanted.iter().map(|one| place(&one.path)).collect();
+        for (at, (one, own)) in wanted.iter().zip(&places).enumerate() {
             // Copies of several files have a folder.
             if one.form.emit != Emit::Embed {
                 emit::check_place(Some(one.form.emit), &one.path)?;
@@ -69,12 +70,11 @@ impl Filtering<'_> {
             }
             // The parts of a table are named after it.
             let tables = |other: &Wanted<'_>| other.form.emit == Emit::Table && one.form.emit == Emit::Table;
-            let same = |other: &Wanted<'_>| {
-                let (other_place, own_place) = (place(&other.path), place(&one.path));
-                let beside = emit::stem_and_folder(&other_place) == emit::stem_and_folder(&own_place);
-                other_place == own_place || same_file(&other.path, &one.path) || beside && tables(other)
+            let same = |(other, there): (&Wanted<'_>, &PathBuf)| {
+                let beside = emit::stem_and_folder(there) == emit::stem_and_folder(own);
+                there == own || same_file(&other.path, &one.path) || beside && tables(other)
             };
-            if wanted.iter().take(at).any(same) {
+            if wanted.iter().zip(&places).take(at).any(same) {
                 let message = format!("`{}` and another output are of the same name", one.path.display());
                 return usage(message, "give each a name of its own");
             }

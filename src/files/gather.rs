@@ -49,17 +49,14 @@ pub(crate) struct Stated {
 impl Stated {
     fn count(&mut self, examined: &Examined<'_, '_>) {
         let image = examined.image;
-        let mut count = |of: fn(&mut Stated) -> &mut usize, is_stated: bool| {
-            let count = of(self);
-            *count = count.saturating_add(usize::from(is_stated));
-        };
-        count(|stated| &mut stated.sets, !image.properties.sets.is_empty());
+        let count = |count: &mut usize, is_stated: bool| *count = count.saturating_add(usize::from(is_stated));
+        count(&mut self.sets, !image.properties.sets.is_empty());
         let entries: HashSet<&str> = image.entries.iter().copied().collect();
         // Functions that the code exports may be listed, too.
         let lacks = |module: &Module| module.kernels().any(|kernel| !entries.contains(kernel));
         let differ = !entries.is_empty() && examined.module.as_ref().is_some_and(lacks);
-        count(|stated| &mut stated.entries, differ);
-        count(|stated| &mut stated.states, image.stated.is_some_and(|state| state != State::Input));
+        count(&mut self.entries, differ);
+        count(&mut self.states, image.stated.is_some_and(|state| state != State::Input));
     }
 }
 

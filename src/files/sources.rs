@@ -8,7 +8,7 @@
 use super::emit::stem_and_folder;
 use super::input::{Input, is_opened};
 use super::linked::without_signature;
-use super::table::{Beside, Files as Parts};
+use super::table::{BESIDE, Beside, Files as Parts};
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
 use crate::bytes::Draft;
@@ -281,8 +281,8 @@ impl Own<'_> {
 
 /// Returns the names of the files that count for code of a name where they lie beside it.
 fn beside(code: &Path) -> impl Iterator<Item = PathBuf> {
-    let is_code = !code.extension().is_some_and(|extension| extension == "prop" || extension == "sym");
-    ["prop", "sym"].into_iter().filter(move |_| is_code).map(|extension| code.with_extension(extension))
+    let is_code = !code.extension().is_some_and(|extension| BESIDE.iter().any(|own| extension == *own));
+    BESIDE.into_iter().filter(move |_| is_code).map(|extension| code.with_extension(extension))
 }
 
 /// Refuses a place for a bare module beside which there are files that would be taken for its own.

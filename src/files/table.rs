@@ -92,11 +92,18 @@ pub(crate) fn is_there(path: &Path) -> bool {
     !path.symlink_metadata().is_err_and(is_nothing)
 }
 
+/// Extensions of the files that count for a module where they lie beside it under its name: its property sets and its entries.
+pub(crate) const BESIDE: [&str; 2] = ["prop", "sym"];
+
+/// Whether files lie beside a module.
+pub(crate) fn has_beside(module: &Path) -> bool {
+    BESIDE.iter().any(|extension| is_there(&module.with_extension(extension)))
+}
+
 /// Returns the path by which files lie beside a module: its own or, where it is a link and none do, that of what it leads to.
 pub(crate) fn beside_which(module: &Path) -> Cow<'_, Path> {
-    let has = |path: &Path| ["prop", "sym"].iter().any(|extension| is_there(&path.with_extension(extension)));
-    let real = || module.is_symlink().then(|| module.canonicalize().ok()).flatten().filter(|real| has(real));
-    if has(module) { module.into() } else { real().map_or(module.into(), Cow::Owned) }
+    let real = || module.is_symlink().then(|| module.canonicalize().ok()).flatten().filter(|real| has_beside(real));
+    if has_beside(module) { module.into() } else { real().map_or(module.into(), Cow::Owned) }
 }
 
 /// Opens what nobody named: only a file below the module's folder, or the one of its name beside what the module is a link to.

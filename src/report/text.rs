@@ -273,7 +273,7 @@ pub(crate) fn lines(out: &mut Shown, first: &'static str, rest: &'static str, te
 
 /// Text in which nothing is markup, and nothing a mention, a reference or a link.
 ///
-/// Those GitHub looks for in the text that is left of Markdown, where backslashes are gone: words with any are code.
+/// GitHub looks for the latter in the text that is left of Markdown, where backslashes are gone: words with any are code.
 pub(super) fn markdown_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

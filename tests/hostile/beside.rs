@@ -292,7 +292,7 @@ fn code_that_wrappers_lead_to_is_found_in_any_section() {
         let (code, told) = on_nvidia(&folder, "m.so");
         assert_eq!(code, Some(expected), "{what}: {told}");
     }
-    // The same in an object, and where a relocation writes into the code.
+    // An object has it alike, and so has code that a relocation writes into.
     folder.put("code.c", good + &hidden + &wrapped(".data", 1, "bad", "0"));
     let done =
         Command::new("cc").args(["-c", "-fPIC", "code.c", "-o", "m.o"]).current_dir(folder.path()).status().unwrap();
