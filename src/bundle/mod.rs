@@ -218,20 +218,24 @@ impl<'a> Bundle<'a> {
             problems.push(Problem::general(Error::at(0, message)));
         }
         // Where that section is, it has told of these.
-        let strays = if missing.is_empty() { stray::find(host, &descriptors) } else { Vec::new() };
-        if let Some(first) = strays.first() {
-            let error = Error::input(format!(
-                "image structures ({}) are in no known list, which the runtime may register all the same; the first is at \
-                 address {first:#x}",
-                strays.len()
-            ));
-            problems.push(Problem::general(error.with_offset(host.addresses.file_offset(*first).unwrap_or(0))));
-        }
+        let unlisted = if missing.is_empty() { unlisted(host, &descriptors) } else { None };
+        problems.extend(unlisted.map(Problem::general));
         bound_inflated(host, &mut images, &mut problems, host.bytes.len());
         let version = images.first().and_then(|image| image.origin).map(|origin| origin.version);
         let (epoch, allowance) = (Epoch::detect(host, version), Arc::clone(&host.allowance));
         Ok(Bundle { kind: host.kind, descriptors, images, epoch, problems, allowance })
     }
+}
+
+/// Returns the error for image structures in none of these lists.
+fn unlisted(host: &Host<'_>, descriptors: &[structure::Descriptor]) -> Option<Error> {
+    let strays = stray::find(host, descriptors);
+    let first = *strays.first()?;
+    let message = format!(
+        "image structures ({}) are in no known list, which the runtime may register all the same; the first is at address {first:#x}",
+        strays.len()
+    );
+    Some(Error::input(message).with_offset(host.addresses.file_offset(first).unwrap_or(0)))
 }
 
 /// Takes out compressed images that would inflate, with those before them, to many times the size of the file, or to more than
@@ -301,7 +305,7 @@ fn none_found(host: &Host<'_>, listed: usize) -> Error {
                 Error::at(0, "the file registers code with CUDA's or HIP's runtime, but none was found in it")
                     .with_remedy(REMEDY)
             }
-            [] => no_device_code(),
+            [] => unlisted(host, &[]).unwrap_or_else(no_device_code),
             packages => {
                 no_device_code().with_remedy(format!("its code is in kernel packages of ROCm: {}", packages.join(", ")))
             }

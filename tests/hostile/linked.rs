@@ -130,6 +130,25 @@ fn relocations_that_only_some_loaders_apply_leave_images_open() {
     }
 }
 
+/// A program may register images by a function that it looks for while it runs; the runtime reads no version of a list.
+#[test]
+fn the_only_list_may_be_none_that_is_known() {
+    let (_, Places { target, structure, descriptor }) = image();
+    for place in [structure + 8, structure + 32, descriptor + 8] {
+        // What is not open is as a linker leaves it.
+        let relocations = [structure + 8, RELATIVE, target, place, 1 << 32 | ABSOLUTE, 0];
+        let (seen, told) = checked(relocated(image().0, &relocations, true, &[2 | 0x11 << 32, 0, 8]));
+        assert_eq!(seen, Some(3), "{place:#x}: {told}");
+    }
+    for (version, code) in [(1, 0), (9, 3)] {
+        let mut file = image().0.finish(None, None);
+        file[16] = 2;
+        file[(descriptor - BASE) as usize] = version;
+        let (seen, told) = checked(file);
+        assert_eq!(seen, Some(code), "a program at a fixed address, {version}: {told}");
+    }
+}
+
 /// Loaders map whole pages.
 #[test]
 fn what_stands_on_the_pages_of_a_segment_is_read() {
