@@ -53,6 +53,9 @@ pub(crate) const MAX_UNENDED: usize = 256;
 /// Loadable segments of one ELF file, sections of one PE file, libraries that either needs. Linkers write under thirty.
 pub(crate) const MAX_SEGMENTS: usize = 512;
 
+/// Words of a file that several relocations write into.
+pub(crate) const MAX_WRITTEN_TWICE: usize = 4096;
+
 /// Bytes that one compressed image may inflate to; those that all files of a run may, beyond [`MAX_INFLATED_RATIO`] times
 /// their size on the disk.
 pub(crate) const MAX_INFLATED: u64 = 1 << 30;

@@ -5,6 +5,7 @@
 //! runtime, so that its images would run unseen. They show by themselves: a structure has a version, a kind, a target and
 //! a payload. The structures that a rewriter left behind are those of listed images, or have no head any more.
 
+use super::format::Format;
 use super::image::EntryLayout;
 use super::structure::{Descriptor, ImageLayout, is_printable, sound_image};
 use crate::container::Host;
@@ -22,7 +23,7 @@ pub(super) fn find(host: &Host<'_>, descriptors: &[Descriptor]) -> Vec<u64> {
     let map = &host.addresses;
     let known = Known::new(map, descriptors);
     let mut found = structures(map, MOST, |address| known.lacks(map, address));
-    found.extend(unknown_fields(map).take(MOST));
+    found.extend(unknown_fields(map).filter(|address| !known.listed.contains(address)).take(MOST));
     found
 }
 
@@ -131,6 +132,12 @@ fn contents(map: &AddressMap<'_>, address: u64, layout: ImageLayout) -> Contents
     (field(layout.payload()), field(layout.payload() + 8), tables)
 }
 
+/// Whether there is a pointer to device code at an address, of a format that is known.
+fn is_code(map: &AddressMap<'_>, at: u64) -> bool {
+    let code = map.pointer(at).filter(|_| map.first_open(at, 8).is_none()).and_then(|begin| map.tail(begin));
+    code.is_some_and(|code| Format::sniff(code) != Format::Unknown)
+}
+
 /// Returns the addresses of what would be a structure, were it not for fields that a relocation writes something unknown into.
 fn unknown_fields<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm {
     /// Offsets of the head, the target and the payloads of both layouts.
@@ -139,22 +146,32 @@ fn unknown_fields<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm
     let target = move |at: u64| map.c_string_within(map.pointer(at.checked_add(8)?)?, limits::MAX_NAME);
     let payload = move |at: u64, layout: ImageLayout| {
         let [start, end] = [0, 8].map(|field| at.saturating_add(layout.payload()).saturating_add(field));
+        if open(start) || open(end) {
+            return Some(true);
+        }
         let size = map.pointer(end)?.checked_sub(map.pointer(start)?)?;
-        Some(open(start) || open(end) || map.slice(map.pointer(start)?, size).is_some_and(|bytes| !bytes.is_empty()))
+        Some(map.slice(map.pointer(start)?, size).is_some_and(|bytes| !bytes.is_empty()))
     };
     let is_one = move |at: &u64| -> Option<bool> {
         if open(*at) {
-            // Much else begins with an unknown word and a text: only a target's name tells.
-            let named = target(*at).filter(|_| !open(at.saturating_add(8)))?;
-            let is_target =
-                [&b"spir"[..], b"nvptx", b"amdgcn", b"native_cpu"].iter().any(|name| named.starts_with(name));
+            // Much else begins with an unknown word and a text: only a target's name tells, or device code.
+            let named = target(*at).filter(|_| !open(at.saturating_add(8)));
+            let is_target = named.is_some_and(|named| {
+                [&b"spir"[..], b"nvptx", b"amdgcn", b"native_cpu"].iter().any(|name| named.starts_with(name))
+            });
             let layouts = [ImageLayout::WithManifest, ImageLayout::Version3];
-            return Some(is_target && layouts.iter().any(|layout| payload(*at, *layout) == Some(true)));
+            let is_wanted = |layout: &ImageLayout| {
+                payload(*at, *layout) == Some(true) && (is_target || is_code(map, at.saturating_add(layout.payload())))
+            };
+            return Some(layouts.iter().any(is_wanted));
         }
         let head = map.slice(*at, 3)?;
         let layout = ImageLayout::from_version(bytes::u16_at(head, 0)?, *head.get(2)?)?;
         Some((open(at.checked_add(8)?) || target(*at).is_some_and(is_printable)) && payload(*at, layout)?)
     };
-    let places = map.open().iter().flat_map(|place| FIELDS.iter().filter_map(|field| place.checked_sub(*field)));
+    // What is written in part is not known as a whole.
+    let words = |place: u64| [Some(place & !7), place.checked_next_multiple_of(8).filter(|_| place & 7 != 0)];
+    let words = map.open().iter().flat_map(move |place| words(*place)).flatten();
+    let places = words.flat_map(|word| FIELDS.iter().filter_map(move |field| word.checked_sub(*field)));
     places.filter(move |at| is_one(at) == Some(true))
 }

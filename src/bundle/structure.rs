@@ -205,7 +205,9 @@ impl<'a> Walker<'a> {
         let table = self.range(begin, end, begin, "entry table")?;
         // LLVM's entry begins with reserved 0, version 1, kind 8 (SYCL), flags 0. The old entry begins with a null
         // address too, but then has its name pointer instead of version, kind and flags.
-        let is_new = bytes::u64_at(table, 0) == Some(0) && bytes::u64_at(table, 8) == Some(0x0008_0001);
+        let is_new = bytes::u64_at(table, 0) == Some(0)
+            && bytes::u64_at(table, 8) == Some(0x0008_0001)
+            && self.map.first_changed(begin, 16).is_none();
         let (layout, name) = if is_new { (EntryLayout::New, 24) } else { (EntryLayout::Old, 8) };
         let stride = usize::try_from(layout.stride()).unwrap_or(usize::MAX);
         if table.len() % stride != 0 {
@@ -347,7 +349,8 @@ impl<'a> Walker<'a> {
         })?;
         self.spend(|left| &mut left.string_bytes, bytes.len(), "bytes of names")
             .map_err(|error| self.place(holder, error))?;
-        self.stays(address, bytes.len() as u64, holder, what)?;
+        // Without its NUL it is another.
+        self.stays(address, (bytes.len() as u64).saturating_add(1), holder, what)?;
         std::str::from_utf8(bytes)
             .map_err(|_| self.error(holder, format!("the {what} at address {address:#x} is not UTF-8")))
     }

@@ -6,6 +6,7 @@
 
 use super::base_relocations::{self, PAGE};
 use crate::bytes;
+use crate::error::{Error, Result};
 use crate::limits;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -54,6 +55,8 @@ pub struct AddressMap<'a> {
     aligned: bool,
     /// A bit for each word of a segment that a relocation writes, counted from the word of its address; empty until one does.
     written_words: Vec<Vec<u64>>,
+    /// Addresses of words that a relocation writes into a second time.
+    twice: Vec<u64>,
     /// The first address without a byte in the file that a relocation writes to.
     outside: Option<u64>,
     /// Image base and table of base relocations, where only they tell of some segments' pointers.
@@ -188,12 +191,32 @@ impl<'a> AddressMap<'a> {
             words.resize(segment.data.len() / 512 + 2, 0);
         }
         let first = address.wrapping_sub(segment.address & !7);
-        for word in [first / 8, first.saturating_add(7) / 8] {
+        let mut is_again = false;
+        for word in first / 8..=first.saturating_add(7) / 8 {
             if let Some(bits) = usize::try_from(word / 64).ok().and_then(|at| words.get_mut(at)) {
+                is_again |= *bits & 1 << (word % 64) != 0;
                 *bits |= 1 << (word % 64);
             }
         }
+        if is_again && self.twice.len() < limits::MAX_WRITTEN_TWICE {
+            self.twice.push(address);
+        }
         true
+    }
+
+    /// Leaves the places open that several relocations were noted for: which is the last depends on the loader or linker, and some add
+    /// to what they find.
+    ///
+    /// # Errors
+    /// `Input` where they are too many.
+    pub(super) fn leave_twice_written_open(&mut self) -> Result<()> {
+        if self.twice.len() >= limits::MAX_WRITTEN_TWICE {
+            let offset = self.twice.first().and_then(|place| self.file_offset(*place)).unwrap_or(0);
+            return Err(Error::at(offset, "relocations write to the same places, thousands of times"));
+        }
+        self.open.append(&mut self.twice);
+        self.open.sort_unstable();
+        Ok(())
     }
 
     /// Returns the first address without a byte in the file that a relocation writes to.

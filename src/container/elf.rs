@@ -192,6 +192,10 @@ impl<'a> Elf<'a> {
     /// not in memory as in the file, and where relocations are relocated themselves.
     pub(crate) fn address_map(&self) -> Result<AddressMap<'a>> {
         let page = self.page()?;
+        self.headers_stay()?;
+        // A loader maps a library that asks for an address there, if it is free: pointers need no relocations.
+        let is_placed = self.loaded().next().is_some_and(|header| header.p_vaddr(LE) >= page);
+        let is_fixed = !self.is_position_independent() || is_placed;
         // Loaders make what cannot be written writable for these.
         let flags = self.dynamic_value(elf::DT_FLAGS).unwrap_or(0);
         let has_text_relocations = flags & elf::DF_TEXTREL.0 != 0 || self.dynamic_value(elf::DT_TEXTREL).is_some();
@@ -208,8 +212,8 @@ impl<'a> Elf<'a> {
             // In a position-independent file pointers are in segments that relocations write to. Elsewhere they may be
             // anywhere: linkers without a segment for constants (`-z noseparate-code`, `--no-rosegment`) put them
             // beside the code.
-            let holds_pointers =
-                !self.is_position_independent() || has_text_relocations || header.p_flags(LE).contains(elf::PF_W);
+            let holds_pointers = is_fixed || has_text_relocations || header.p_flags(LE).contains(elf::PF_W);
+            self.clears_alike(header, page)?;
             segments.push(Segment { address, offset, data: Cow::Borrowed(data), holds_pointers });
             // glibc clears as much of the last page as the segment has in memory, and no more.
             if let Some((address, offset, data)) = self.behind(header, page) {
@@ -223,10 +227,47 @@ impl<'a> Elf<'a> {
         let mut map = AddressMap::new(segments);
         self.dynamic_stays(&map)?;
         match self.machine {
-            Some(machine) => self.relocate(machine, &mut map)?,
+            Some(machine) => self.relocate(machine, is_fixed, &mut map)?,
             None => self.leave_relocations_open(&mut map)?,
         }
+        map.leave_twice_written_open()?;
         Ok(map)
+    }
+
+    /// Checks that the program headers of a program are in memory where it says: the loader takes the difference for the address
+    /// of the program (glibc, `rtld_setup_main_map`).
+    fn headers_stay(&self) -> Result<()> {
+        let begin = self.header.e_phoff(LE);
+        let is_there = |kind| self.program_headers.iter().any(|header| header.p_type(LE) == kind);
+        let own = self.program_headers.iter().filter(|header| header.p_type(LE) == elf::PT_PHDR);
+        let in_memory = |header: &ProgramHeader64<LE>| {
+            let behind = begin.checked_sub(header.p_offset(LE)).filter(|behind| *behind < header.p_filesz(LE))?;
+            header.p_vaddr(LE).checked_add(behind)
+        };
+        let mut places: Vec<u64> = self.loaded().filter_map(in_memory).collect();
+        places.dedup();
+        for header in own.filter(|_| is_there(elf::PT_INTERP)) {
+            if header.p_offset(LE) != begin || places != [header.p_vaddr(LE)] {
+                return Err(Error::at(begin, "the program headers are not in memory where they say that they are"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that all loaders clear the same bytes behind a segment: Linux clears none where it may not write.
+    fn clears_alike(&self, header: &ProgramHeader64<LE>, page: u64) -> Result<()> {
+        let end = header.p_offset(LE).saturating_add(header.p_filesz(LE));
+        if header.p_memsz(LE) <= header.p_filesz(LE) || header.p_flags(LE).contains(elf::PF_W) {
+            return Ok(());
+        }
+        let until = self.until(header, end, page).and_then(|until| usize::try_from(until).ok());
+        let rest = until.and_then(|until| self.bytes.get(usize::try_from(end).ok()?..until)).unwrap_or_default();
+        match rest.iter().position(|byte| *byte != 0) {
+            Some(at) => {
+                Err(Error::at(end.saturating_add(at as u64), "loaders differ in whether they clear these bytes"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Returns the program headers of what is loaded, in the order of the file.
@@ -360,7 +401,7 @@ impl<'a> Elf<'a> {
     ///
     /// # Errors
     /// `Input` where a relocation writes into the tables that say what is relocated.
-    fn relocate(&self, machine: Machine, map: &mut AddressMap<'a>) -> Result<()> {
+    fn relocate(&self, machine: Machine, is_fixed: bool, map: &mut AddressMap<'a>) -> Result<()> {
         // Looked up once: a hostile dynamic section is as long as the file.
         let symbols = self.dynamic_value(elf::DT_SYMTAB);
         let relative = self.dynamic_value(elf::DT_RELACOUNT).unwrap_or(0);
@@ -383,16 +424,12 @@ impl<'a> Elf<'a> {
                     open.push(place);
                     continue;
                 }
-                // glibc reads this table last, musl first.
-                if is_plt && map.first_changed(place, WRITTEN).is_some() {
-                    varying.push(place);
-                }
                 let value = if kind == machine.relative() {
                     Some(addend)
                 } else if machine.symbolic().contains(&kind) {
                     let symbol = symbol().filter(|symbol| is_address(symbol));
                     used.push(rela.r_sym(LE, false));
-                    varying.extend(symbol.filter(|symbol| self.is_preemptible(symbol)).map(|_| place));
+                    varying.extend(symbol.filter(|symbol| is_preemptible(symbol)).map(|_| place));
                     symbol.map(|symbol| symbol.st_value.get(LE).wrapping_add(addend))
                 } else {
                     None
@@ -432,7 +469,7 @@ impl<'a> Elf<'a> {
         }
         map.set_varying(varying);
         places |= self.relocate_runs(map)?;
-        if self.is_position_independent() && places & 7 == 0 {
+        if !is_fixed && places & 7 == 0 {
             map.set_aligned();
         }
         self.tables_stay(map, &used)
@@ -459,13 +496,6 @@ impl<'a> Elf<'a> {
             next = next.wrapping_add(63 * 8);
         }
         Ok(places)
-    }
-
-    /// Whether another file of the program may define a symbol first.
-    fn is_preemptible(&self, symbol: &Sym64<LE>) -> bool {
-        self.is_position_independent()
-            && symbol.st_bind() != elf::STB_LOCAL
-            && ![elf::STV_HIDDEN, elf::STV_INTERNAL].contains(&symbol.st_visibility())
     }
 
     /// Checks that no relocation writes into what says which relocations there are, or into the symbols that they use.
@@ -522,10 +552,18 @@ fn symbol<'m>(map: &'m AddressMap<'_>, table: Option<u64>, index: u32) -> Option
     Some(pod::from_bytes::<Sym64<LE>>(map.tail(at)?).ok()?.0)
 }
 
+/// Whether a loader looks for the symbol by its name, so that another file of the program may define it first, or a program have
+/// another of this name.
+fn is_preemptible(symbol: &Sym64<LE>) -> bool {
+    symbol.st_bind() != elf::STB_LOCAL && ![elf::STV_HIDDEN, elf::STV_INTERNAL].contains(&symbol.st_visibility())
+}
+
 /// Whether the value of a symbol is an address of the file: not of one that others define, nor what a function returns.
 fn is_address(symbol: &Sym64<LE>) -> bool {
     let section = symbol.st_shndx.get(LE);
-    section != elf::SHN_UNDEF && section != elf::SHN_ABS && symbol.st_type() != elf::STT_GNU_IFUNC
+    section != elf::SHN_UNDEF
+        && section != elf::SHN_ABS
+        && ![elf::STT_GNU_IFUNC, elf::STT_TLS].contains(&symbol.st_type())
 }
 
 /// Returns the size of a segment in memory.

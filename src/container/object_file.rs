@@ -8,19 +8,55 @@
 //! A linker has its say in what an object's bytes become: it keeps equal pieces of some sections once, and of symbols and
 //! groups of sections that several objects have it takes one. What it may change is open.
 
-use super::address::{AddressMap, Merged, Segment};
+use super::address::{AddressMap, Merged, Segment, WRITTEN};
 use super::{OFFLOADING, SHT_OFFLOADING, Section};
 use crate::bytes;
 use crate::error::{Error, Result};
 use crate::limits;
 use object::read::elf::SectionHeader as _;
 use object::{
-    BinaryFormat, File, LittleEndian, Object as _, ObjectComdat as _, ObjectSection as _, ObjectSymbol as _,
-    Relocation, RelocationKind, RelocationTarget, SectionFlags, SectionIndex, SectionKind, SymbolFlags, SymbolKind,
-    elf, pe,
+    Architecture, BinaryFormat, File, LittleEndian, Object as _, ObjectComdat as _, ObjectSection as _,
+    ObjectSymbol as _, Relocation, RelocationKind, RelocationTarget, SectionFlags, SectionIndex, SectionKind,
+    SymbolFlags, SymbolKind, elf, pe,
 };
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+
+/// Beginnings of the names of sections that linkers take apart, put in another order, or make themselves.
+const EDITED: [&str; 30] = [
+    ".eh_frame",
+    ".sframe",
+    ".note",
+    ".stab",
+    ".comment",
+    ".gnu.",
+    ".llvm.",
+    ".ctors",
+    ".dtors",
+    ".init_array",
+    ".fini_array",
+    ".preinit_array",
+    ".jcr",
+    ".tm_clone_table",
+    ".got",
+    ".plt",
+    ".igot",
+    ".iplt",
+    ".rel",
+    ".dyn",
+    ".hash",
+    ".interp",
+    ".toc",
+    ".opd",
+    ".pdata",
+    ".idata",
+    ".edata",
+    ".rsrc",
+    ".tls",
+    ".buildid",
+];
+/// Beginnings of those among them that linkers leave as they are, or that are read as what they may replace.
+const LEFT: [&str; 2] = [OFFLOADING, ".gnu.linkonce."];
 
 /// Address of the first section; lower addresses, among them null, stay free.
 const FIRST: u64 = 0x1_0000;
@@ -51,6 +87,8 @@ struct Budget {
 struct Placed {
     address: u64,
     end: u64,
+    /// Whether it is in the memory of the program.
+    is_loaded: bool,
     /// Whether a linker may take a section of another object in its place.
     is_replaceable: bool,
     /// Whether a linker keeps equal pieces of it once.
@@ -105,14 +143,22 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
             return Err(Error::at(offset, "a section has an address, though the file is not linked"));
         }
         let size = section.size().max(data.len() as u64);
-        let unit = if has(&section, elf::SHF_MERGE) { entry_size(&file, section.index()) } else { 0 };
+        let is_edited = is_edited(&section, name);
+        let unit = match entry_size(&file, section.index()) {
+            _ if is_edited => 1,
+            unit if has(&section, elf::SHF_MERGE) => unit,
+            _ => 0,
+        };
         let (address, end) = (next, next.saturating_add(size));
         if unit > 0 {
-            merged.push(Merged { address, end, unit, is_text: has(&section, elf::SHF_STRINGS) });
+            merged.push(Merged { address, end, unit, is_text: !is_edited && has(&section, elf::SHF_STRINGS) });
         }
         let is_once = name.is_some_and(|name| name.starts_with(b".gnu.linkonce."));
         let is_replaceable = is_once || is_comdat(&section) || groups.contains(&section.index());
-        placed.insert(section.index(), Placed { address, end, is_replaceable, is_merged: unit > 0 });
+        placed.insert(
+            section.index(),
+            Placed { address, end, is_loaded: is_loaded(&section), is_replaceable, is_merged: unit > 0 },
+        );
         if let Some(name) = name.and_then(|name| std::str::from_utf8(name).ok()) {
             sections.push(Section { name, address: next, offset, data });
         }
@@ -136,11 +182,17 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
             for (place, relocation) in section.relocations() {
                 budget.relocations = take(budget.relocations, 1, offset, "relocations")?;
                 let address = at.address.wrapping_add(place);
+                written.push(address);
                 // Code has its own kinds of these.
                 let is_known = section.kind() != SectionKind::Text || relocation.size() == 64;
                 let value = Some(&relocation).filter(|_| is_known);
                 let Some(value) = value.and_then(|one| value_of(&file, &placed, one, &data, place)) else {
                     open.push(address);
+                    // What variables of threads and tables of addresses need is code that linkers write anew.
+                    let is_plain = [RelocationKind::Absolute, RelocationKind::Relative, RelocationKind::PltRelative];
+                    if !is_plain.contains(&relocation.kind()) {
+                        open.extend([address.saturating_sub(WRITTEN), address.saturating_add(WRITTEN)]);
+                    }
                     continue;
                 };
                 if !holds_pointers {
@@ -150,7 +202,6 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
                 if value.varies {
                     varying.push(address);
                 }
-                written.push(address);
                 write(data.to_mut(), place, value.address, &relocation);
             }
         }
@@ -164,6 +215,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
     for place in written {
         addresses.mark(place);
     }
+    addresses.leave_twice_written_open()?;
     Ok(ObjectFile { addresses, sections, refers_to_wanted })
 }
 
@@ -200,7 +252,7 @@ fn contents<'a>(
 /// Whether a section's bytes are in the memory of the program.
 fn is_loaded(section: &object::Section<'_, '_>) -> bool {
     match section.flags() {
-        SectionFlags::Elf { sh_flags, .. } => sh_flags.contains(elf::SHF_ALLOC),
+        SectionFlags::Elf { sh_flags, .. } => sh_flags.contains(elf::SHF_ALLOC) && !sh_flags.contains(elf::SHF_EXCLUDE),
         SectionFlags::Coff { characteristics } => !characteristics.contains(pe::IMAGE_SCN_LNK_REMOVE),
         _ => true,
     }
@@ -216,18 +268,39 @@ fn is_comdat(section: &object::Section<'_, '_>) -> bool {
     matches!(section.flags(), SectionFlags::Coff { characteristics } if characteristics.contains(pe::IMAGE_SCN_LNK_COMDAT))
 }
 
+/// Whether a linker writes a section of the program anew, whatever it has: it goes by names and types.
+fn is_edited(section: &object::Section<'_, '_>, name: Option<&[u8]>) -> bool {
+    let is_plain = match section.flags() {
+        SectionFlags::Elf { sh_type, sh_flags, .. } => {
+            let is_data = [elf::SHT_PROGBITS.0, elf::SHT_NOBITS.0, SHT_OFFLOADING].contains(&sh_type.0);
+            is_data && !sh_flags.contains(elf::SHF_TLS)
+        }
+        // A linker makes zeros of these, whatever LLVM reads.
+        SectionFlags::Coff { characteristics } => !characteristics.contains(pe::IMAGE_SCN_CNT_UNINITIALIZED_DATA),
+        _ => true,
+    };
+    let begins = |names: &[&str]| name.is_none_or(|name| names.iter().any(|begin| name.starts_with(begin.as_bytes())));
+    is_loaded(section) && (!is_plain || begins(&EDITED) && !begins(&LEFT))
+}
+
 /// Returns the size of an entry in an ELF section.
 fn entry_size(file: &File<'_>, index: SectionIndex) -> u64 {
     let File::Elf64(file) = file else { return 0 };
     file.elf_section_table().section(index).map_or(0, |section| section.sh_entsize(file.endian()))
 }
 
-/// Checks that linkers take the same relocations of an ELF file: one table for a section, with the symbols of the file. Some take
-/// tables of others, too.
+/// Checks that linkers take the same symbols and relocations of an ELF file: one table of symbols, and one of relocations for a
+/// section, with these symbols. Some take others, too.
 fn tables_are_plain(file: &File<'_>) -> Result<()> {
     let File::Elf64(file) = file else { return Ok(()) };
     let mut relocated = HashSet::new();
+    let mut symbols = HashSet::new();
     for section in file.elf_section_table().iter() {
+        let kind = section.sh_type(file.endian());
+        if [elf::SHT_SYMTAB, elf::SHT_SYMTAB_SHNDX].contains(&kind) && !symbols.insert(kind.0) {
+            let message = "linkers differ in which of several tables of symbols they take";
+            return Err(Error::at(section.sh_offset(file.endian()), message));
+        }
         let is_table = [elf::SHT_REL, elf::SHT_RELA, elf::SHT_CREL].contains(&section.sh_type(file.endian()));
         let target = section.sh_info(file.endian());
         if !is_table || target == 0 {
@@ -269,7 +342,11 @@ fn value_of(
     data: &[u8],
     place: u64,
 ) -> Option<Value> {
-    if relocation.kind() != RelocationKind::Absolute || ![32, 64].contains(&relocation.size()) {
+    // Linkers of Windows cut an address to 32 bits, others refuse one that has more.
+    let is_whole = relocation.size() == 64 || (relocation.size() == 32 && file.format() == BinaryFormat::Elf);
+    // Of other machines some linkers take bytes out.
+    let is_known = [Architecture::X86_64, Architecture::Aarch64].contains(&file.architecture());
+    if relocation.kind() != RelocationKind::Absolute || !is_whole || !is_known {
         return None;
     }
     let in_place = usize::try_from(place).ok().filter(|_| relocation.has_implicit_addend()).map_or(0, |place| {
@@ -279,7 +356,7 @@ fn value_of(
     let from = |begin: u64| begin.wrapping_add(in_place).wrapping_add_signed(relocation.addend());
     let (section, address, varies) = match relocation.target() {
         RelocationTarget::Symbol(index) => {
-            let symbol = file.symbol_by_index(index).ok()?;
+            let symbol = file.symbol_by_index(index).ok().filter(is_address)?;
             let section = placed.get(&symbol.section_index()?)?;
             let begin = section.address.checked_add(symbol.address())?;
             let address = from(begin);
@@ -294,7 +371,13 @@ fn value_of(
         _ => return None,
     };
     // Of other sections only a linker knows where they are.
-    (section.address..=section.end).contains(&address).then_some(Value { address, varies })
+    (section.is_loaded && (section.address..=section.end).contains(&address)).then_some(Value { address, varies })
+}
+
+/// Whether the value of a symbol is the address of its bytes: not what a function returns, nor a place in what each thread has.
+fn is_address(symbol: &object::Symbol<'_, '_>) -> bool {
+    let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { return true };
+    [elf::STT_NOTYPE, elf::STT_OBJECT, elf::STT_FUNC, elf::STT_SECTION].contains(&st_info.st_type())
 }
 
 /// Whether another object may define a symbol, too, and have it.

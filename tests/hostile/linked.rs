@@ -27,7 +27,7 @@ struct Places {
 fn image() -> (Linked, Places) {
     let mut file = Linked::new();
     let code = module("k", 0);
-    let (target, name, payload) = (file.add(b"spir64\0"), file.add(b"k\0"), file.add(&code));
+    let (target, name, payload) = (file.add(b"spir64\0\0\0\0\0\0\0\0\0"), file.add(b"k\0"), file.add(&code));
     let entry = file.add(&words(&[name, name, 0, 0]));
     let end = payload + code.len() as u64;
     let fields = [3 | 4 << 16 | 2 << 24, target, 0, 0, payload, end, entry, entry + 32, 0, 0];
@@ -124,7 +124,7 @@ fn relocations_that_only_some_loaders_apply_leave_images_open() {
     };
     let (_, structure, descriptor) = with_two();
     for (place, code) in [(structure + 8, 1), (descriptor + 8, 1), (descriptor, 3)] {
-        let relocations = [place, 1 << 32 | ABSOLUTE, structure + 8, RELATIVE];
+        let relocations = [place, 1 << 32 | ABSOLUTE, descriptor + 16, RELATIVE];
         let (seen, told) = checked(relocated(with_two().0, &relocations, false, &[LOCAL, 0, 8]));
         assert_eq!(seen, Some(code), "{place:#x}: {told}");
     }
@@ -318,8 +318,8 @@ fn relocations_that_are_counted_as_relative_are() {
 
 /// glibc reads the table of the linkage's relocations last, musl first.
 #[test]
-fn places_of_two_tables_of_relocations_vary() {
-    for (field, value, code) in [(24, 0, 0), (8, 0x100, 1)] {
+fn places_of_two_tables_of_relocations_are_open() {
+    for (field, value, code) in [(24, 0, 0), (8, 0x100, 3)] {
         let (mut file, places) = image();
         let late = file.add(&words(&[places.descriptor + 8, RELATIVE, places.structure]));
         let early = [places.descriptor + field, RELATIVE, value];
@@ -346,4 +346,117 @@ fn tables_and_headers_are_whole() {
     bytes[56..58].copy_from_slice(&[0xff, 0xff]);
     let (seen, told) = checked(bytes);
     assert!(seen == Some(3) && told.contains("program headers"), "{told}");
+}
+
+/// A text goes on where its NUL is overwritten.
+#[test]
+fn the_end_of_a_text_is_part_of_it() {
+    let (_, Places { target, .. }) = image();
+    for (place, code) in [(target + 6, 1), (target + 7, 0)] {
+        let relocations = [place, 1 << 32 | ABSOLUTE, 0];
+        let (seen, told) = checked(relocated(image().0, &relocations, true, &[2 | 0x11 << 32, 0, 8]));
+        assert!(seen == Some(code) || (code > 0 && seen == Some(3)), "{place:#x} {seen:?}: {told}");
+    }
+}
+
+/// A loader adds its base to what the first has left there.
+#[test]
+fn relocations_over_each_other_leave_their_places_open() {
+    let (_, Places { target, structure, descriptor }) = image();
+    for (place, code) in [(structure + 8, 1), (structure + 12, 1), (structure + 4, 1), (descriptor + 24, 0)] {
+        let relocations = [structure + 8, RELATIVE, target, place, RELATIVE, 0];
+        let (seen, told) = checked(relocated(image().0, &relocations, true, &[LOCAL, 0, 8]));
+        assert!(seen == Some(code) || (code > 0 && seen == Some(3)), "{place:#x} {seen:?}: {told}");
+    }
+    // Four thousand times is no program.
+    let relocations = [descriptor + 24, RELATIVE, 0].repeat(5000);
+    let (seen, told) = checked(relocated(image().0, &relocations, true, &[LOCAL, 0, 8]));
+    assert_eq!(seen, Some(3), "{told}");
+}
+
+/// A program is looked through for the symbol, too, by its name: another may have the same.
+#[test]
+fn a_program_may_have_two_symbols_of_a_name() {
+    let (_, Places { target, structure, .. }) = image();
+    for (symbol, code) in [(LOCAL, 0), (GLOBAL, 1)] {
+        let relocations = [structure + 8, 1 << 32 | ABSOLUTE, 0];
+        let mut file = relocated(image().0, &relocations, true, &[symbol, target, 8]);
+        file[16] = 2;
+        let (seen, told) = checked(file);
+        assert_eq!(seen, Some(code), "{symbol:#x}: {told}");
+    }
+}
+
+/// The address of the first entry's name is that of the head of LLVM's entries, until a loader adds its base.
+#[test]
+fn heads_of_entries_are_no_pointers() {
+    let code = module("k", 0);
+    for relocation in [0, 8] {
+        let mut file = Linked::new();
+        let (target, kernel) = (file.add(b"spir64\0"), file.add(b"k\0"));
+        let (payload, end) = (file.add(&code), code.len() as u64);
+        let pad = 0x8_0000 - file.add(b"");
+        file.add(&vec![0; pad as usize]);
+        let name = file.add(b"\0evil\0") + 1;
+        assert_eq!(name, 0x8_0001);
+        let mut entries = [0, name, 0, 0].repeat(7);
+        for nth in [3, 10, 17, 24] {
+            entries[nth] = kernel;
+        }
+        let entries = file.add(&words(&entries));
+        let fields = [3 | 4 << 16 | 2 << 24, target, 0, 0, payload, payload + end, entries, entries + 224, 0, 0];
+        let structure = file.add(&words(&fields));
+        file.add(&words(&[1 | 1 << 16, structure, 0, 0]));
+        let relocations = [entries + relocation, RELATIVE, if relocation == 8 { name } else { 0 }];
+        let (seen, told) = checked(relocated(file, &relocations, true, &[LOCAL, 0, 8]));
+        assert_ne!(seen, Some(0), "{relocation}: {told}");
+    }
+}
+
+/// Linux clears nothing in a segment that may not be written; other loaders do.
+#[test]
+fn what_only_some_loaders_clear_is_refused() {
+    for (flags, kind, code) in [(6, 2, 0), (4, 2, 3), (6, 3, 0), (4, 3, 3)] {
+        let (mut file, _) = image();
+        file.add(&[1; 16]);
+        let mut file = file.finish(None, None);
+        let size = u64::from_le_bytes(file[96..104].try_into().unwrap());
+        file[96..104].copy_from_slice(&(size - 16).to_le_bytes());
+        file[68] = flags;
+        file[16] = kind;
+        let (seen, told) = checked(file);
+        assert_eq!(seen, Some(code), "{flags} {kind}: {told}");
+    }
+}
+
+/// The file asks for an address, and mostly gets it.
+#[test]
+fn a_list_of_a_library_with_an_address_needs_no_relocations() {
+    let mut file = image().0.finish(None, None);
+    // The segment is not writable.
+    file[68] = 4;
+    let (seen, told) = checked(file);
+    assert_eq!(seen, Some(0), "{told}");
+}
+
+/// A loader takes the difference for the address of the program.
+#[test]
+fn program_headers_are_where_they_say() {
+    let folder = Folder::new();
+    folder.put("a.c", "int main(void) { return 0; }");
+    let mut cc = Command::new("cc");
+    cc.args(["-fPIE", "-pie", "-o", "a", "a.c"]);
+    assert!(cc.current_dir(folder.path()).status().unwrap().success());
+    let mut file = std::fs::read(folder.path().join("a")).unwrap();
+    let inspected = |file: &[u8]| {
+        folder.put("a", file);
+        let done = tool(&folder, ["inspect", "a"]);
+        (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    assert_eq!(inspected(&file).0, Some(6));
+    // PT_PHDR is the first.
+    assert_eq!(file[64], 6);
+    file[64 + 17] = 7;
+    let (seen, told) = inspected(&file);
+    assert_eq!(seen, Some(3), "{told}");
 }

@@ -126,6 +126,63 @@ fn relocations_that_linkers_differ_in_are_refused() {
     assert!(code == Some(3) && told.contains("linkers differ"), "{told}");
 }
 
+/// LLD takes the indices of sections from the last such table, GNU ld from the first.
+#[test]
+fn objects_have_one_table_of_symbols() {
+    let folder = Folder::new();
+    let mut object = assembled(&folder, &list(&module_after(PLAIN, ""), TEXTS, "image, end"));
+    let word = |at: usize| u32::from_le_bytes(object[at..at + 4].try_into().unwrap());
+    let headers = || (0..usize::from(object[60])).map(|nth| word(40) as usize + 64 * nth);
+    // SHT_SYMTAB takes the place of SHT_NOBITS.
+    let of_type = |kind| headers().find(|at| word(at + 4) == kind).unwrap();
+    let (symbols, empty) = (of_type(2), of_type(8));
+    object.copy_within(symbols..symbols + 64, empty);
+    let (code, told) = checked(&folder, &object);
+    assert!(code == Some(3) && told.contains("linkers differ"), "{told}");
+}
+
+/// Linkers go by names, types and flags.
+#[test]
+fn sections_that_linkers_write_anew_are_not_judged() {
+    for (section, expected) in [
+        (".section .imgs,\"aw\",@progbits", 0),
+        (".section .eh_frame,\"a\",@progbits", 3),
+        (".section .note.gnu.property,\"a\",@note", 3),
+        (".section .ctors,\"aw\",@progbits", 3),
+        (".section .imgs,\"a\",@0x60000001", 3),
+        (".section .imgs,\"awT\",@progbits", 1),
+        (".section .imgs,\"ae\",@progbits", 1),
+    ] {
+        let (code, told) = judged(&module_after(section, ""), "image, end");
+        assert!(code == Some(expected) || (expected > 0 && code == Some(3)), "{section} {code:?}: {told}");
+    }
+}
+
+/// A linker that needs no table for a thread's variable puts other code there, from before the place on.
+#[test]
+fn relocations_that_rewrite_code_reach_beyond_their_place() {
+    let thread = ".section .tdata,\"awT\",@progbits\nvariable: .quad 0\n";
+    for (kind, expected) in [("PC32", 0), ("TLSGD", 3), ("TLSLD", 3), ("GOTPCRELX", 3)] {
+        let image = module_after(PLAIN, "")
+            .replace("image:", &format!(".quad 0\n.reloc ., R_X86_64_{kind}, variable\n.quad 0\nimage:"));
+        let (code, told) = judged(&format!("{thread}{image}"), "image, end");
+        assert_eq!(code, Some(expected), "{kind}: {told}");
+    }
+}
+
+/// In a library another of them is the last than in the object.
+#[test]
+fn several_relocations_of_one_place_leave_it_open() {
+    for (place, expected) in [("structure + 32", 3), ("structure + 36", 3), ("structure + 80", 0)] {
+        let folder = Folder::new();
+        let relocation = format!("\n.reloc {place}, R_X86_64_64, image");
+        let source = list(&module_after(PLAIN, ""), TEXTS, "image, end") + &relocation + "\n";
+        let source = source.replace(".quad 0x10001, structure", ".quad 0\n.quad 0x10001, structure");
+        let (code, told) = checked(&folder, &assembled(&folder, &source));
+        assert_eq!(code, Some(expected), "{place}: {told}");
+    }
+}
+
 /// The linker says where sections come to lie to each other, and which of several objects' definitions counts.
 #[test]
 fn pointers_to_what_a_linker_chooses_leave_kernels_unknown() {
@@ -135,6 +192,8 @@ fn pointers_to_what_a_linker_chooses_leave_kernels_unknown() {
         (PLAIN, ".globl image, end", 0),
         (PLAIN, ".weak image, end", 1),
         (PLAIN, ".weak end", 1),
+        (PLAIN, ".globl image\n.type image, @gnu_indirect_function", 3),
+        (PLAIN, ".globl image\n.hidden image\n.type image, @tls_object", 3),
         (PLAIN, ".globl image\n.type image, @gnu_unique_object", 1),
         (group, ".globl image, end", 1),
         (group, "", 0),
@@ -157,7 +216,7 @@ fn sections_of_windows_that_a_linker_chooses_from_leave_kernels_unknown() {
     use object::write::{Object, Relocation, Symbol, SymbolSection};
     use object::{Architecture, BinaryFormat, Endianness, RelocationFlags, SectionKind, SymbolFlags, pe};
     let folder = Folder::new();
-    let make = |scope: object::SymbolScope| {
+    let write = |scope: object::SymbolScope, typ| {
         let mut file = Object::new(BinaryFormat::Coff, Architecture::X86_64, Endianness::Little);
         let image = file.add_section(Vec::new(), b"img".to_vec(), SectionKind::ReadOnlyData);
         let data = file.add_section(Vec::new(), b"lists".to_vec(), SectionKind::Data);
@@ -192,11 +251,23 @@ fn sections_of_windows_that_a_linker_chooses_from_leave_kernels_unknown() {
             (136, own, 48),
         ];
         for (offset, symbol, addend) in places {
-            let flags = RelocationFlags::Coff { typ: pe::IMAGE_REL_AMD64_ADDR64 };
+            let flags = RelocationFlags::Coff { typ };
             file.add_relocation(data, Relocation { offset, symbol, addend, flags }).unwrap();
         }
         file.write().unwrap()
     };
+    let make = |scope| write(scope, pe::IMAGE_REL_AMD64_ADDR64);
+    let local = object::SymbolScope::Compilation;
+    let (code, told) = checked(&folder, &write(local, pe::IMAGE_REL_AMD64_ADDR32));
+    assert_ne!(code, Some(0), "addresses of 32 bits are cut: {told}");
+    for (name, flags, expected) in [(b"img\0\0\0", 0, 0), (b".pdata", 0, 3), (b"img\0\0\0", 0x80, 3)] {
+        let mut bytes = make(local);
+        bytes[20..26].copy_from_slice(name);
+        // IMAGE_SCN_CNT_UNINITIALIZED_DATA
+        bytes[20 + 36] |= flags;
+        let (code, told) = checked(&folder, &bytes);
+        assert!(code == Some(expected) || (expected > 0 && code == Some(3)), "{name:?} {flags}: {told}");
+    }
     for (scope, chosen, expected) in [
         (object::SymbolScope::Linkage, false, 0),
         (object::SymbolScope::Linkage, true, 1),
