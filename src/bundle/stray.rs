@@ -132,10 +132,15 @@ fn contents(map: &AddressMap<'_>, address: u64, layout: ImageLayout) -> Contents
     (field(layout.payload()), field(layout.payload() + 8), tables)
 }
 
-/// Whether there is a pointer to device code at an address, of a format that is known.
+/// Whether there are pointers at an address to the begin and end of device code, of a format that is known.
 fn is_code(map: &AddressMap<'_>, at: u64) -> bool {
-    let code = map.pointer(at).filter(|_| map.first_open(at, 8).is_none()).and_then(|begin| map.tail(begin));
-    code.is_some_and(|code| Format::sniff(code) != Format::Unknown)
+    let code = || {
+        let (start, end) = (map.pointer(at)?, map.pointer(at.checked_add(8)?)?);
+        // The file begins like code for a GPU.
+        let is_known = start > 0 && start < end && map.first_open(at, 16).is_none();
+        map.slice(start, end.checked_sub(start)?).filter(|_| is_known)
+    };
+    code().is_some_and(|code| Format::sniff(code) != Format::Unknown)
 }
 
 /// Returns the addresses of what would be a structure, were it not for fields that a relocation writes something unknown into.

@@ -5,7 +5,7 @@
 //! owners, times or attributes of files. All of this is as good as the kernel has it: Landlock knows files, devices, TCP
 //! and signals, and a filter of system calls the rest. Memory, files and time are limited everywhere.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, LandlockStatus, RestrictionStatus, Ruleset,
@@ -37,7 +37,8 @@ pub(super) struct Confinement {
 ///
 ///
 /// # Errors
-/// `Io` where a limit cannot be set; what the kernel does not know is left out, and told.
+/// `Io` where a limit cannot be set, `Environment` where nothing keeps compilers from options that others left; what else the
+/// kernel does not know is left out, and told.
 pub(super) fn confine() -> Result<Confinement> {
     let failed = |error: io::Error| Error::io("confining the worker process", &error);
     let limits = [
@@ -62,9 +63,19 @@ pub(super) fn confine() -> Result<Confinement> {
         LandlockStatus::Available { effective_abi, .. } => {
             held.unknown.extend(LEARNED.iter().filter(|(since, _)| effective_abi < *since).map(|(_, what)| *what));
         }
-        _ => held.free.push(
-            "write to any file and device, read options that others left, or signal any process: it has no Landlock (security module `landlock`)",
-        ),
+        _ => {
+            let options = options();
+            if options.symlink_metadata().is_ok() {
+                let message = format!(
+                    "Intel's compiler for GPUs would read options in {}, which anybody may have left there: this kernel has no Landlock to keep it from them",
+                    options.display()
+                );
+                return Err(Error::new(ErrorKind::Environment, message).with_remedy("remove that folder"));
+            }
+            held.free.push(
+                "write to any file and device, read options that others leave, or signal any process: it has no Landlock (security module `landlock`)",
+            );
+        }
     }
     // A kernel without filters, or for another processor, has none.
     let applied = filters().map(|filters| filters.iter().try_for_each(|filter| apply_filter(filter)));
@@ -110,10 +121,14 @@ const NVIDIA: &str = "nvidia";
 /// Folder of which Intel's compiler for GPUs reads options (`debugFlags/Options.txt`), whoever made it.
 const OPTIONS: &str = "IntelIGC";
 
+/// Returns the path of that folder.
+fn options() -> PathBuf {
+    Path::new("/tmp").canonicalize().unwrap_or_else(|_| "/tmp".into()).join(OPTIONS)
+}
+
 /// Returns what may be read: all but that folder and what comes to be beside it or above, by the folders on the way there.
 fn readable() -> Vec<PathBuf> {
-    let tmp = Path::new("/tmp").canonicalize().unwrap_or_else(|_| "/tmp".into());
-    let hidden = tmp.join(OPTIONS);
+    let hidden = options();
     let folders = hidden.ancestors().zip(hidden.ancestors().skip(1));
     let beside = |(way, folder): (&Path, &Path)| {
         let way = way.to_path_buf();

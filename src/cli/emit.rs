@@ -33,7 +33,7 @@ enum EmitName {
     OffloadBundle,
     /// The images as files beside a file table
     Table,
-    /// Bare SPIR-V modules: one as a file, several in a folder
+    /// Bare SPIR-V modules: one as a file, several in a folder with a list of them (`images.table`)
     Spirv,
 }
 

@@ -181,6 +181,47 @@ fn options_that_others_left_are_not_read() {
     assert!(String::from_utf8(done.stderr).unwrap().contains("ermission denied"));
 }
 
+/// A program that starts another where the kernel knows no Landlock: calls of number 444 fail with ENOSYS.
+const WITHOUT_LANDLOCK: &str = r#"
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 444, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 38),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {4, code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 99;
+    execv(words[1], words + 1);
+    return 98;
+}
+"#;
+
+#[test]
+fn without_landlock_options_that_others_left_are_an_error() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path().join("own")).unwrap();
+    folder.put("without.c", WITHOUT_LANDLOCK);
+    let without = folder.path().join("without");
+    let built = Command::new("cc").arg("-o").arg(&without).arg(folder.path().join("without.c")).status();
+    assert!(built.unwrap().success());
+    let options = std::path::Path::new("/tmp/IntelIGC");
+    std::fs::create_dir_all(options).unwrap();
+    let _left = tempfile::NamedTempFile::new_in(options).unwrap();
+    let script = r#"exec $1 "$0" worker --confined --run sh -c 'echo ran'"#;
+    let done = worker(&folder, script, &[""]);
+    assert_eq!(String::from_utf8(done.stdout).unwrap(), "ran\n", "with Landlock");
+    let done = worker(&folder, script, &[without.to_str().unwrap()]);
+    let told = String::from_utf8(done.stderr).unwrap();
+    assert_eq!((done.status.code(), done.stdout), (Some(5), Vec::new()), "{told}");
+    assert!(told.contains("/tmp/IntelIGC") && told.contains("remove"), "{told}");
+}
+
 #[test]
 fn what_a_limit_leaves_workers_is_no_more_than_it_says() {
     let folder = Folder::new();
