@@ -199,7 +199,8 @@ impl<'a> AddressMap<'a> {
             }
         }
         if is_again && self.twice.len() < limits::MAX_WRITTEN_TWICE {
-            self.twice.push(address);
+            let words = [address & !7, address.saturating_add(7) & !7];
+            self.twice.extend([address].into_iter().chain(words.into_iter().filter(|word| *word != address)));
         }
         true
     }

@@ -257,7 +257,10 @@ impl<'a> Elf<'a> {
     /// Checks that all loaders clear the same bytes behind a segment: Linux clears none where it may not write.
     fn clears_alike(&self, header: &ProgramHeader64<LE>, page: u64) -> Result<()> {
         let end = header.p_offset(LE).saturating_add(header.p_filesz(LE));
-        if header.p_memsz(LE) <= header.p_filesz(LE) || header.p_flags(LE).contains(elf::PF_W) {
+        // Files of debugging information have no code to run.
+        let is_code = |one: &ProgramHeader64<LE>| one.p_flags(LE).contains(elf::PF_X) && one.p_filesz(LE) > 0;
+        let is_read = header.p_memsz(LE) <= header.p_filesz(LE) || header.p_flags(LE).contains(elf::PF_W);
+        if is_read || !self.loaded().any(is_code) {
             return Ok(());
         }
         let until = self.until(header, end, page).and_then(|until| usize::try_from(until).ok());

@@ -182,16 +182,23 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
             for (place, relocation) in section.relocations() {
                 budget.relocations = take(budget.relocations, 1, offset, "relocations")?;
                 let address = at.address.wrapping_add(place);
-                written.push(address);
                 // Code has its own kinds of these.
                 let is_known = section.kind() != SectionKind::Text || relocation.size() == 64;
                 let value = Some(&relocation).filter(|_| is_known);
                 let Some(value) = value.and_then(|one| value_of(&file, &placed, one, &data, place)) else {
                     open.push(address);
-                    // What variables of threads and tables of addresses need is code that linkers write anew.
+                    // What variables of threads and tables of addresses need is code that ELF linkers write anew.
                     let is_plain = [RelocationKind::Absolute, RelocationKind::Relative, RelocationKind::PltRelative];
-                    if !is_plain.contains(&relocation.kind()) {
-                        open.extend([address.saturating_sub(WRITTEN), address.saturating_add(WRITTEN)]);
+                    if file.format() == BinaryFormat::Elf && !is_plain.contains(&relocation.kind()) {
+                        let beside = [address.checked_sub(WRITTEN), address.checked_add(WRITTEN)];
+                        let within = at.address..at.address.saturating_add(data.len() as u64);
+                        open.extend(
+                            beside
+                                .into_iter()
+                                .flatten()
+                                .map(|beside| beside.max(at.address))
+                                .filter(|one| within.contains(one)),
+                        );
                     }
                     continue;
                 };
@@ -202,6 +209,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
                 if value.varies {
                     varying.push(address);
                 }
+                written.push(address);
                 write(data.to_mut(), place, value.address, &relocation);
             }
         }

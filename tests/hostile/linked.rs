@@ -454,6 +454,12 @@ fn program_headers_are_where_they_say() {
         (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
     };
     assert_eq!(inspected(&file).0, Some(6));
+    // Such a file has no bytes where the program has some.
+    let objcopy =
+        Command::new("objcopy").args(["--only-keep-debug", "a", "a.debug"]).current_dir(folder.path()).status();
+    assert!(objcopy.unwrap().success());
+    let (seen, told) = inspected(&std::fs::read(folder.path().join("a.debug")).unwrap());
+    assert_eq!(seen, Some(6), "{told}");
     // PT_PHDR is the first.
     assert_eq!(file[64], 6);
     file[64 + 17] = 7;

@@ -170,6 +170,15 @@ fn relocations_that_rewrite_code_reach_beyond_their_place() {
     }
 }
 
+/// Compilers write such relocations into the first and the last word of a section.
+#[test]
+fn code_at_the_begin_and_end_of_a_section_is_read() {
+    let code = ".text\n.globl get\nget: .reloc ., R_X86_64_GOTPCRELX, variable - 4\n.long 0\n.section .more,\"ax\",@progbits\n\
+                .reloc ., R_X86_64_TLSGD, variable - 4\n.long 0\n";
+    let (code, told) = judged(&format!("{code}{}", module_after(PLAIN, "")), "image, end");
+    assert_eq!(code, Some(0), "{told}");
+}
+
 /// In a library another of them is the last than in the object.
 #[test]
 fn several_relocations_of_one_place_leave_it_open() {
