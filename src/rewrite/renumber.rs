@@ -82,7 +82,7 @@ fn unknown(number: u32, from: Epoch, to: Epoch) -> Error {
     let (name, from, to) = (aspect::label(from, number), from.years(), to.years());
     let message = format!("`{name}` is aspect {number} by the numbers {from}, and those {to} have none for it");
     Error::new(ErrorKind::Usage, message)
-        .with_remedy("leave the image out with --image, or keep it in an object or library (--emit object, shared)")
+        .with_remedy("leave the image out with --image, or choose a form for a runtime that knows it (--emit shared)")
 }
 
 /// Returns the number that an aspect of one epoch has in another: by its name, or one that it was renamed to or from. A number

@@ -98,16 +98,16 @@ pub(crate) fn new_names(parts: &[InputModule<'_>], sources: &[Source<'_>]) -> Ne
                 Owner::Private(..) => there == mine || *kind == NamedKind::Variable,
             };
             if !is_free {
-                clashing.push((number, *id, name.get(..name.floor_char_boundary(LONGEST)).unwrap_or_default()));
+                clashing.push((number, *id, head(name)));
             }
         }
     }
     let mut counts = HashMap::new();
     for (number, id, name) in clashing {
-        if !new.contains_key(&(number, id)) {
+        new.entry((number, id)).or_insert_with(|| {
             let count = counts.entry((number, name)).or_insert(0u64);
-            new.insert((number, id), free_name(name, number, count, &mut taken));
-        }
+            free_name(name, number, count, &mut taken)
+        });
     }
     new
 }
@@ -143,6 +143,12 @@ fn named(part: &InputModule<'_>, linked: &HashSet<u32>) -> Vec<Named> {
         }
     }
     names
+}
+
+/// Returns what of a name is left before a number.
+fn head(name: &str) -> &str {
+    let mut ends = (0..=LONGEST.min(name.len())).rev();
+    ends.find_map(|end| name.get(..end)).unwrap_or_default()
 }
 
 /// Returns a name as LLVM's reader has it.
