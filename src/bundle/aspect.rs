@@ -32,16 +32,38 @@ impl Epoch {
             // An LLVM major version of an open-source build, not a release year.
             _ => None,
         };
-        let by_abi = |abi: u32| match abi {
-            9.. => Epoch::From2026,
-            6..9 => Epoch::From2023,
-            _ => Epoch::Before2023,
-        };
         let by_producer = || host.producer.as_ref().and_then(|producer| producer.major).and_then(by_year);
-        host.sycl_abi.map(by_abi).or_else(by_producer).unwrap_or(match image_version {
+        host.sycl_abi.map(Epoch::of_abi).or_else(by_producer).unwrap_or(match image_version {
             Some(1 | 2) => Epoch::From2023,
             _ => Epoch::From2026,
         })
+    }
+
+    /// Returns the epoch of a runtime by its major version.
+    pub fn of_abi(abi: u32) -> Epoch {
+        match abi {
+            9.. => Epoch::From2026,
+            6..9 => Epoch::From2023,
+            _ => Epoch::Before2023,
+        }
+    }
+
+    /// Returns the major version of the last runtime of the epoch.
+    pub(crate) fn abi(self) -> u32 {
+        match self {
+            Epoch::From2026 => 9,
+            Epoch::From2023 => 8,
+            Epoch::Before2023 => 5,
+        }
+    }
+
+    /// Returns the years of the epoch, as words that follow a noun.
+    pub(crate) fn years(self) -> &'static str {
+        match self {
+            Epoch::Before2023 => "before 2023",
+            Epoch::From2023 => "of 2023 to 2025",
+            Epoch::From2026 => "of 2026",
+        }
     }
 }
 

@@ -23,6 +23,7 @@ use crate::report::document::Form;
 use crate::report::edited::{self, Edited};
 use crate::report::text::counted;
 use crate::rewrite::image_data::{OutImage, with_payload};
+use crate::rewrite::renumber::{has_renumbered, renumber};
 use crate::rewrite::{self, layers};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -135,12 +136,22 @@ impl Opened {
 /// Image to add.
 struct Added<'i> {
     image: OutImage<'i>,
+    /// As it was read, and as it is prepared.
+    from: (&'i Examined<'i, 'i>, &'i Image<'i>),
     /// Number of the input that it is of.
     input: usize,
 }
 
-/// Generation of the numbers of aspects in an input, where it names aspects and something tells.
-type Numbering = Option<Epoch>;
+/// Generation of the numbers of aspects in an input, where it names aspects.
+#[derive(Clone, Copy)]
+enum Numbering {
+    /// It names none.
+    Nothing,
+    /// Something tells.
+    Told(Epoch),
+    /// Nothing tells, as of a table: it is read as of today.
+    Assumed(Epoch),
+}
 
 impl Args {
     /// Runs the verb.
@@ -210,10 +221,11 @@ impl Args {
             settled.context(|| format!("image {}", image.image.index))
         };
         let settled = images.iter().map(of_target).collect::<Result<Vec<Image<'_>>>>()?;
-        let added = images
-            .iter()
-            .zip(&settled)
-            .map(|(image, new)| Added { image: out_image(image, new), input: origin(image.image.index) });
+        let added = images.iter().zip(&settled).map(|(image, new)| Added {
+            image: out_image(image, new),
+            from: (image, new),
+            input: origin(image.image.index),
+        });
         let added: Vec<Added<'_>> = added.collect();
         for (image, new) in images.iter().zip(&added) {
             if new.image.entries.is_empty() && image.image.properties.set(set::DEVICELIB).is_empty() {
@@ -251,13 +263,31 @@ impl Args {
             let error = Error::new(ErrorKind::NoMatch, "no image has one of its kernels");
             return Err(error.context(linked.name()));
         }
-        for (input, path) in self.images.iter().enumerate() {
-            if added.iter().any(|image| image.input == input) {
-                let numbering = numberings.get(input).copied().flatten();
-                check_epoch(own.epoch, numbering).context(|| path.display().to_string())?;
-            }
+        let arena = Arena::with_limit(u64::MAX);
+        let mut own_numbers = Vec::with_capacity(added.len());
+        for image in &added {
+            let path = || self.images.get(image.input).map(|path| path.display().to_string()).unwrap_or_default();
+            let mut new = image.from.1.clone();
+            let changed = match numberings.get(image.input) {
+                Some(Numbering::Told(theirs)) => check_epoch(own.epoch, *theirs).context(path).map(|()| false)?,
+                Some(Numbering::Assumed(theirs)) => renumber(&arena, &mut new, *theirs, own.epoch).context(path)?,
+                _ => false,
+            };
+            own_numbers.push(changed.then_some(new));
         }
-        let new: Vec<OutImage<'_>> = added.into_iter().map(|image| image.image.clone()).collect();
+        let renumbered = own_numbers.iter().flatten().count();
+        if renumbered > 0 {
+            let (images, years) = (counted(renumbered, "image"), own.epoch.years());
+            let name = linked.name();
+            global.note(&format!(
+                "{name} is read by the numbers of aspects {years}, which {images} got for those of 2026"
+            ));
+        }
+        let new: Vec<OutImage<'_>> = added
+            .iter()
+            .zip(&own_numbers)
+            .map(|(image, own)| own.as_ref().map_or_else(|| image.image.clone(), |own| out_image(image.from.0, own)))
+            .collect();
         let same = layers::replaced(&own, &new);
         if !self.replace && !same.is_empty() {
             global.note(&format!(
@@ -350,22 +380,23 @@ fn out_image<'i>(examined: &'i Examined<'_, '_>, image: &'i Image<'i>) -> OutIma
     new
 }
 
-/// The generation by which an input numbers aspects, where it names some and something tells.
+/// The generation by which an input numbers aspects.
 fn numbering(host: &Host<'_>, bundle: &Bundle<'_>) -> Numbering {
     let said = host.producer.is_some() || host.sycl_abi.is_some() || bundle.images.iter().any(|i| i.origin.is_some());
     let uses = |image: &Image<'_>| image.properties.aspect_numbers().is_some_and(|numbers| !numbers.is_empty());
-    (said && bundle.images.iter().any(uses)).then_some(bundle.epoch)
+    match said {
+        true if bundle.images.iter().any(uses) => Numbering::Told(bundle.epoch),
+        false if bundle.images.iter().any(has_renumbered) => Numbering::Assumed(bundle.epoch),
+        _ => Numbering::Nothing,
+    }
 }
 
 /// Numbers of aspects mean other things in files of other years, and property sets are copied as they are.
-fn check_epoch(own: Epoch, numbering: Numbering) -> Result<()> {
-    let Some(theirs) = numbering.filter(|theirs| *theirs != own) else { return Ok(()) };
-    let year = |epoch| match epoch {
-        Epoch::Before2023 => "before 2023",
-        Epoch::From2023 => "of 2023 to 2025",
-        Epoch::From2026 => "of 2026",
-    };
-    let (theirs, ours) = (year(theirs), year(own));
+fn check_epoch(own: Epoch, theirs: Epoch) -> Result<()> {
+    if own == theirs {
+        return Ok(());
+    }
+    let (theirs, ours) = (theirs.years(), own.years());
     Err(Error::input(format!("the images name aspects by the numbers {theirs}, and the file by those {ours}"))
         .with_remedy("take images that a compiler of the same years made"))
 }

@@ -254,7 +254,7 @@ pub struct Family {
 }
 
 /// Names that aspects went by, and what they are called now (DPC++ `sycl/include/sycl/info/aspects.def`, its history).
-const RENAMED: [(&str, &str); 7] = [
+pub(crate) const RENAMED: [(&str, &str); 7] = [
     ("ext_oneapi_ballot_group", "ext_oneapi_fragment"),
     ("ext_oneapi_opportunistic_group", "ext_oneapi_fragment"),
     ("ext_oneapi_fixed_size_group", "ext_oneapi_chunk"),

@@ -8,7 +8,6 @@ use crate::build::plans::{self, Numbers, Plans, Recipes};
 use crate::build::target::{Backend, Target};
 use crate::build::wanted::{Wanted, describe};
 use crate::build::{Engine, Job, Unit};
-use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Declared;
 use crate::bundle::image::{Image, State};
 use crate::compat::examine::{Examined, examine_image};
@@ -138,10 +137,9 @@ impl Compiling<'_> {
 
 /// Examines the images, all of which have to be in state `input`.
 fn inputs<'g, 'k>(gathered: &'g Gathered<'k>) -> Result<Vec<Examined<'g, 'k>>> {
-    let epoch = if gathered.origin.abi.is_none_or(|abi| abi >= 9) { Epoch::From2026 } else { Epoch::From2023 };
     let mut all = Vec::with_capacity(gathered.images.len());
     for (image, label) in gathered.images.iter().zip(&gathered.labels) {
-        let examined = examine_image(image, epoch);
+        let examined = examine_image(image, gathered.epoch);
         if examined.state != State::Input {
             let message = format!(
                 "this is in state `{}`, and what is compiled is in state `input` (SYCL: errc::invalid)",

@@ -8,21 +8,23 @@ use super::package::is_folder;
 use super::parts::{has_place_beside, write_spirv, write_table};
 use super::sources::{self, spare_inputs, spare_opened};
 use super::write::write_atomically;
+use crate::bundle::aspect::Epoch;
 use crate::bundle::image::{EntryLayout, Image, State};
 use crate::bundle::offload_binary::{SYCL, Version, kind_number};
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::syclbin::Envelope;
 use crate::compat::fit::spec;
-use crate::container::Arena;
+use crate::container::{Arena, Producer};
 use crate::device;
 use crate::device::cpu::CpuArch;
-use crate::error::{Error, ErrorKind, Reporter, Result};
+use crate::error::{Context as _, Error, ErrorKind, Reporter, Result};
 use crate::report::text::counted;
 use crate::rewrite::blobs;
 use crate::rewrite::extract::{self, Names};
 use crate::rewrite::image_data::{EntryForm, ImageVersion, OutImage, out_image};
 use crate::rewrite::object_file::{ObjectFormat, ObjectOptions, object_file, object_file_of_binary};
 use crate::rewrite::prepare::{Payload, inferred_target, record_architecture, store};
+use crate::rewrite::renumber::{has_renumbered, renumber};
 use crate::rewrite::shared::{Machine, SharedOptions, shared_library};
 use crate::temporary::hold;
 use std::borrow::Cow;
@@ -308,6 +310,7 @@ pub(crate) fn write(
     if !matches!(form.emit, Emit::Table | Emit::Spirv) {
         have_targets(&settled)?;
     }
+    renumber_aspects(reporter, form, (&arena, &mut settled), origin)?;
     tell_losses(reporter, form, &settled);
     spare_opened(path)?;
     let bytes = match form.emit {
@@ -357,16 +360,49 @@ pub(crate) fn write_with_parts(
     Ok(total)
 }
 
+/// Gives aspects the numbers by which the form is read, where these are others, and says so.
+fn renumber_aspects<'k>(
+    reporter: &dyn Reporter,
+    form: &OutputForm,
+    (arena, images): (&'k Arena, &mut [Image<'k>]),
+    origin: &Origin,
+) -> Result<()> {
+    let own = origin.numbering.unwrap_or(Epoch::From2026);
+    let read = match form.emit {
+        // A module has no numbers.
+        Emit::Embed | Emit::Spirv => own,
+        // An object is for the runtime that it is linked to, of which its comments tell the years, or its structures.
+        Emit::Object => {
+            let (version, abi) = abi(form, origin);
+            let fits = is_older(version) == is_older(version_of(own.abi()));
+            let is_told = || Producer::from_comment(origin.comments.join("\0").as_bytes()).is_some();
+            if fits || is_told() { own } else { Epoch::of_abi(abi) }
+        }
+        Emit::Shared => Epoch::of_abi(abi(form, origin).1),
+        Emit::Table | Emit::Syclbin | Emit::OffloadBinary | Emit::OffloadBundle => Epoch::From2026,
+    };
+    if own == read || !images.iter().any(has_renumbered) {
+        return Ok(());
+    }
+    let (what, mine, theirs) = (what(form), own.years(), read.years());
+    if origin.asked {
+        reporter.note(&format!("aspects have the numbers {mine}, as asked for, and {what} is read by those {theirs}"));
+        return Ok(());
+    }
+    let mut count = 0usize;
+    for image in images {
+        let changed = renumber(arena, image, own, read).context(|| format!("image {}", image.index))?;
+        count = count.saturating_add(usize::from(changed));
+    }
+    let images = counted(count, "image");
+    reporter.note(&format!("{what} is read by the numbers of aspects {theirs}, which {images} got for those {mine}"));
+    Ok(())
+}
+
 /// Says what of the images a form has no place for. What `link` and `split` read out of the code of bare modules can be read
 /// again, and is no loss.
 fn tell_losses(reporter: &dyn Reporter, form: &OutputForm, images: &[Image<'_>]) {
-    let what = match form.emit {
-        Emit::Table => "a table",
-        Emit::Spirv => "a bare module",
-        Emit::Syclbin => "a SYCLBIN",
-        _ if form.is_of_llvm() => "an OffloadBinary",
-        _ => "an image structure",
-    };
+    let what = what(form);
     let tell = |of: &str, had: &str, is_lost: &dyn Fn(&Image<'_>) -> bool| {
         let count = images.iter().filter(|image| is_lost(image)).count();
         if count > 0 {
@@ -400,6 +436,17 @@ fn tell_losses(reporter: &dyn Reporter, form: &OutputForm, images: &[Image<'_>])
     tell("the programming model", "had another than SYCL", &is_of_another);
 }
 
+/// What images become, in words.
+fn what(form: &OutputForm) -> &'static str {
+    match form.emit {
+        Emit::Table => "a table",
+        Emit::Spirv => "a bare module",
+        Emit::Syclbin => "a SYCLBIN",
+        _ if form.is_of_llvm() => "an OffloadBinary",
+        _ => "an image structure",
+    }
+}
+
 /// Whether the target of an image is another one where only its property sets and code are left.
 fn target_is_lost(image: &Image<'_>) -> bool {
     if image.target.is_empty() {
@@ -420,6 +467,22 @@ fn have_targets(images: &[Image<'_>]) -> Result<()> {
     }
 }
 
+/// The version of image structures that a runtime reads.
+fn version_of(abi: u32) -> ImageVersion {
+    if abi >= 9 { ImageVersion::V3 } else { ImageVersion::V2 }
+}
+
+fn is_older(version: ImageVersion) -> bool {
+    version != ImageVersion::V3
+}
+
+/// The version of the image structures of an object or a library, and of the runtime that they are for.
+fn abi(form: &OutputForm, origin: &Origin) -> (ImageVersion, u32) {
+    let version = form.version.or(origin.abi.map(version_of)).unwrap_or(ImageVersion::V3);
+    let own = origin.abi.filter(|abi| is_older(version_of(*abi)) == is_older(version));
+    (version, own.unwrap_or(if is_older(version) { 8 } else { 9 }))
+}
+
 /// An object or a library.
 fn registered(
     reporter: &dyn Reporter,
@@ -428,11 +491,8 @@ fn registered(
     origin: &Origin,
     path: &Path,
 ) -> Result<u64> {
-    let by_abi = |abi: u32| if abi >= 9 { ImageVersion::V3 } else { ImageVersion::V2 };
-    let wanted = origin.abi.map(by_abi);
-    let version = form.version.or(wanted).unwrap_or(ImageVersion::V3);
-    let older = |version| version != ImageVersion::V3;
-    if wanted.is_some_and(|wanted| older(wanted) != older(version)) {
+    let (version, abi) = abi(form, origin);
+    if origin.abi.is_some_and(|wanted| is_older(version_of(wanted)) != is_older(version)) {
         reporter
             .note("the images were made for another generation of the runtime, which numbers some aspects differently");
     }
@@ -453,8 +513,6 @@ fn registered(
     }
     let soname = path.file_name().map(|name| name.to_string_lossy().into_owned()).filter(|name| name != "-");
     let soname = soname.unwrap_or_else(|| "libsycl-bundle-images.so".to_owned());
-    let abi =
-        origin.abi.filter(|abi| older(by_abi(*abi)) == older(version)).unwrap_or(if older(version) { 8 } else { 9 });
     let runtime = format!("libsycl.so.{abi}");
     let options = SharedOptions {
         machine: host.machine,

@@ -3,6 +3,8 @@
 use super::sources;
 use super::write::Folder;
 use super::{each_file, report_problems};
+use crate::bundle::aspect::Epoch;
+use crate::bundle::property_text;
 use crate::compat::examine::Examined;
 use crate::container::Arena;
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
@@ -10,6 +12,7 @@ use crate::report::FileFacts;
 use crate::report::extracted::{Extracted, Written};
 use crate::report::text::counted;
 use crate::rewrite::extract::{self, Member, Names, Stems};
+use crate::rewrite::renumber::{has_renumbered, renumber};
 use crate::select::{Pattern, Selector};
 use crate::temporary::hold;
 use std::collections::BTreeSet;
@@ -41,6 +44,8 @@ struct Set {
     streamed: Option<Vec<u8>>,
     stems: Stems,
     damaged: bool,
+    /// Number of images whose aspects got the numbers by which tables are read.
+    renumbered: usize,
     /// Members that were seen.
     known: BTreeSet<String>,
 }
@@ -90,11 +95,16 @@ impl Extraction<'_> {
             Some(folder) => folder,
             none => none.insert(Folder::begin(self.output)?),
         };
+        let epoch = facts.bundle.map_or(Epoch::From2026, |bundle| bundle.epoch);
         for image in &facts.images {
-            let added = match self.members {
-                [] => self.image(folder, facts.path, &stem, image).map(|entry| vec![entry]),
-                wanted => members(folder, facts.path, &stem, image, (wanted, &mut set.known)),
-            };
+            let properties = properties(image, epoch);
+            let added = properties.and_then(|(properties, changed)| {
+                set.renumbered = set.renumbered.saturating_add(usize::from(changed));
+                match self.members {
+                    [] => self.image(folder, facts.path, &stem, (image, &properties)).map(|entry| vec![entry]),
+                    wanted => members(folder, facts.path, &stem, (image, &properties), (wanted, &mut set.known)),
+                }
+            });
             match added {
                 Ok(entries) => set.written.extend(entries),
                 // A payload that failed to inflate has been reported with the file's other problems.
@@ -119,6 +129,11 @@ impl Extraction<'_> {
         let earlier = sources::parts_in_folder(names, &table, &[self.file])?;
         // The table last: where it is, so is everything it names.
         folder.add(extract::TABLE, extract::table(set.written.iter().map(|entry| &entry.names))?.as_bytes())?;
+        if set.renumbered > 0 {
+            let images = counted(set.renumbered, "image");
+            let years = Epoch::From2026.years();
+            reporter.note(&format!("a table is read by the numbers of aspects {years}, which {images} got for others"));
+        }
         let replaced = folder.replaces(extract::TABLE);
         folder.finish()?;
         let gone = earlier.clear(&table);
@@ -134,10 +149,16 @@ impl Extraction<'_> {
     }
 
     /// Makes all parts of an image before the first is written, so that one that fails leaves none.
-    fn image(&self, folder: &mut Folder, path: &str, stem: &str, image: &Examined<'_, '_>) -> Result<Written> {
+    fn image(
+        &self,
+        folder: &mut Folder,
+        path: &str,
+        stem: &str,
+        (image, properties): (&Examined<'_, '_>, &str),
+    ) -> Result<Written> {
         let names = Names::for_image(stem, image, self.stored);
         let code = extract::code(image, self.stored)?;
-        let (properties, symbols) = (extract::properties(image)?, extract::symbols(image)?);
+        let symbols = extract::symbols(image)?;
         folder.add(&names.code, &code)?;
         if let Some(name) = &names.properties {
             folder.add(name, properties.as_bytes())?;
@@ -190,13 +211,26 @@ impl Extraction<'_> {
     }
 }
 
+/// The property sets of an image as a table has them, which is read as of today, and whether numbers of aspects changed.
+fn properties(image: &Examined<'_, '_>, epoch: Epoch) -> Result<(String, bool)> {
+    if epoch == Epoch::From2026 || !has_renumbered(image.image) {
+        return Ok((extract::properties(image)?, false));
+    }
+    let arena = Arena::default();
+    let mut own = image.image.clone();
+    // An image that cannot be written does not keep the others from it.
+    let changed = renumber(&arena, &mut own, epoch, Epoch::From2026)
+        .map_err(|error| Error::input(error.message()).with_remedy("leave it out with --image"))?;
+    Ok((property_text::write(&own.properties)?, changed))
+}
+
 /// Writes those members of an image that are wanted, with the image's properties and entries; adds the names of all to
 /// those that are known.
 fn members(
     folder: &mut Folder,
     path: &str,
     stem: &str,
-    image: &Examined<'_, '_>,
+    (image, properties): (&Examined<'_, '_>, &str),
     (wanted, known): (&[Pattern], &mut BTreeSet<String>),
 ) -> Result<Vec<Written>> {
     let contents = image.image.contents()?;
@@ -216,7 +250,7 @@ fn members(
     }
     if let Some(Written { names, .. }) = written.first() {
         if let Some(name) = &names.properties {
-            folder.add(name, extract::properties(image)?.as_bytes())?;
+            folder.add(name, properties.as_bytes())?;
         }
         if let Some(name) = &names.symbols {
             folder.add(name, extract::symbols(image)?.as_bytes())?;

@@ -16,6 +16,7 @@ use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::report::FileFacts;
 use crate::report::text::{bytes, counted};
 use crate::rewrite::extract::TABLE;
+use crate::rewrite::renumber::has_renumbered;
 use crate::rewrite::{join, prepare};
 use crate::select::Selector;
 use crate::spirv::Module;
@@ -29,6 +30,10 @@ pub(crate) struct Origin {
     pub(crate) comments: Vec<String>,
     /// The major version of the runtime's ABI that they are for, where something tells.
     pub(crate) abi: Option<u32>,
+    /// The numbering of aspects in them; none where it is today's.
+    pub(crate) numbering: Option<Epoch>,
+    /// Whether that numbering was asked for, so that it stays in every form.
+    pub(crate) asked: bool,
     /// File of this process that parts are in.
     pub(crate) spooled: Option<Spooled>,
     /// Facts that were stated of the images beside their code.
@@ -83,7 +88,7 @@ pub(crate) struct Gathered<'k> {
     pub(crate) origin: Origin,
     /// The exit code that reading calls for.
     pub(crate) exit: Exit,
-    /// The numbering of aspects, where the images have some whose numbers changed.
+    /// The numbering of aspects: of images that have some whose numbers changed, else that of the runtime they are for.
     pub(crate) epoch: Epoch,
 }
 
@@ -219,7 +224,8 @@ fn gather_as<'k>(
         },
     )?;
     let Gathering { mut images, mut labels, unselected, files, comments, numbering, abi, stated, .. } = gathering;
-    let epoch = numbering.as_ref().map_or(Epoch::From2026, |(epoch, _)| *epoch);
+    let by_abi = || abi.map_or(Epoch::From2026, Epoch::of_abi);
+    let epoch = numbering.as_ref().map_or_else(by_abi, |(epoch, _)| *epoch);
     let selected = images.len();
     for (image, label, own) in unselected {
         // One that numbers aspects in another way could not be in one output with those that are selected.
@@ -229,8 +235,8 @@ fn gather_as<'k>(
         }
     }
     // Aspects beyond the common ones tell for which runtimes images are, whatever their files were linked to.
-    let abi = numbering.map(|(epoch, _)| if epoch == Epoch::From2026 { 9 } else { 8 }).or(abi);
-    let origin = Origin { comments, abi, stated, ..Origin::default() };
+    let abi = numbering.map(|(epoch, _)| epoch.abi()).or(abi);
+    let origin = Origin { comments, abi, stated, numbering: Some(epoch), ..Origin::default() };
     Ok(Gathered { images, selected, labels, files, origin, exit, epoch })
 }
 
@@ -319,14 +325,6 @@ impl Gathering<'_, '_> {
     }
 }
 
-/// Whether an image has aspects whose numbers changed.
-fn has_renumbered(image: &Image<'_>) -> bool {
-    /// The last aspect that every generation of the runtime gives the same number.
-    const LAST_COMMON: u32 = 24;
-    let aspects = image.properties.aspect_numbers();
-    aspects.unwrap_or_default().iter().any(|aspect| *aspect > LAST_COMMON)
-}
-
 /// Inputs whose images are written in another form: what `wrap` does.
 pub(crate) struct Wrapping<'w> {
     /// The inputs.
@@ -364,7 +362,10 @@ impl Wrapping<'_> {
         }
         // The runtime reads these, and refuses by them.
         if matches!(form.emit, Emit::Object | Emit::Shared | Emit::Syclbin) {
-            gathered.images.iter_mut().try_for_each(|image| prepare::record_requirements(&arena, image))?;
+            gathered
+                .images
+                .iter_mut()
+                .try_for_each(|image| prepare::record_requirements(&arena, image, gathered.epoch))?;
         }
         let twice = twice(&gathered.images);
         if twice > 0 {

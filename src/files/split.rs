@@ -60,10 +60,11 @@ impl Splitting<'_> {
             // Why has been said.
             return Ok((None, gathered.exit));
         }
-        let theirs = if gathered.origin.abi.is_some_and(|abi| abi < 9) { Epoch::From2023 } else { Epoch::From2026 };
+        let theirs = gathered.epoch;
         let epoch = self.epoch.unwrap_or(theirs);
         let (mode, emit, groups) = (self.mode, self.form.emit, self.groups);
-        gathered.origin.abi = Some(if epoch == Epoch::From2026 { 9 } else { 8 });
+        gathered.origin.abi = Some(epoch.abi());
+        (gathered.origin.numbering, gathered.origin.asked) = (Some(epoch), self.epoch.is_some());
         let met: Vec<Cell<bool>> = groups.iter().flatten().map(|_| Cell::new(false)).collect();
         let explicit = |name: &str| {
             let kernel = KernelName::new(name);

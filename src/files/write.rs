@@ -10,7 +10,7 @@ use crate::temporary::{Begun, Made, RANDOM, appear, begin, in_folder, lock, make
 use rustix::fs::{FlockOperation, OFlags, XattrFlags, fchown, flock, fremovexattr, fsetxattr, getxattr};
 use rustix::process::{Gid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use std::fs::{File, Permissions};
-use std::io::{Read as _, Write as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -68,10 +68,30 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mut mode: Option<u32>)
     sweep(folder);
     let access = Access::new(mode, existing.as_ref());
     let (_begun, mut file) = temporary(folder, access).map_err(|error| failed(&error))?;
-    file.write_all(bytes).map_err(|error| failed(&error))?;
+    write_sparse(file.as_file_mut(), bytes).map_err(|error| failed(&error))?;
     access.grant(file.as_file(), &target).map_err(|error| failed(&error))?;
     file.persist(&target).map_err(|error| failed(&error.error))?;
     Ok(true)
+}
+
+/// Zeros of which so many follow each other take no room on the disk.
+const HOLE: usize = 64 << 10;
+
+/// Writes the bytes of a new file, with a hole for each block of zeros: uninitialised data of a program may be one of 256 MB.
+fn write_sparse(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
+    let is_hole = |block: &[u8]| block.len() == HOLE && block.iter().all(|byte| *byte == 0);
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let hole: usize = rest.chunks(HOLE).take_while(|block| is_hole(block)).map(<[u8]>::len).sum();
+        let behind = rest.get(hole..).unwrap_or_default();
+        let len: usize = behind.chunks(HOLE).take_while(|block| !is_hole(block)).map(<[u8]>::len).sum();
+        if hole > 0 {
+            file.seek_relative(i64::try_from(hole).unwrap_or(0))?;
+        }
+        file.write_all(behind.get(..len).unwrap_or_default())?;
+        rest = behind.get(len..).unwrap_or_default();
+    }
+    file.set_len(bytes.len() as u64)
 }
 
 /// Permission bits of a file that is being written, and of the same file once it is whole.
@@ -459,8 +479,30 @@ impl Folder {
 mod tests {
     use super::*;
     use rustix::fs::{CWD, FileType};
-    use std::io::Seek as _;
     use std::os::fd::AsRawFd as _;
+
+    #[test]
+    fn zeros_take_no_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, many) = (vec![7u8; 3 * HOLE / 2], vec![0u8; 40 * HOLE]);
+        for (number, bytes) in [
+            [&one[..], &many, &one, &many].concat(),
+            [&many[..], &one].concat(),
+            many.clone(),
+            one.clone(),
+            vec![0; 5],
+            Vec::new(),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let path = folder.path().join(format!("{number}"));
+            write_atomically(&path, &bytes, None).unwrap();
+            assert!(std::fs::read(&path).unwrap() == bytes);
+            let room = path.metadata().unwrap().blocks() * 512;
+            assert!(room < 10 * HOLE as u64, "{room}");
+        }
+    }
 
     fn mode(path: &Path) -> u32 {
         std::fs::metadata(path).unwrap().mode() & 0o7777

@@ -18,6 +18,7 @@ pub mod prepare;
 pub(crate) mod property_sets;
 pub(crate) mod prune;
 mod registered;
+pub(crate) mod renumber;
 pub mod shared;
 pub mod specialize;
 pub mod split;

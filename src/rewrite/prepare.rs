@@ -170,13 +170,13 @@ fn list_linkage<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, copy: &mut Im
 /// that the runtime refuses the image where it cannot run.
 ///
 /// # Errors
-/// `Input` where the arena is full.
-pub(crate) fn record_requirements<'k>(arena: &'k Arena, image: &mut Image<'k>) -> Result<()> {
+/// `Input` where the arena is full; `Usage` where the numbering has no number for an aspect.
+pub(crate) fn record_requirements<'k>(arena: &'k Arena, image: &mut Image<'k>, epoch: Epoch) -> Result<()> {
     let recorded = image.origin.is_some() || !image.properties.set(set::REQUIREMENTS).is_empty();
     if recorded || image.format() != Format::SpirV {
         return Ok(());
     }
-    let examined = examine_image(image, Epoch::From2026);
+    let examined = examine_image(image, epoch);
     let Some(module) = &examined.module else { return Ok(()) };
     let codes = [code(&examined).unwrap_or_default()];
     let used = Engine::new(std::slice::from_ref(&examined), &codes).used(0).into_iter();
@@ -196,7 +196,7 @@ pub(crate) fn record_requirements<'k>(arena: &'k Arena, image: &mut Image<'k>) -
         sub_groups: examined.sub_group_sizes().into_iter().collect(),
         ..ImageFacts::default()
     };
-    let set = property_sets::requirements(arena, &facts, Epoch::From2026)?;
+    let set = property_sets::requirements(arena, &facts, epoch)?;
     image.properties.sets.insert(0, set);
     Ok(())
 }

@@ -64,7 +64,11 @@ pub(crate) fn text<'k>(arena: &'k Arena, text: &str) -> Result<&'k str> {
     Ok(if text.is_empty() { "" } else { std::str::from_utf8(arena.keep(text.into())?).unwrap_or_default() })
 }
 
-fn numbers<'k>(arena: &'k Arena, words: impl IntoIterator<Item = u32>) -> Result<Value<'k>> {
+/// Returns numbers as a byte array.
+///
+/// # Errors
+/// `Input` where the arena is full.
+pub(crate) fn numbers<'k>(arena: &'k Arena, words: impl IntoIterator<Item = u32>) -> Result<Value<'k>> {
     byte_array(arena, &words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>())
 }
 

@@ -11,6 +11,7 @@
 //! | `symbols` | which definition does each import get, and which imports have none? |
 //! | `globals` | which types, constants and variables does the result have? |
 //! | `annotations` | which names and decorations stay? |
+//! | `names` | which functions and variables get another name? |
 //! | `functions` | how are functions and entry points written with new ids? |
 //! | `sections` | in which order are the sections of the result written? |
 //!
@@ -21,6 +22,7 @@ mod annotations;
 mod functions;
 mod globals;
 mod input;
+mod names;
 mod sections;
 mod symbols;
 
@@ -119,7 +121,7 @@ pub fn link(sources: &[Source<'_>], options: &Options) -> Result<Linked, Vec<Err
     globals.write().map_err(one)?;
     let next = globals.next();
     let adapted = symbols.check_types(&parts)?;
-    annotations(&mut parts, sources, &symbols, &mut sections, next).map_err(one).and_then(|next| {
+    annotations(&mut parts, sources, &mut sections, next).map_err(one).and_then(|next| {
         let calls = calls(&parts, &adapted).map_err(one)?;
         let next = functions(&parts, &calls, &mut sections, next).map_err(one)?;
         functions::entry_points(&parts, &mut sections).map_err(one)?;

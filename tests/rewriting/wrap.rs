@@ -1,11 +1,14 @@
 //! Does `wrap` do what its help says, and do `extract` and `build` share its forms?
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
 
 use crate::support::built::Recipe;
 use crate::support::folder::{Folder, said};
 use crate::support::host::{self, Fixture, LINUX, load, out_images, raw_values, samples};
 use crate::support::spirv;
+use crate::support::tools;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 use sycl_bundle::bundle::offload_binary::{self, Entry, Version};
 use sycl_bundle::container::Place;
@@ -320,6 +323,72 @@ fn generations_are_not_mixed() {
     assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("number aspects differently"), "{error}");
+}
+
+/// What a table or SYCLBIN holds is read by the numbers of today, as nothing in it says for which runtime it is.
+#[test]
+fn aspects_keep_their_meaning_in_every_form() {
+    let folder = Folder::new();
+    folder.put("x.spv", spirv::module("add_one"));
+    // fp64, atomic64 and ext_intel_matrix by the numbers of 2026.
+    let words: Vec<u8> = [6u32, 27, 53].iter().flat_map(|number| number.to_le_bytes()).collect();
+    let value = [&96u64.to_le_bytes()[..], &words].concat();
+    folder.put("x.prop", format!("[SYCL/device requirements]\naspects=2|{}\n", STANDARD.encode(&value)));
+    folder.put("runtime.c", "void __sycl_register_lib(void *d) {}\nvoid __sycl_unregister_lib(void *d) {}\n");
+    let gcc = |words: &[&str]| _ = tools::run(tools::needed("gcc").current_dir(folder.path()).args(words));
+    gcc(&["-shared", "-fPIC", "-Wl,-soname,libsycl.so.8", "runtime.c", "-o", "libsycl.so.8"]);
+    folder.tool(["wrap", "x.spv", "--descriptor-version", "2", "-o", "x.o"]);
+    gcc(&["-shared", "x.o", "-L.", "-l:libsycl.so.8", "-o", "old.so"]);
+    let required = |file: &str| {
+        let report: Json = serde_json::from_str(&said(&folder.tool(["inspect", file, "--format", "json"]))).unwrap();
+        report["files"][0]["images"][0]["requirements"]["aspects"].clone()
+    };
+    let expected = serde_json::json!(["fp64", "atomic64", "ext_intel_matrix"]);
+    assert_eq!(required("old.so"), expected);
+    let told = |words: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        let output = command.current_dir(folder.path()).args(words).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let forms: [(&[&str], &str); 9] = [
+        (&["extract", "old.so", "-o", "extracted"], "extracted/images.table"),
+        (&["split", "old.so", "-o", "split.table"], "split.table"),
+        (&["wrap", "old.so", "--emit", "table", "-o", "wrap.table"], "wrap.table"),
+        (&["wrap", "old.so", "-o", "wrap.syclbin"], "wrap.syclbin"),
+        (&["wrap", "old.so", "--emit", "offload-binary", "-o", "wrap.binary"], "wrap.binary"),
+        (&["join", "old.so", "--emit", "table", "-o", "join.table"], "join.table"),
+        (&["link", "old.so", "-o", "link.table"], "link.table"),
+        (&["filter", "old.so", "--emit", "table", "-t", "spir64_x86_64", "-o", "filter.table"], "filter.table"),
+        (&["split", "old.so", "--abi", "2026", "-o", "new.table"], "new.table"),
+    ];
+    for (words, file) in forms {
+        let (code, said) = told(words);
+        assert_eq!(code, Some(0), "{words:?}: {said}");
+        assert!(said.contains("by the numbers of aspects of 2026") || words.contains(&"2026"), "{words:?}: {said}");
+        assert_eq!(required(file), expected, "{words:?}");
+    }
+    // Forms that say for which runtime they are keep the numbers of that one.
+    for (form, file) in [("object", "wrap.o"), ("shared", "wrap.so")] {
+        let (code, said) = told(&["wrap", "old.so", "--emit", form, "-o", file]);
+        assert!(code == Some(0) && !said.contains("numbers"), "{said}");
+        assert_eq!(required(file), expected, "{form}");
+    }
+    // And back: a file that names its runtime gets its numbers.
+    folder.tool(["embed", "old.so", "extracted/images.table", "-o", "back.so"]);
+    let report: Json = serde_json::from_str(&said(&folder.tool(["inspect", "back.so", "--format", "json"]))).unwrap();
+    assert_eq!(report["files"][0]["images"][1]["requirements"]["aspects"], expected);
+    // Who asks for other numbers gets them, and is told.
+    let (code, said) = told(&["split", "old.so", "--abi", "2025", "-o", "asked.table"]);
+    assert!(code == Some(0) && said.contains("as asked for"), "{said}");
+    // A channel of memory has no number today.
+    let mut file = folder.read("old.so");
+    let place = file.windows(8).position(|words| words == [28, 0, 0, 0, 58, 0, 0, 0]).unwrap();
+    file[place] = 25;
+    folder.put("channel.so", file);
+    let (code, said) = told(&["wrap", "channel.so", "--emit", "table", "-o", "channel.table"]);
+    assert!(code == Some(2) && said.contains("`ext_intel_mem_channel`"), "{said}");
+    let (code, said) = told(&["extract", "channel.so", "-o", "channels"]);
+    assert!(code == Some(3) && said.contains("`ext_intel_mem_channel`"), "{said}");
 }
 
 /// Files that cannot be read are named and cost the exit code, not the rest.

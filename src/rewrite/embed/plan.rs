@@ -13,7 +13,7 @@ use crate::bundle::Bundle;
 use crate::bundle::structure::Descriptor;
 use crate::bytes;
 use crate::container::Host;
-use crate::container::elf::Elf;
+use crate::container::elf::{Elf, Machine};
 use crate::error::{Error, Result};
 use crate::rewrite::image_data::Bases;
 use object::LittleEndian as LE;
@@ -66,6 +66,8 @@ pub(super) struct Plan<'p> {
     /// File offset and address of the segment.
     pub(crate) offset: u64,
     pub(crate) address: u64,
+    /// Bytes before the program headers, in a segment of their own.
+    pub(crate) before: u64,
     pub(crate) headers: u64,
     pub(crate) record_address: u64,
     pub(crate) arrays: Vec<Array>,
@@ -126,10 +128,12 @@ impl<'p> Plan<'p> {
             patches: vec![Patch { offset: 0, original: 0 }; patch_count(&table, bundle).saturating_add(unlisted.len())],
             notes: notes.to_vec(),
         };
+        let before = before(elf, address);
         let mut cursor = Cursor(address);
+        cursor.take(before, 1)?;
         // The program headers come first and belong to no section: GNU strip and objcopy expect them there and would
         // otherwise shift what follows.
-        let header_size = (kept_headers(elf).len() as u64 + 1) * size_of::<ProgramHeader64<LE>>() as u64;
+        let header_size = header_count(elf, before).saturating_mul(size_of::<ProgramHeader64<LE>>() as u64);
         let headers = cursor.take(header_size, 8)?;
         let record_address = cursor.take(record.len() as u64, 8)?;
 
@@ -193,6 +197,7 @@ impl<'p> Plan<'p> {
             record,
             offset,
             address,
+            before,
             headers,
             record_address,
             arrays,
@@ -388,6 +393,33 @@ pub(crate) fn kept_headers(elf: &Elf<'_>) -> Vec<ProgramHeader64<LE>> {
     elf.program_headers.iter().filter(keep).copied().collect()
 }
 
+/// Size of the largest pages that machines of this kind have.
+pub(in crate::rewrite) fn page(elf: &Elf<'_>) -> u64 {
+    if elf.machine == Some(Machine::X86_64) { 0x1000 } else { 0x1_0000 }
+}
+
+/// Returns how many bytes stand before the program headers: the rest of the page that the file's data ends in, where
+/// memory behind it is cleared.
+///
+/// The C library takes the program headers of a library without `PT_PHDR` from the first segment on whose pages of the
+/// file they are, cleared memory or not. They must not be on the last page of such data, not either where GNU strip has
+/// the segment follow it directly.
+fn before(elf: &Elf<'_>, address: u64) -> u64 {
+    let page = page(elf);
+    let end = |header: &ProgramHeader64<LE>| header.p_offset(LE).saturating_add(header.p_filesz(LE));
+    let loads = || elf.program_headers.iter().filter(|header| header.p_type(LE) == PT_LOAD);
+    let packed = loads().map(end).max().unwrap_or(0);
+    let cleared =
+        |header: &ProgramHeader64<LE>| header.p_memsz(LE) > header.p_filesz(LE) && end(header) / page == packed / page;
+    let is_told = kept_headers(elf).iter().any(|header| header.p_type(LE) == elf::PT_PHDR);
+    if is_told || !loads().any(cleared) { 0 } else { address.wrapping_neg() & (page - 1) }
+}
+
+/// Number of program headers of the result.
+pub(super) fn header_count(elf: &Elf<'_>, before: u64) -> u64 {
+    kept_headers(elf).len() as u64 + 1 + u64::from(before != 0)
+}
+
 /// Returns the file offset and address of the new segment.
 pub(crate) fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
     let loads = || elf.program_headers.iter().filter(|header| header.p_type(LE) == PT_LOAD);
@@ -423,9 +455,6 @@ pub(crate) fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
     Ok((at, address))
 }
 
-/// Maximum length of alignment padding at the end.
-const SLACK: usize = 16;
-
 /// Checks that no data follows the end of an ELF file. Programs that carry data there (installers, AppImages,
 /// PyInstaller, signatures) find it from the end of the file, so an added segment would hide it.
 ///
@@ -434,7 +463,7 @@ const SLACK: usize = 16;
 pub(crate) fn check(bytes: &[u8], elf: &Elf<'_>) -> Result<()> {
     let end = end(bytes, elf);
     let behind = usize::try_from(end).ok().and_then(|end| bytes.get(end..)).unwrap_or_default();
-    if behind.len() < SLACK || behind.iter().all(|byte| *byte == 0) {
+    if behind.iter().all(|byte| *byte == 0) {
         return Ok(());
     }
     let message = format!(

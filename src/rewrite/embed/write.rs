@@ -4,7 +4,7 @@
 //! belongs to a section, and the moved relocation table keeps its name. The old header table and names stay in place,
 //! unused; extended copies are at the end of the file.
 
-use super::plan::{PAYLOAD_ALIGN, Plan, kept_headers, segment_align};
+use super::plan::{PAYLOAD_ALIGN, Plan, header_count, kept_headers, segment_align};
 use super::record::Patch;
 use crate::bytes;
 use crate::bytes::Draft;
@@ -53,7 +53,7 @@ impl Plan<'_> {
         patch(&mut out, 32, self.at(self.headers))?;
         let e_shoff = headers.as_ref().map_or(elf.header.e_shoff(LE), |table| table.offset);
         patch(&mut out, 40, e_shoff)?;
-        let e_phnum = kept_headers(elf).len() as u64 + 1;
+        let e_phnum = header_count(elf, self.before);
         let e_shnum = headers.as_ref().map_or(elf.header.e_shnum(LE), |table| table.count);
         let counts = e_phnum
             | u64::from(elf.header.e_shentsize(LE)) << 16
@@ -108,7 +108,7 @@ impl Plan<'_> {
     fn program_headers(&self, elf: &Elf<'_>) -> Vec<u8> {
         let headers = kept_headers(elf);
         let last = headers.iter().rposition(|header| header.p_type(LE) == PT_LOAD);
-        let size = (headers.len() as u64 + 1) * size_of::<ProgramHeader64<LE>>() as u64;
+        let size = header_count(elf, self.before).saturating_mul(size_of::<ProgramHeader64<LE>>() as u64);
         let mut out = Vec::new();
         for (index, mut header) in headers.into_iter().enumerate() {
             if header.p_type(LE) == PT_PHDR {
@@ -120,24 +120,28 @@ impl Plan<'_> {
             }
             out.extend_from_slice(bytes_of(&header));
             if Some(index) == last {
-                let size = self.end.saturating_sub(self.address);
-                out.extend_from_slice(bytes_of(&ProgramHeader64::<LE> {
-                    p_type: object::U32::new(LE, PT_LOAD),
-                    p_flags: object::U32::new(LE, PF_R | PF_W),
-                    p_offset: U64::new(LE, self.offset),
-                    p_vaddr: U64::new(LE, self.address),
-                    p_paddr: U64::new(LE, self.address),
-                    p_filesz: U64::new(LE, size),
-                    p_memsz: U64::new(LE, size),
+                let segment = |address: u64, end: u64, flags| ProgramHeader64::<LE> {
+                    p_type: U32::new(LE, PT_LOAD),
+                    p_flags: U32::new(LE, flags),
+                    p_offset: U64::new(LE, self.at(address)),
+                    p_vaddr: U64::new(LE, address),
+                    p_paddr: U64::new(LE, address),
+                    p_filesz: U64::new(LE, end.saturating_sub(address)),
+                    p_memsz: U64::new(LE, end.saturating_sub(address)),
                     p_align: U64::new(LE, segment_align(elf)),
-                }));
+                };
+                let start = self.address.saturating_add(self.before);
+                if self.before != 0 {
+                    out.extend_from_slice(bytes_of(&segment(self.address, start, PF_R)));
+                }
+                out.extend_from_slice(bytes_of(&segment(start, self.end, PF_R | PF_W)));
             }
         }
         out
     }
 
-    /// Returns the sections of the segment: `.sycl_bundle` for this tool's data, and one section for each run of
-    /// payloads of one target, named as DPC++'s wrapper names it.
+    /// Returns the sections of the segment: `.sycl_bundle` for this tool's data, `.sycl_bundle.page` for what stands
+    /// before, without which GNU strip would drop its segment, and one section for each run of payloads of one target, named as DPC++'s wrapper names it.
     fn sections(&self) -> Vec<New> {
         let section = |name: String, address: u64, size: u64, align: u64, writable: bool| New {
             name,
@@ -148,7 +152,10 @@ impl Plan<'_> {
             writable,
         };
         let size = self.relocations_address.saturating_sub(self.record_address);
-        let mut out = vec![section(".sycl_bundle".to_owned(), self.record_address, size, 8, true)];
+        let before =
+            (self.before != 0).then(|| section(".sycl_bundle.page".to_owned(), self.address, self.before, 1, false));
+        let mut out: Vec<New> = before.into_iter().collect();
+        out.push(section(".sycl_bundle".to_owned(), self.record_address, size, 8, true));
         for payload in &self.payloads {
             let name = format!("__CLANG_OFFLOAD_BUNDLE__sycl-{}", payload.target);
             let len = payload.bytes.len() as u64;

@@ -11,9 +11,9 @@
 use super::compact::{Compaction, Shift};
 use crate::bytes;
 use crate::bytes::Draft;
-use crate::container::elf::{Elf, Machine};
+use crate::container::elf::Elf;
 use crate::error::{Error, Result};
-use crate::rewrite::embed::plan::{check, is_executable, kept_headers};
+use crate::rewrite::embed::plan::{check, is_executable, kept_headers, page};
 use object::elf::{self, PT_LOAD, PT_PHDR, ProgramHeader64, SectionHeader64, Sym64};
 use object::pod::{self, bytes_of};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
@@ -32,7 +32,8 @@ const HEADER: u64 = size_of::<ProgramHeader64<LE>>() as u64;
 struct Hole {
     /// Number of the segment among the program headers.
     segment: usize,
-    /// Addresses that are cut out: whole pages' worth, so that offsets stay congruent to addresses. What is before and
+    /// Addresses that are cut out: whole pages' worth, or that of what is aligned to more, so that offsets stay congruent to
+    /// addresses. What is before and
     /// behind adjoins in the file: GNU strip packs segments so, without asking whether they stay congruent.
     cut: Range<u64>,
     /// Addresses that are free, around what is cut out.
@@ -42,9 +43,9 @@ struct Hole {
 }
 
 impl Hole {
-    /// Creates the hole in a free range before an address, if it has room for a page.
-    fn new(segment: usize, header: &ProgramHeader64<LE>, free: &Range<u64>, end: u64, page: u64) -> Option<Hole> {
-        let start = free.start.checked_add(end.wrapping_sub(free.start) & (page - 1))?;
+    /// Creates the hole in a free range before an address, if it has room for a page or what has to stay aligned.
+    fn new(segment: usize, header: &ProgramHeader64<LE>, free: &Range<u64>, end: u64, align: u64) -> Option<Hole> {
+        let start = free.start.checked_add(end.wrapping_sub(free.start) & align.saturating_sub(1))?;
         let offset = header.p_offset(LE).checked_add(start.checked_sub(header.p_vaddr(LE))?)?;
         (start < end).then(|| Hole { segment, cut: start..end, free: free.clone(), offset })
     }
@@ -68,8 +69,9 @@ pub(crate) fn shrink(file: &mut Draft, compaction: &Compaction, gone: &HashSet<u
         return Ok(());
     }
     let sections = elf.header.section_headers(LE, &**file).unwrap_or_default();
-    let Some((holes, table)) = holes(&elf, sections, &compaction.free) else { return Ok(()) };
-    let changes = Cut { elf: &elf, file, holes, table }.changes(&compaction.shifts, gone)?;
+    let align = alignment(&elf, sections);
+    let Some((holes, table)) = holes(&elf, sections, &compaction.free, align) else { return Ok(()) };
+    let changes = Cut { elf: &elf, file, holes, table, align }.changes(&compaction.shifts, gone)?;
     changes.map_or(Ok(()), |changes| changes.apply(file))
 }
 
@@ -116,30 +118,29 @@ fn no_room() -> Error {
 }
 
 /// Returns the holes, by address, and the address of the new program headers.
-fn holes(elf: &Elf<'_>, sections: &[SectionHeader64<LE>], free: &[Range<u64>]) -> Option<(Vec<Hole>, u64)> {
-    let page = page(elf);
+fn holes(elf: &Elf<'_>, sections: &[SectionHeader64<LE>], free: &[Range<u64>], align: u64) -> Option<(Vec<Hole>, u64)> {
     let mut holes: Vec<Hole> =
-        free.iter().filter_map(|free| hole(elf, free, page)).filter(|hole| is_alone(elf, hole)).collect();
+        free.iter().filter_map(|free| hole(elf, free, align)).filter(|hole| is_alone(elf, hole)).collect();
     holes.sort_by_key(|hole| std::cmp::Reverse(hole.len()));
     holes.truncate(MAX_HOLES);
     let size = (kept_headers(elf).len().saturating_add(holes.len()) as u64).saturating_mul(HEADER);
     let largest = holes.first_mut()?;
     let table = following(sections, largest.free.end).checked_sub(size)? & !7;
     let header = elf.program_headers.get(largest.segment)?;
-    *largest = Hole::new(largest.segment, header, &largest.free, table, page)?;
+    *largest = Hole::new(largest.segment, header, &largest.free, table, align)?;
     holes.sort_by_key(|hole| hole.cut.start);
     Some((holes, table))
 }
 
 /// Returns the hole for a free range, if it is in one segment and has whole pages.
-fn hole(elf: &Elf<'_>, free: &Range<u64>, page: u64) -> Option<Hole> {
+fn hole(elf: &Elf<'_>, free: &Range<u64>, align: u64) -> Option<Hole> {
     let holds = |header: &ProgramHeader64<LE>| {
         let start = header.p_vaddr(LE);
         let end = start.saturating_add(header.p_filesz(LE));
         header.p_type(LE) == PT_LOAD && start <= free.start && free.end <= end
     };
     let segment = elf.program_headers.iter().position(holds)?;
-    Hole::new(segment, elf.program_headers.get(segment)?, free, free.end, page)
+    Hole::new(segment, elf.program_headers.get(segment)?, free, free.end, align)
 }
 
 /// Returns the address of the section that follows directly, behind padding at most, or the address itself.
@@ -152,9 +153,18 @@ fn following(sections: &[SectionHeader64<LE>], address: u64) -> u64 {
     next.filter(|start| !goes_on && start.saturating_sub(address) < MOST_PADDING).unwrap_or(address)
 }
 
-/// Size of the largest pages that machines of this kind have.
-fn page(elf: &Elf<'_>) -> u64 {
-    if elf.machine == Some(Machine::X86_64) { 0x1000 } else { 0x1_0000 }
+/// Returns the alignment that addresses of the file keep where it is loaded: that of its sections, or of its segments where
+/// sections tell none. What is less than a page is there by itself.
+fn alignment(elf: &Elf<'_>, sections: &[SectionHeader64<LE>]) -> u64 {
+    let segments = elf.program_headers.iter().filter(|header| header.p_type(LE) == PT_LOAD);
+    let largest = |all: &mut dyn Iterator<Item = u64>| all.filter(|align| align.is_power_of_two()).max().unwrap_or(1);
+    let loaded = largest(&mut segments.map(|header| header.p_align(LE)));
+    let mut allocated = sections.iter().filter(|section| section.sh_flags(LE).contains(elf::SHF_ALLOC)).peekable();
+    let needed = match allocated.peek() {
+        Some(_) => largest(&mut allocated.map(|section| section.sh_addralign(LE))).min(loaded),
+        None => loaded,
+    };
+    needed.max(page(elf))
 }
 
 /// Whether no other program header is about what a hole takes.
@@ -174,6 +184,8 @@ struct Cut<'c> {
     holes: Vec<Hole>,
     /// Address of the new program headers.
     table: u64,
+    /// Alignment that segments keep.
+    align: u64,
 }
 
 impl Cut<'_> {
@@ -274,10 +286,11 @@ impl Cut<'_> {
         all.iter().flat_map(|header| bytes_of(header).to_vec()).collect()
     }
 
-    /// Offsets are congruent to addresses by pages now, and no longer by the larger pages some linkers prepare for.
+    /// Offsets are congruent to addresses by pages now, or by what data is aligned to, and no longer by the larger pages
+    /// some linkers prepare for.
     fn lower_alignment(&self, header: &mut ProgramHeader64<LE>) {
-        if header.p_type(LE) == PT_LOAD && header.p_align(LE) > page(self.elf) {
-            header.p_align = U64::new(LE, page(self.elf));
+        if header.p_type(LE) == PT_LOAD && header.p_align(LE) > self.align {
+            header.p_align = U64::new(LE, self.align);
         }
     }
 

@@ -5,8 +5,8 @@
 use super::Source;
 use super::globals::{Merging, merging};
 use super::input::{InputModule, State, first_word};
+use super::names::new_names;
 use super::sections::{GROUP_MEMBER_DECORATE, Kind, MEMBER_NAME, Sections, kind};
-use super::symbols::Symbols;
 use crate::error::Result;
 use crate::spirv::index::LinkageKind;
 use crate::spirv::op;
@@ -36,11 +36,11 @@ enum Treatment {
 pub(crate) fn annotations(
     parts: &mut [InputModule<'_>],
     sources: &[Source<'_>],
-    symbols: &Symbols,
     sections: &mut Sections,
     next: u32,
 ) -> Result<u32> {
     let mut ids = NewIds(next);
+    let new_names = new_names(parts, sources);
     let mut once: HashSet<Box<[u32]>> = HashSet::new();
     for (number, part) in parts.iter_mut().enumerate() {
         for at in 0..part.functions_begin {
@@ -78,8 +78,10 @@ pub(crate) fn annotations(
                     if instruction.opcode == op::DECORATE && instruction.word(1) == SPEC_ID {
                         sources.get(number).map(|source| renumber(source, section)).unwrap_or_default();
                     }
-                    if instruction.opcode == op::NAME {
-                        rename(part, number, &instruction, symbols, begin, section);
+                    if instruction.opcode == op::NAME
+                        && let Some(name) = new_names.get(&(number, instruction.word(0)))
+                    {
+                        rename(name, begin, section);
                     }
                     if treatment == Treatment::Once && !once.insert(section.get(begin..).unwrap_or_default().into()) {
                         section.truncate(begin);
@@ -104,6 +106,11 @@ fn treatment(part: &InputModule<'_>, id: u32) -> Treatment {
         State::Written => Treatment::Kept,
         State::Merged => Treatment::Dropped,
     }
+}
+
+/// Whether neither an id nor what is said of it is in the result.
+pub(crate) fn is_left_out(part: &InputModule<'_>, id: u32) -> bool {
+    treatment(part, id) == Treatment::Dropped
 }
 
 fn is_merged(part: &InputModule<'_>, id: u32) -> bool {
@@ -150,27 +157,10 @@ fn renumber(source: &Source<'_>, section: &mut [u32]) {
     }
 }
 
-/// Renames a private function that is named like a symbol or kernel of another module: drivers create functions by
-/// these names, which must be unique.
-fn rename(
-    part: &InputModule<'_>,
-    number: usize,
-    instruction: &Instruction<'_>,
-    symbols: &Symbols,
-    begin: usize,
-    section: &mut Vec<u32>,
-) {
-    let function = instruction.word(0);
-    if part.index.function(function).is_none() || part.index.linkage(function).is_some() {
-        return;
-    }
-    let name = instruction.string(1).0;
-    if !symbols.is_taken(&name, number) {
-        return;
-    }
-    let name = format!("{name}.{number}");
+/// Replaces the name that was written last.
+fn rename(name: &str, begin: usize, section: &mut Vec<u32>) {
     section.truncate(begin.saturating_add(2));
-    section.extend(string(&name));
+    section.extend(string(name));
     let operands = section.len().saturating_sub(begin).saturating_sub(1);
     if let Some(first) = section.get_mut(begin) {
         *first = first_word(op::NAME, operands);

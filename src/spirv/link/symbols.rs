@@ -47,8 +47,6 @@ pub(crate) struct Symbols {
     pub(crate) resolved: usize,
     /// Linkonce definitions that are left out.
     pub(crate) folded: Vec<Folded>,
-    /// Names of symbols and kernels, with the module that has them.
-    taken: HashMap<String, usize>,
 }
 
 /// Name with its candidates in all modules.
@@ -78,7 +76,7 @@ impl Symbols {
         errors: &mut Vec<Error>,
     ) -> Symbols {
         let mut symbols = Symbols::default();
-        let candidates = symbols.candidates(parts, errors);
+        let (candidates, kernels) = Symbols::candidates(parts, errors);
         let mut missing: BTreeMap<usize, Vec<(u32, String)>> = BTreeMap::new();
         for candidates in candidates {
             if let [first, second, ..] = candidates.strong.as_slice() {
@@ -87,6 +85,13 @@ impl Symbols {
             }
             let definition = candidates.strong.first().or(candidates.weak.first()).copied();
             let Some(kept) = definition.or(candidates.wanted.first().copied()) else { continue };
+            if let Some(kernel) = kernels.get(&candidates.name)
+                && kept.place.part != *kernel
+                && (definition.is_some() || candidates.wanted.iter().all(|wanted| wanted.place.part != *kernel))
+            {
+                errors.push(kernel_clash(parts, &candidates.name, kept, definition.is_some(), *kernel));
+                continue;
+            }
             let number = symbols.list.len();
             let others = candidates.strong.iter().chain(&candidates.weak).chain(&candidates.wanted);
             for candidate in others.filter(|candidate| candidate.place != kept.place) {
@@ -131,23 +136,21 @@ impl Symbols {
         symbols
     }
 
-    /// Collects the candidates of each name, in the order in which the names are met. Kernel names are checked too.
-    fn candidates(&mut self, parts: &[InputModule<'_>], errors: &mut Vec<Error>) -> Vec<Candidates> {
+    /// Collects the candidates of each name, in the order in which the names are met, and the names of kernels with the
+    /// modules that have them. Kernel names are checked too.
+    fn candidates(parts: &[InputModule<'_>], errors: &mut Vec<Error>) -> (Vec<Candidates>, HashMap<String, usize>) {
+        let mut named = HashMap::new();
         let mut candidates: Vec<Candidates> = Vec::new();
         let mut by_name: HashMap<String, usize> = HashMap::new();
         let mut kernels: HashMap<(u32, &str), usize> = HashMap::new();
         for (number, part) in parts.iter().enumerate() {
             for entry in &part.index.entry_points {
-                match kernels.insert((entry.model, &*entry.name), number) {
-                    Some(other) => {
-                        let other = parts.get(other).map_or("", |part| part.name);
-                        let message = format!("the kernel `{}` is in {other} too", entry.name);
-                        let remedy = "leave one of the two out: a module has each kernel once";
-                        errors.push(part.refuse(entry.at, message).with_remedy(remedy));
-                    }
-                    None => {
-                        self.taken.entry(entry.name.clone().into_owned()).or_insert(number);
-                    }
+                named.entry(entry.name.clone().into_owned()).or_insert(number);
+                if let Some(other) = kernels.insert((entry.model, &*entry.name), number) {
+                    let other = parts.get(other).map_or("", |part| part.name);
+                    let message = format!("the kernel `{}` is in {other} too", entry.name);
+                    let remedy = "leave one of the two out: a module has each kernel once";
+                    errors.push(part.refuse(entry.at, message).with_remedy(remedy));
                 }
             }
             for (id, linkage) in part.index.linked() {
@@ -159,7 +162,6 @@ impl Symbols {
                         continue;
                     }
                 };
-                self.taken.entry(linkage.name.clone()).or_insert(number);
                 let at = *by_name.entry(linkage.name.clone()).or_insert_with(|| {
                     candidates.push(Candidates { name: linkage.name.clone(), ..Candidates::default() });
                     candidates.len().saturating_sub(1)
@@ -183,7 +185,7 @@ impl Symbols {
                 }
             }
         }
-        candidates
+        (candidates, named)
     }
 
     /// Returns the names of the symbols that the result exports.
@@ -196,11 +198,6 @@ impl Symbols {
     /// Returns the names of the symbols that the result imports.
     pub(crate) fn imports(&self) -> Vec<String> {
         self.list.iter().filter(|symbol| !symbol.is_defined).map(|symbol| symbol.name.clone()).collect()
-    }
-
-    /// Whether a symbol or kernel of another module has a name.
-    pub(crate) fn is_taken(&self, name: &str, part: usize) -> bool {
-        self.taken.get(name).is_some_and(|owner| *owner != part)
     }
 
     /// Checks that replaced definitions have the type of their replacement, once types have new ids. Returns the
@@ -269,6 +266,17 @@ fn duplicate_definition(parts: &[InputModule<'_>], name: &str, first: Candidate,
     let message = format!("`{name}` is defined here and in {other}");
     let error = parts.get(second.place.part).map(|part| part.refuse(second.place.at, &message));
     error.unwrap_or_else(|| Error::new(ErrorKind::Build, message)).with_remedy("link with one of the two")
+}
+
+/// Returns the error for a symbol that is called as a kernel of another module: drivers create functions by their names.
+#[cold]
+fn kernel_clash(parts: &[InputModule<'_>], name: &str, kept: Candidate, is_defined: bool, kernel: usize) -> Error {
+    let how = if is_defined { "exported" } else { "imported" };
+    let other = parts.get(kernel).map_or("", |part| part.name);
+    let message = format!("`{name}` is {how} here, and a kernel in {other}");
+    let error = parts.get(kept.place.part).map(|part| part.refuse(kept.place.at, &message));
+    let remedy = "leave one of the two out, or call it otherwise: drivers take both for one function";
+    error.unwrap_or_else(|| Error::new(ErrorKind::Build, message)).with_remedy(remedy)
 }
 
 #[cold]

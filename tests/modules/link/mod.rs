@@ -318,6 +318,81 @@ fn no_two_functions_have_one_name() {
     assert!(judged.calls.contains_key("f"));
 }
 
+/// A kernel that calls a private function, which `OpName` calls so; other functions have the names and linkage that are said.
+fn calling(kernel_name: &str, private: &str, more: &str) -> Vec<u8> {
+    let entry =
+        format!("OpEntryPoint Kernel %k \"{kernel_name}\"\nOpName %k \"{kernel_name}\"\nOpName %f \"{private}\"\n");
+    let other = if more.contains("%g ") { function("g", None) } else { String::new() };
+    module(&format!("{HEAD}{entry}{more}{TYPES}{}{}{other}", function("f", None), kernel("k", "f")))
+}
+
+#[test]
+fn private_functions_of_one_name_stay_apart() {
+    let (_, judged) = linked(&[calling("k", "p", ""), calling("l", "p", ""), calling("m", "q", "")]);
+    assert_eq!(
+        (judged.calls["k"].as_slice(), judged.calls["l"].as_slice()),
+        (&["p".to_owned()][..], &["p.1".to_owned()][..])
+    );
+    assert_eq!(judged.calls["m"], ["q"]);
+    assert!(["p", "p.1", "q"].iter().all(|name| judged.calls.contains_key(*name)));
+    // The name that one gets is another's, as LLVM calls it.
+    let exporting = calling("k", "x", "OpName %g \"p\"\nOpDecorate %g LinkageAttributes \"p\" Export\n");
+    let (_, judged) = linked(&[exporting, calling("l", "p", "OpName %g \"p.1.1\"\n"), calling("m", "p.1", "")]);
+    assert_eq!(
+        (judged.calls["l"].as_slice(), judged.calls["m"].as_slice()),
+        (&["p.1.2".to_owned()][..], &["p.1".to_owned()][..])
+    );
+    // A name of one's own module that is a kernel's stays: translators write kernels so.
+    let (made, judged) = linked(&[calling("k", "k", ""), calling("l", "p", "")]);
+    assert_eq!(judged.calls.len(), 3);
+    assert!(!made.bytes.windows(4).any(|bytes| bytes == b"k.0\0"));
+}
+
+/// What the driver has under a name keeps it, as functions that the driver's reader knows by their names.
+#[test]
+fn functions_that_a_name_determines_keep_it() {
+    let helper = "spirv.llvm_umul_with_overflow_i32";
+    let (_, judged) = linked(&[calling("k", helper, ""), calling("l", helper, "")]);
+    assert_eq!(
+        (judged.calls["k"].as_slice(), judged.calls["l"].as_slice()),
+        (&[helper.to_owned()][..], &[helper.to_owned()][..])
+    );
+    // LLVM's reader drops what stands before a name.
+    let (_, judged) = linked(&[calling("k", "a.b", ""), calling("l", "spirv.a_b", "")]);
+    assert_eq!(judged.calls["l"], ["spirv.a_b.1"]);
+}
+
+#[test]
+fn a_private_variable_is_not_called_as_what_others_know_by_name() {
+    let variable = |name: &str| {
+        let kind = "%p = OpTypePointer UniformConstant %uint\n%v = OpVariable %p UniformConstant %one\n";
+        let code = [function("f", None), kernel("k", "f")].concat();
+        let head = "OpEntryPoint Kernel %k \"k\"\nOpName %f \"f\"\n";
+        module(&format!("{HEAD}{head}OpName %v \"{name}\"\n{TYPES}{kind}{code}"))
+    };
+    let (_, judged) = linked(&[variable("l"), calling("l", "p", "")]);
+    assert_eq!(judged.variables, ["l.0"]);
+    let (_, judged) = linked(&[variable("p"), calling("l", "p", "")]);
+    assert_eq!((judged.variables, judged.calls["l"].as_slice()), (vec!["p".to_owned()], &["p.1".to_owned()][..]));
+}
+
+/// Drivers take a kernel and a function of one name for one.
+#[test]
+fn a_function_that_is_called_as_a_kernel_of_another_module_is_refused() {
+    let exporting = calling("l", "x", "OpName %g \"k\"\nOpDecorate %g LinkageAttributes \"k\" Export\n");
+    let weak = calling("l", "x", "OpName %g \"k\"\nOpDecorate %g LinkageAttributes \"k\" LinkOnceODR\n");
+    let own = calling("k", "x", "OpName %g \"k\"\nOpDecorate %g LinkageAttributes \"k\" Export\n");
+    for other in [&exporting, &weak] {
+        for modules in [[calling("k", "f", ""), other.clone()], [other.clone(), calling("k", "f", "")]] {
+            let errors = refused(&modules);
+            assert_eq!(errors.len(), 1, "{errors:?}");
+            assert!(errors[0].contains("`k` is exported here, and a kernel in "), "{errors:?}");
+        }
+    }
+    // A kernel that its own module exports, as translators write it.
+    assert_eq!(linked(&[own, calling("l", "f", "")]).0.exports, ["k"]);
+}
+
 #[test]
 fn what_no_grammar_knows_is_refused_by_name_and_place() {
     let mut bytes = importer();

@@ -89,7 +89,8 @@ fn data_behind_the_end() {
         let with = |behind: &[u8]| [&original[..], behind].concat();
         refused(&with(&[b'x'; 100]), &natives, "100 bytes trail the ELF file");
         refused(&with(&[&[0; 90][..], b"cookie"].concat()), &natives, "96 bytes trail the ELF file");
-        for padding in [&[1u8; 15][..], &[0; 5000]] {
+        refused(&with(b"KEY-12345678"), &natives, "12 bytes trail the ELF file");
+        for padding in [&[0u8; 15][..], &[0; 5000]] {
             embedded(&with(padding), &natives);
         }
     }

@@ -7,4 +7,5 @@ mod limits;
 mod own;
 mod process;
 mod prune;
+mod running;
 mod turns;

@@ -24,8 +24,9 @@ use crate::support::folder::Folder;
 use crate::support::host::{fnv1a, load, matrix};
 
 /// Bytes by which a file may be larger than the first one with the images that it lists beside: two layers at most, each
-/// with program headers, section headers, relocations and image tables on pages of their own. Two native images are larger.
-const MORE: usize = 40 << 10;
+/// with program headers, section headers, relocations and image tables on pages of their own, behind what is left of a page.
+/// Two native images are larger.
+const MORE: usize = 48 << 10;
 /// Bytes of a native image.
 const NATIVE: usize = 30_001;
 
