@@ -242,11 +242,15 @@ fn target_spec(target: &str) -> Option<(&'static str, bool)> {
 /// Returns what `compile_target` holds for an architecture from a container, which may have the short name that LLVM's tools use;
 /// none where DPC++ has no name for it.
 fn compile_target_of(arch: &str) -> Option<&str> {
-    if is_compile_target(arch) {
-        return Some(arch);
+    let all = device::table();
+    if all.target(arch).is_some() || !is_compile_target(arch) {
+        let targets = all.targets().iter().map(|target| target.name.as_str());
+        let same = |name: &str| name == arch || is_short_name(name, arch);
+        return targets.filter(|name| is_compile_target(name)).find(|name| same(name));
     }
-    let targets = device::table().targets().iter().map(|target| target.name.as_str());
-    targets.filter(|name| is_compile_target(name)).find(|name| is_short_name(name, arch))
+    // The runtime compares whole names, and knows families.
+    let alias = all.targets().iter().find(|target| target.aliases.iter().any(|alias| alias == arch));
+    Some(alias.map_or(arch, |target| target.name.as_str()))
 }
 
 /// Whether a name is one that `compile_target` holds.

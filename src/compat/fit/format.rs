@@ -12,6 +12,7 @@ use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
 use crate::compat::native;
 use crate::container::inflate::is_sized_zstd;
+use crate::device;
 use crate::device::cpu::{CpuArch, DEFAULT};
 use crate::device::target::{Backend, DeviceType, IpVersion, Target};
 use crate::limits;
@@ -55,15 +56,50 @@ pub(crate) fn spec<'a>(image: &Image<'a>) -> &'a str {
 
 /// Whether code that was compiled for what a label names is for a target.
 fn is_called(target: &Target, label: &str) -> bool {
-    let is_cpu = matches!(label, "spir64_x86_64" | "x86_64") && CPUS.contains(&target.name.as_str());
-    let is_family = label.starts_with("intel_gpu_") && target.families.iter().any(|own| own == label);
     let is_alias = target.aliases.iter().any(|own| own == label);
-    label == target.name
-        || label == gpu_of(target)
-        || is_cpu
-        || is_family
-        || is_alias
-        || is_short_name(&target.name, label)
+    label == target.name || is_named(target, label) || is_alias || is_short_name(&target.name, label)
+}
+
+/// Whether a label is the name that the runtime has for a target, or for a family of its. It knows no other names, and compares
+/// the whole of this (`getArchName`, without the aliases of `device_architecture.def`).
+fn is_named(target: &Target, label: &str) -> bool {
+    let is_family = || label.starts_with("intel_gpu_") && target.families.iter().any(|own| own == label);
+    let is_cpu = || label == "spir64_x86_64" && CPUS.contains(&target.name.as_str());
+    let is_device = !ANY.contains(&target.name.as_str()) && (label == target.name || label == gpu_of(target));
+    is_device || is_cpu() || is_family()
+}
+
+/// Targets that stand for many devices, none of which the runtime calls so.
+const ANY: [&str; 6] = ["spir64", "spir64_gen", "spir64_fpga", "nvptx64", "amdgcn", "native_cpu"];
+
+/// `doesImageTargetMatchDevice` where a name is recorded.
+fn matches_recorded(target: &Target, label: &str) -> Match {
+    let is_known = |name: &str| device::table().target(name).is_some_and(|known| known.architecture_id.is_some());
+    let is_of_cpu = || label == "x86_64" || label.starts_with("intel_cpu_");
+    if is_named(target, label) {
+        Match::Yes
+    } else if ANY.contains(&label) {
+        Match::No(format!("Image is recorded to be compiled for {label}, which is the name of no device."))
+    } else if target.name == "spir64_x86_64" && is_of_cpu() {
+        Match::Unknown(format!("Image was compiled for {label}; which CPU is meant is not known."))
+    } else if is_called(target, label) {
+        let message = format!("Image is recorded to be compiled for {label}, which is not what the runtime calls");
+        let name = gpu_of(target);
+        if is_known(&name) { Match::No(format!("{message} {name}.")) } else { Match::Unknown(format!("{message} it.")) }
+    } else {
+        other_device(target, label)
+    }
+}
+
+/// The answer for code that was compiled for another device than a target, or for one of those that it stands for.
+fn other_device(target: &Target, label: &str) -> Match {
+    if target.name == "spir64_gen" && label.starts_with("intel_gpu_") {
+        Match::Unknown(format!("Image was compiled for {label}; which Intel GPU is meant is not known."))
+    } else if target.name == "spir64" {
+        Match::Unknown(format!("Image was compiled for {label}; which device is meant is not known."))
+    } else {
+        Match::No(format!("Image was compiled for {label}, not for {}.", target.name))
+    }
 }
 
 /// Whether a label is the name of a target's GPU without its maker, as ocloc and LLVM's tools spell it (`acm-g10`, `sm_80`).
@@ -81,17 +117,15 @@ pub(crate) fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
             format!("Image is for AdaptiveCpp's runtime alone; whether that runs it on {} is not known.", target.name);
         return Match::Unknown(message);
     }
-    // The runtime compares what is recorded whole; a container's `spir64` is that of any device.
+    // A container's `spir64` is that of any device.
     let recorded = image.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_some();
     if let Some(label) = image.compile_target().filter(|label| recorded || *label != "spir64") {
-        return if is_called(target, label) {
-            Match::Yes
-        } else if target.name == "spir64_gen" && label.starts_with("intel_gpu_") {
-            Match::Unknown(format!("Image was compiled for {label}; which Intel GPU is meant is not known."))
-        } else if target.name == "spir64" {
-            Match::Unknown(format!("Image was compiled for {label}; which device is meant is not known."))
-        } else {
-            Match::No(format!("Image was compiled for {label}, not for {}.", target.name))
+        return match recorded {
+            true => matches_recorded(target, label),
+            false if is_called(target, label) || label == "x86_64" && CPUS.contains(&target.name.as_str()) => {
+                Match::Yes
+            }
+            false => other_device(target, label),
         };
     }
     let spec = spec(image);

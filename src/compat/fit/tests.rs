@@ -35,7 +35,7 @@ pub(crate) fn exporting(symbol: &str) -> Vec<u8> {
     name.resize(8, 0);
     // OpDecorate %1 LinkageAttributes SYMBOL Export
     let decoration = [[0x0006_0047u32, 1, 41].map(u32::to_le_bytes).concat(), name, vec![0; 4]].concat();
-    with_code(0x0001_0400, &[], &decoration, &[])
+    with_code(0x0001_0400, &[5], &decoration, &[])
 }
 
 /// A test's images live as long as the test.
@@ -199,7 +199,7 @@ fn sub_group_sizes_do_not_bind_esimd() {
         "Kernel has a required sub-group size of '8' but device does not support this sub-group size."
     );
     // OpDecorate %1 VectorComputeFunctionINTEL; an image that is marked and whose kernels are not is another matter.
-    let vector = with_code(0x0001_0400, &[], &[0x0003_0047u32, 1, 5626].map(u32::to_le_bytes).concat(), &[]);
+    let vector = with_code(0x0001_0400, &[5617], &[0x0003_0047u32, 1, 5626].map(u32::to_le_bytes).concat(), &[]);
     let marked = image(&vector, "spir64", &[eight, ("isEsimdImage", Value::U32(1))]);
     assert_eq!(judge(&marked, "intel_gpu_pvc").verdict(), Verdict::Compatible);
     assert_eq!(judge(&spirv(&[eight]), "spir64").verdict(), Verdict::Unknown);
@@ -338,6 +338,36 @@ fn native_code_is_for_one_device() {
     assert_eq!(judge(&nameless, "intel_gpu_pvc").verdict(), Verdict::Unknown);
     assert_eq!(judge(&nameless, "spir64_x86_64").verdict(), Verdict::Incompatible);
     assert_eq!(judge(&image(&zebin, "spir64_fpga", &[]), "spir64_fpga").verdict(), Verdict::Incompatible);
+}
+
+#[test]
+fn the_runtime_compares_whole_names_that_are_recorded() {
+    let recorded =
+        |name: &str| image(&module(0x0001_0400, &[]), "spir64", &[("compile_target", array(name.as_bytes()))]);
+    for (target, name, verdict) in [
+        ("intel_gpu_acm_g10", "intel_gpu_acm_g10", Verdict::Compatible),
+        ("intel_gpu_acm_g10", "intel_gpu_dg2", Verdict::Compatible),
+        ("intel_gpu_acm_g10", "intel_gpu_dg2_g10", Verdict::Incompatible),
+        ("intel_gpu_acm_g10", "intel_gpu_12_55_8", Verdict::Incompatible),
+        ("intel_gpu_acm_g10", "acm-g10", Verdict::Incompatible),
+        ("intel_gpu_acm_g10", "acm_g10", Verdict::Incompatible),
+        ("intel_gpu_acm_g10", "ats_m150", Verdict::Incompatible),
+        ("intel_gpu_acm_g10", "spir64_gen", Verdict::Incompatible),
+        ("spir64_gen", "spir64_gen", Verdict::Incompatible),
+        ("spir64_x86_64", "spir64_x86_64", Verdict::Compatible),
+        ("intel_cpu_spr", "spir64_x86_64", Verdict::Compatible),
+        ("intel_cpu_spr", "intel_cpu_spr", Verdict::Compatible),
+        ("intel_cpu_spr", "x86_64", Verdict::Incompatible),
+        ("spir64_x86_64", "x86_64", Verdict::Unknown),
+    ] {
+        assert_eq!(judge(&recorded(name), target).verdict(), verdict, "{name} on {target}");
+    }
+    // What a container says beside the image is no property, and nothing compares it.
+    let mut beside = image(&module(0x0001_0400, &[]), "spir64", &[]);
+    for arch in ["acm-g10", "intel_gpu_dg2_g10"] {
+        beside.arch = arch;
+        assert_eq!(judge(&beside, "intel_gpu_acm_g10").verdict(), Verdict::Compatible, "{arch}");
+    }
 }
 
 #[test]
