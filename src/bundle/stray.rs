@@ -7,7 +7,7 @@
 
 use super::format::Format;
 use super::image::EntryLayout;
-use super::structure::{Descriptor, ImageLayout, is_printable, sound_image};
+use super::structure::{Descriptor, ImageLayout, count, is_printable, sound_image};
 use crate::container::Host;
 use crate::container::address::{AddressMap, occurrences};
 use crate::{bytes, limits};
@@ -23,6 +23,7 @@ pub(super) fn find(host: &Host<'_>, descriptors: &[Descriptor]) -> Vec<u64> {
     let map = &host.addresses;
     let known = Known::new(map, descriptors);
     let mut found = structures(map, MOST, |address| known.lacks(map, address));
+    found.extend(unknown_versions(map).take(MOST));
     found.extend(unknown_fields(map).filter(|address| !known.listed.contains(address)).take(MOST));
     found
 }
@@ -107,7 +108,8 @@ impl Known {
 /// an edit, may begin like a structure.
 fn has_tables(map: &AddressMap<'_>, address: u64, layout: ImageLayout) -> bool {
     let field = |at| field(map, address, at);
-    let is_text = |at: u64| field(at) == 0 || map.c_string(field(at)).is_some();
+    // What is not in the file is cleared.
+    let is_text = |at: u64| map.tail(field(at)).is_none() || map.c_string(field(at)).is_some();
     let is_table = |at: u64, strides: &[u64]| {
         let len = field(at + 8).checked_sub(field(at));
         len.is_some_and(|len| strides.iter().any(|stride| len % stride == 0) && map.slice(field(at), len).is_some())
@@ -118,7 +120,8 @@ fn has_tables(map: &AddressMap<'_>, address: u64, layout: ImageLayout) -> bool {
         && is_text(16)
         && is_text(24)
         && is_table(layout.entries(), &entries)
-        && is_table(layout.properties(), &[24])
+        // Upstream LLVM's are text.
+        && is_table(layout.properties(), if layout == ImageLayout::Upstream3 { &[1] } else { &[24] })
 }
 
 /// Returns the word at an offset of a structure; 0 beyond the file.
@@ -130,6 +133,25 @@ fn contents(map: &AddressMap<'_>, address: u64, layout: ImageLayout) -> Contents
     let field = |at| field(map, address, at);
     let tables = [16, 24, layout.entries(), layout.properties()].map(field);
     (field(layout.payload()), field(layout.payload() + 8), tables)
+}
+
+/// Returns the addresses of what lists hold first, where that has a target and code as a structure has, and no head that is known: the
+/// runtime reads none.
+fn unknown_versions<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm {
+    let segments = map.segments().iter().filter(|segment| segment.holds_pointers);
+    let words = segments.flat_map(|segment| segment.words().1.windows(2));
+    let pointers = words.filter_map(|window| {
+        let [head, images] = [0, 1].map(|at| window.get(at).map_or(0, |word| u64::from_le_bytes(*word)));
+        count(head).map(|_| images)
+    });
+    let has_code = move |at: u64, layout: ImageLayout| is_code(map, at.saturating_add(layout.payload()));
+    pointers.filter(move |at| {
+        let target = at.checked_add(8).and_then(|at| map.pointer(at));
+        let target = target.and_then(|target| map.c_string_within(target, limits::MAX_NAME));
+        target.is_some_and(is_printable)
+            && sound_image(map, *at).is_none()
+            && [ImageLayout::WithManifest, ImageLayout::Version3].iter().any(|layout| has_code(*at, *layout))
+    })
 }
 
 /// Whether there are pointers at an address to the begin and end of device code, of a format that is known.

@@ -530,7 +530,7 @@ fn find_relocated(map: &AddressMap<'_>, found: &mut Vec<Descriptor>) {
 }
 
 /// Returns the image count in a descriptor's first word, or none where the word does not begin a descriptor.
-fn count(head: u64) -> Option<u16> {
+pub(super) fn count(head: u64) -> Option<u16> {
     let (version, count) = (head & 0xffff, (head >> 16) & 0xffff);
     (version == 1 && count > 0).then(|| u16::try_from(count).ok())?
 }

@@ -184,8 +184,10 @@ impl<'a> AddressMap<'a> {
         if !self.turn_to(address) {
             return false;
         }
-        let Some(segment) = self.segments.get(self.written) else { return false };
         self.written_words.resize(self.segments.len(), Vec::new());
+        let Some(segment) = self.segments.get_mut(self.written) else { return false };
+        // Of a page that two segments have, the second may be the one that is writable.
+        segment.holds_pointers = true;
         let Some(words) = self.written_words.get_mut(self.written) else { return false };
         if words.is_empty() {
             words.resize(segment.data.len() / 512 + 2, 0);

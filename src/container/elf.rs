@@ -25,6 +25,9 @@ pub(crate) enum Machine {
     Aarch64,
 }
 
+/// Relocations of x86-64 that write the value of a symbol: `R_X86_64_GLOB_DAT` and `R_X86_64_JUMP_SLOT`.
+const X86_64_SLOTS: [u32; 2] = [6, 7];
+
 impl Machine {
     /// Returns the relocation type "load bias plus addend".
     pub(crate) fn relative(self) -> u32 {
@@ -429,6 +432,9 @@ impl<'a> Elf<'a> {
                 }
                 let value = if kind == machine.relative() {
                     Some(addend)
+                } else if machine == Machine::X86_64 && X86_64_SLOTS.contains(&kind) && addend != 0 {
+                    // glibc writes the symbol's value alone.
+                    None
                 } else if machine.symbolic().contains(&kind) {
                     let symbol = symbol().filter(|symbol| is_address(symbol));
                     used.push(rela.r_sym(LE, false));

@@ -23,13 +23,19 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// Beginnings of the names of sections that linkers take apart, put in another order, or make themselves.
-const EDITED: [&str; 30] = [
+const EDITED: [&str; 36] = [
     ".eh_frame",
+    ".gcc_except_table",
     ".sframe",
     ".note",
     ".stab",
     ".comment",
     ".gnu.",
+    ".gnu_debuglink",
+    ".gdb_index",
+    ".debug",
+    ".zdebug",
+    ".line",
     ".llvm.",
     ".ctors",
     ".dtors",
@@ -309,6 +315,13 @@ fn tables_are_plain(file: &File<'_>) -> Result<()> {
             let message = "linkers differ in which of several tables of symbols they take";
             return Err(Error::at(section.sh_offset(file.endian()), message));
         }
+        let applied = || file.elf_section_table().section(SectionIndex(section.sh_info(file.endian()) as usize)).ok();
+        if kind == elf::SHT_REL
+            && applied().is_some_and(|section| section.sh_flags(file.endian()).contains(elf::SHF_ALLOC))
+        {
+            let message = "linkers differ in what relocations without addends add to";
+            return Err(Error::at(section.sh_offset(file.endian()), message));
+        }
         let is_table = [elf::SHT_REL, elf::SHT_RELA, elf::SHT_CREL].contains(&section.sh_type(file.endian()));
         let target = section.sh_info(file.endian());
         if !is_table || target == 0 {
@@ -364,7 +377,7 @@ fn value_of(
     let from = |begin: u64| begin.wrapping_add(in_place).wrapping_add_signed(relocation.addend());
     let (section, address, varies) = match relocation.target() {
         RelocationTarget::Symbol(index) => {
-            let symbol = file.symbol_by_index(index).ok().filter(is_address)?;
+            let symbol = file.symbol_by_index(index).ok().filter(|symbol| is_address(file, symbol))?;
             let section = placed.get(&symbol.section_index()?)?;
             let begin = section.address.checked_add(symbol.address())?;
             let address = from(begin);
@@ -383,7 +396,19 @@ fn value_of(
 }
 
 /// Whether the value of a symbol is the address of its bytes: not what a function returns, nor a place in what each thread has.
-fn is_address(symbol: &object::Symbol<'_, '_>) -> bool {
+fn is_address(file: &File<'_>, symbol: &object::Symbol<'_, '_>) -> bool {
+    // Of other classes linkers and the crate `object` have different ideas.
+    let class = match file {
+        File::Coff(file) => file.coff_symbol_table().symbol(symbol.index()).ok().map(|symbol| symbol.storage_class),
+        File::CoffBig(file) => file.coff_symbol_table().symbol(symbol.index()).ok().map(|symbol| symbol.storage_class),
+        _ => None,
+    };
+    if let Some(class) = class {
+        return [pe::IMAGE_SYM_CLASS_EXTERNAL, pe::IMAGE_SYM_CLASS_STATIC, pe::IMAGE_SYM_CLASS_LABEL]
+            .into_iter()
+            .chain([pe::IMAGE_SYM_CLASS_WEAK_EXTERNAL])
+            .any(|known| known == class);
+    }
     let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { return true };
     [elf::STT_NOTYPE, elf::STT_OBJECT, elf::STT_FUNC, elf::STT_SECTION].contains(&st_info.st_type())
 }

@@ -135,7 +135,7 @@ fn relocations_that_only_some_loaders_apply_leave_images_open() {
 fn the_only_list_may_be_none_that_is_known() {
     let (_, Places { target, structure, descriptor }) = image();
     for place in [structure + 8, structure + 32, descriptor + 8] {
-        // What is not open is as a linker leaves it.
+        // Others are as a linker leaves them.
         let relocations = [structure + 8, RELATIVE, target, place, 1 << 32 | ABSOLUTE, 0];
         let (seen, told) = checked(relocated(image().0, &relocations, true, &[2 | 0x11 << 32, 0, 8]));
         assert_eq!(seen, Some(3), "{place:#x}: {told}");
@@ -465,4 +465,31 @@ fn program_headers_are_where_they_say() {
     file[64 + 17] = 7;
     let (seen, told) = inspected(&file);
     assert_eq!(seen, Some(3), "{told}");
+}
+
+/// The runtime reads neither the version of a structure nor its kind.
+#[test]
+fn structures_of_no_known_version_are_told() {
+    for (version, kind, code) in [(3, 4, 0), (0, 4, 3), (7, 4, 3), (0xffff, 4, 3), (3, 0, 3), (3, 9, 3)] {
+        let (mut file, Places { target, .. }) = image();
+        let (_, structure, _) = second(&mut file, target);
+        let mut file = file.finish(None, None);
+        let at = (structure - BASE) as usize;
+        file[at..at + 2].copy_from_slice(&u16::to_le_bytes(version));
+        file[at + 2] = kind;
+        let (seen, told) = checked(file);
+        assert_eq!(seen, Some(code), "{version} {kind}: {told}");
+    }
+}
+
+/// glibc adds nothing to the value of a symbol where others do.
+#[test]
+fn slots_of_symbols_have_no_addends() {
+    const SLOT: u64 = 6;
+    for (addend, code) in [(0, 0), (8, 1)] {
+        let (_, Places { target, structure, .. }) = image();
+        let relocations = [structure + 8, 1 << 32 | SLOT, addend];
+        let (seen, told) = checked(relocated(image().0, &relocations, true, &[LOCAL, target - addend, 8]));
+        assert!(seen == Some(code) || (code > 0 && seen == Some(3)), "{addend} {seen:?}: {told}");
+    }
 }

@@ -117,6 +117,11 @@ fn relocations_that_linkers_differ_in_are_refused() {
         let (code, told) = checked(&folder, &bytes);
         assert!(code == Some(3) && told.contains("linkers differ"), "{value}: {told}");
     }
+    // SHT_REL: the addends are where they are added, or nowhere.
+    let mut bytes = object.clone();
+    bytes[table + 4] = 9;
+    let (code, told) = checked(&folder, &bytes);
+    assert!(code == Some(3) && told.contains("linkers differ"), "{told}");
     let mut bytes = object.clone();
     // SHT_NOBITS becomes a second table for the section.
     let mut headers = (0..usize::from(object[60])).map(|nth| word(40) as usize + 64 * nth);
@@ -148,6 +153,8 @@ fn sections_that_linkers_write_anew_are_not_judged() {
         (".section .imgs,\"aw\",@progbits", 0),
         (".section .eh_frame,\"a\",@progbits", 3),
         (".section .note.gnu.property,\"a\",@note", 3),
+        (".section .zdebug_imgs,\"a\",@progbits", 3),
+        (".section .gcc_except_table,\"a\",@progbits", 3),
         (".section .ctors,\"aw\",@progbits", 3),
         (".section .imgs,\"a\",@0x60000001", 3),
         (".section .imgs,\"awT\",@progbits", 1),
@@ -269,6 +276,13 @@ fn sections_of_windows_that_a_linker_chooses_from_leave_kernels_unknown() {
     let local = object::SymbolScope::Compilation;
     let (code, told) = checked(&folder, &write(local, pe::IMAGE_REL_AMD64_ADDR32));
     assert_ne!(code, Some(0), "addresses of 32 bits are cut: {told}");
+    // IMAGE_SYM_CLASS_BLOCK
+    let mut bytes = make(local);
+    let name = bytes.windows(8).rposition(|name| name == b"image\0\0\0").unwrap();
+    assert_eq!(bytes[name + 16], 3);
+    bytes[name + 16] = 100;
+    let (code, told) = checked(&folder, &bytes);
+    assert_ne!(code, Some(0), "a symbol of an odd class: {told}");
     for (name, flags, expected) in [(b"img\0\0\0", 0, 0), (b".pdata", 0, 3), (b"img\0\0\0", 0x80, 3)] {
         let mut bytes = make(local);
         bytes[20..26].copy_from_slice(name);
