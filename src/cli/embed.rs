@@ -145,7 +145,7 @@ struct Added<'i> {
 /// Generation of the numbers of aspects in an input, where it names aspects.
 #[derive(Clone, Copy)]
 enum Numbering {
-    /// It names none.
+    /// Names none.
     Nothing,
     /// Something tells.
     Told(Epoch),

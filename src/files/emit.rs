@@ -436,7 +436,7 @@ fn tell_losses(reporter: &dyn Reporter, form: &OutputForm, images: &[Image<'_>])
     tell("the programming model", "had another than SYCL", &is_of_another);
 }
 
-/// What images become, in words.
+/// Words for what images become.
 fn what(form: &OutputForm) -> &'static str {
     match form.emit {
         Emit::Table => "a table",

@@ -108,7 +108,7 @@ mod tests {
         // A channel of memory, and a number that had no meaning and has one now.
         assert_eq!([25, 71].map(to_2026), [None, None]);
         let to_2023 = |number| renumbered(number, Epoch::From2026, Epoch::From2023);
-        // What was two aspects is one.
+        // Two aspects became one.
         assert_eq!([27, 52, 50, 99].map(to_2023), [Some(28), Some(57), None, None]);
         assert_eq!(renumbered(27, Epoch::Before2023, Epoch::From2023), Some(28));
     }

@@ -325,7 +325,7 @@ fn generations_are_not_mixed() {
     assert!(error.contains("number aspects differently"), "{error}");
 }
 
-/// What a table or SYCLBIN holds is read by the numbers of today, as nothing in it says for which runtime it is.
+/// Tables and SYCLBINs are read by the numbers of today, as nothing in them says for which runtime they are.
 #[test]
 fn aspects_keep_their_meaning_in_every_form() {
     let folder = Folder::new();
@@ -377,7 +377,7 @@ fn aspects_keep_their_meaning_in_every_form() {
     folder.tool(["embed", "old.so", "extracted/images.table", "-o", "back.so"]);
     let report: Json = serde_json::from_str(&said(&folder.tool(["inspect", "back.so", "--format", "json"]))).unwrap();
     assert_eq!(report["files"][0]["images"][1]["requirements"]["aspects"], expected);
-    // Who asks for other numbers gets them, and is told.
+    // Other numbers that are asked for stay, which is told.
     let (code, said) = told(&["split", "old.so", "--abi", "2025", "-o", "asked.table"]);
     assert!(code == Some(0) && said.contains("as asked for"), "{said}");
     // A channel of memory has no number today.

@@ -24,7 +24,7 @@ const LONGEST: usize = 200_000;
 /// New names, by the number of the module and the old id.
 pub(crate) type NewNames = HashMap<(usize, u32), String>;
 
-/// Where a name is taken.
+/// Owner of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     /// By a symbol, a kernel or a function without a body of a module.
@@ -33,7 +33,7 @@ enum Owner {
     Private(usize, u32),
 }
 
-/// What is said of an id by `OpName`.
+/// Name that `OpName` gives to an id.
 struct Named {
     id: u32,
     name: String,

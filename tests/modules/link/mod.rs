@@ -348,7 +348,7 @@ fn private_functions_of_one_name_stay_apart() {
     assert!(!made.bytes.windows(4).any(|bytes| bytes == b"k.0\0"));
 }
 
-/// What the driver has under a name keeps it, as functions that the driver's reader knows by their names.
+/// Functions that the driver's reader knows by their names keep these.
 #[test]
 fn functions_that_a_name_determines_keep_it() {
     let helper = "spirv.llvm_umul_with_overflow_i32";

@@ -51,7 +51,7 @@ int main(int count, char **words) {
 }
 ";
 
-/// What is done to a library that was rewritten: a program, and what is said before and behind the library's name.
+/// Changes of a library that was rewritten: a program, and what is said before and behind the library's name.
 const CHANGES: [(&str, &[&str], &[&str]); 7] = [
     ("strip", &[], &[]),
     ("strip", &["--strip-debug"], &[]),
