@@ -108,7 +108,7 @@ impl Known {
 /// an edit, may begin like a structure.
 fn has_tables(map: &AddressMap<'_>, address: u64, layout: ImageLayout) -> bool {
     let field = |at| field(map, address, at);
-    // What is not in the file is cleared.
+    // Pointers to no bytes of the file lead to zeros.
     let is_text = |at: u64| map.tail(field(at)).is_none() || map.c_string(field(at)).is_some();
     let is_table = |at: u64, strides: &[u64]| {
         let len = field(at + 8).checked_sub(field(at));

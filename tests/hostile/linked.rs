@@ -416,7 +416,7 @@ fn heads_of_entries_are_no_pointers() {
 /// Linux clears nothing in a segment that may not be written; other loaders do.
 #[test]
 fn what_only_some_loaders_clear_is_refused() {
-    for (flags, kind, code) in [(6, 2, 0), (4, 2, 3), (6, 3, 0), (4, 3, 3)] {
+    for (flags, kind, code) in [(7, 2, 0), (5, 2, 3), (7, 3, 0), (5, 3, 3)] {
         let (mut file, _) = image();
         file.add(&[1; 16]);
         let mut file = file.finish(None, None);
