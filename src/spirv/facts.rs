@@ -1,13 +1,14 @@
 //! Which kernels, capabilities, imports and aspects does a module show?
 
 use super::grammar::{self, Set};
+use super::needs::Needs;
 use super::op::*;
 use super::sound::Soundness;
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::names::Names;
-use rspirv::spirv::{Capability, Decoration, ExecutionMode, LinkageType};
+use rspirv::spirv::{Decoration, ExecutionMode, LinkageType};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -135,8 +136,8 @@ struct Walk<'m> {
     wide: Vec<u32>,
     /// Ids of 16-bit integer and float types, for atomics too.
     narrow: Vec<u32>,
-    /// Opcodes of extensions.
-    of_extensions: BTreeSet<u16>,
+    /// Needs of what it has seen, which the capabilities have to allow.
+    needs: Needs,
     /// The ids of work-group sizes that are given by constants, x first.
     sizes: Vec<[u32; 3]>,
     /// The values of these ids, once they are known.
@@ -181,7 +182,7 @@ impl Module {
         if let Some((function, _)) = walk.function.filter(|_| walk.module.stopped.is_none()) {
             walk.module.stopped = Some(ends_within(bytes, function));
         }
-        Ok(walk.finish())
+        Ok(walk.finish(words))
     }
 
     /// Checks that a module can be walked to its end, and keeps none of its facts.
@@ -246,17 +247,13 @@ const OTHER_WIDTHS: [u32; 2] = [5844, 5112];
 const ENCODINGS: [u32; 2] = [5116, 4212];
 /// Memory model of OpenCL, with which compilers write addresses of 32 or 64 bits (addressing models 1 and 2).
 const OPENCL_MEMORY: u32 = 2;
-/// Below this opcode are the instructions of no extension.
-const OF_EXTENSIONS: u16 = 4096;
 /// Words before the width of an integer of an unusual one.
 const INTEGER: &str = "int ";
 
 impl<'m> Walk<'m> {
     #[inline]
     fn visit(&mut self, instruction: &Instruction<'m>, shapes: &grammar::Shapes) {
-        if instruction.opcode >= OF_EXTENSIONS {
-            self.of_extensions.insert(instruction.opcode);
-        }
+        self.needs.visit(instruction);
         match instruction.opcode {
             CAPABILITY => {
                 let capability = instruction.word(0);
@@ -303,7 +300,10 @@ impl<'m> Walk<'m> {
                 }
             }
             TYPE_INT => match instruction.word(1) {
-                64 => self.wide.push(instruction.word(0)),
+                64 => {
+                    self.wide.push(instruction.word(0));
+                    self.needs.numbers(instruction.word(0), false, 64);
+                }
                 16 => self.narrow.push(instruction.word(0)),
                 8 | 32 => {}
                 width => self.unusual(format!("{INTEGER}{width}")),
@@ -335,6 +335,7 @@ impl<'m> Walk<'m> {
                 if self.atomic.last() != Some(&result) {
                     self.atomic.push(result);
                 }
+                self.needs.atomic(instruction.opcode, result);
             }
             TYPE_IMAGE
             | TYPE_SAMPLED_IMAGE
@@ -372,6 +373,7 @@ impl<'m> Walk<'m> {
         let [id, width, encoding] = [0, 1, 2].map(|at| instruction.word(at));
         let encoding = (instruction.len() > 2).then_some(encoding);
         let [bfloat, byte] = self.encodings;
+        self.needs.numbers(id, true, width);
         match (width, encoding) {
             (16 | 32 | 64, None) => {}
             (16, Some(0)) if bfloat => {}
@@ -458,7 +460,7 @@ impl<'m> Walk<'m> {
         }
     }
 
-    fn finish(mut self) -> Module {
+    fn finish(mut self, words: Words<'_>) -> Module {
         let lists = [&mut self.built_in, &mut self.declared, &mut self.variables, &mut self.wide, &mut self.narrow];
         for ids in lists.into_iter().chain([&mut self.vector]) {
             ids.sort_unstable();
@@ -523,13 +525,9 @@ impl<'m> Walk<'m> {
         if self.module.capabilities.iter().any(|capability| OTHER_WIDTHS.contains(capability)) {
             self.module.unusual.retain(|what| !what.starts_with(INTEGER));
         }
-        // Some compilers take an instruction by its capability, others refuse it then.
-        for opcode in std::mem::take(&mut self.of_extensions) {
-            let needed = grammar::capabilities(opcode);
-            let is_declared = |one: &Capability| self.module.capabilities.contains(&(*one as u32));
-            if let Some(first) = needed.first().filter(|_| !needed.iter().any(is_declared)) {
-                self.unusual(format!("{} without {first:?}", grammar::name(opcode)));
-            }
+        // Some compilers take what lacks its capability, others refuse it, or end their process.
+        for what in std::mem::take(&mut self.needs).unmet(words, &self.module.capabilities) {
+            self.unusual(what);
         }
         if has_one_name_twice(&self.module.entry_points) {
             self.unusual("two entry points of one name".to_owned());

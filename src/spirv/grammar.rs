@@ -185,11 +185,6 @@ pub(crate) fn is_instruction(name: &str) -> bool {
     names.contains(name)
 }
 
-/// Returns the capabilities of which an instruction needs one; none where it needs none, or no grammar says.
-pub(super) fn capabilities(opcode: u16) -> &'static [Capability] {
-    INSTRUCTION_TABLE.lookup_opcode(opcode.into()).map(|known| known.capabilities).unwrap_or_default()
-}
-
 /// Returns the name of an opcode as the specification writes it, or its number where no grammar has it.
 pub(crate) fn name(opcode: u16) -> String {
     layout(opcode).map_or_else(|| format!("OpUnknown({opcode})"), |layout| format!("Op{}", layout.name))
@@ -471,9 +466,6 @@ impl<S: OperandContext, F: FnMut(usize, Role)> Walk<'_, S, F> {
         if self.at >= self.instruction.len() {
             return;
         }
-        const ALIGNED: u32 = 2;
-        /// Bits with an id: MakePointerAvailable, MakePointerVisible, AliasScopeINTEL, NoAliasINTEL.
-        const WITH_ID: [u32; 4] = [8, 16, 0x1_0000, 0x2_0000];
         let mask = self.literal();
         if mask & ALIGNED != 0 {
             self.literal();
@@ -482,6 +474,18 @@ impl<S: OperandContext, F: FnMut(usize, Role)> Walk<'_, S, F> {
             self.id(Role::Operand);
         }
     }
+}
+
+/// Bit of memory operands with an alignment.
+const ALIGNED: u32 = 2;
+/// Bits of memory operands with an id: MakePointerAvailable, MakePointerVisible, AliasScopeINTEL, NoAliasINTEL.
+const WITH_ID: [u32; 4] = [8, 16, 0x1_0000, 0x2_0000];
+
+/// Returns the place behind the memory operands that begin at a place.
+pub(super) fn after_memory_access(instruction: &Instruction<'_>, at: usize) -> usize {
+    let mask = instruction.word(at);
+    let with_word = WITH_ID.iter().chain([&ALIGNED]).filter(|bit| mask & **bit != 0).count();
+    at.saturating_add(1).saturating_add(with_word)
 }
 
 /// Whether an execution mode takes ids: those that the grammar (SPIRV-Headers 1.6.7) gives `IdRef`.

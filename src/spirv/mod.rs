@@ -30,6 +30,7 @@ pub mod kernel;
 pub(crate) mod lines;
 pub mod link;
 pub(crate) mod micro;
+mod needs;
 pub(crate) mod op;
 mod sound;
 pub(crate) mod specialize;

@@ -20,6 +20,8 @@ pub fn module(kernel: &str, generator: u32) -> Vec<u8> {
 fn decorated(kernel: &str, generator: u32, decorations: &[u32]) -> Vec<u8> {
     let mut words = vec![0x0723_0203, 0x0001_0400, generator, 50, 0];
     [4, 6, 10].iter().for_each(|capability| put(&mut words, 17, &[*capability], None, &[]));
+    // Explicit SIMD.
+    decorations.iter().for_each(|_| put(&mut words, 17, &[5617], None, &[]));
     put(&mut words, 14, &[2, 2], None, &[]);
     put(&mut words, 15, &[6, 3], Some(kernel), &[]);
     decorations.iter().for_each(|decoration| put(&mut words, 71, &[3, *decoration], None, &[]));
