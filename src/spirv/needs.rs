@@ -95,7 +95,7 @@ struct Entry {
 /// Operand to look at.
 #[derive(Debug, Clone, Copy)]
 struct Probe {
-    /// Its place among the words, of a decoration's operands among those behind it.
+    /// Place among the words; of a decoration's operands among those behind it.
     at: usize,
     /// Whether a string stands before it.
     behind_string: bool,
@@ -118,7 +118,7 @@ struct Values {
     free: u32,
 }
 
-/// What the grammar says.
+/// Needs and operands, as the grammar has them.
 #[derive(Debug, Default)]
 struct Table {
     /// Alternatives by the number of a need.
@@ -316,7 +316,7 @@ fn table() -> &'static Table {
     TABLE.get_or_init(Table::build)
 }
 
-/// What has a need: a kind of values by its place plus one, or 0 for opcodes, and a number.
+/// Thing with a need: a kind of values by its place plus one, or 0 for opcodes, and a number.
 type Witness = (u16, u32);
 
 /// The needs of what a walk has seen.
@@ -589,7 +589,8 @@ mod tests {
 
     #[test]
     fn what_needs_a_capability_is_told_where_none_of_them_is_declared() {
-        let cases: [(&[u32], (u32, &[u32]), &str); 28] = [
+        type Case = (&'static [u32], (u32, &'static [u32]), &'static str);
+        let cases: [Case; 28] = [
             (&[KERNEL], (252, &[]), "OpKill without Shader"),
             (&[KERNEL], (218, &[]), "OpEmitVertex without Geometry"),
             (&[KERNEL], (29, &[1, 2]), "OpTypeRuntimeArray without Shader"),

@@ -362,7 +362,7 @@ fn the_runtime_compares_whole_names_that_are_recorded() {
     ] {
         assert_eq!(judge(&recorded(name), target).verdict(), verdict, "{name} on {target}");
     }
-    // What a container says beside the image is no property, and nothing compares it.
+    // Nothing compares an architecture that a container states beside the image, which is no property.
     let mut beside = image(&module(0x0001_0400, &[]), "spir64", &[]);
     for arch in ["acm-g10", "intel_gpu_dg2_g10"] {
         beside.arch = arch;
