@@ -169,8 +169,9 @@ fn is_code(map: &AddressMap<'_>, at: u64) -> bool {
 fn unknown_fields<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm {
     /// Offsets of the head, the target and the payloads of both layouts.
     const FIELDS: [u64; 6] = [0, 8, 32, 40, 48, 56];
-    // Code of programs looks like all kinds of fields, at other places than these.
-    let open = move |at: u64| [0, 4].iter().any(|half| map.open().binary_search(&at.saturating_add(*half)).is_ok());
+    // A pointer, or a half of one.
+    let open =
+        move |at: u64| [0, 4].iter().any(|half| map.open_pointers().binary_search(&at.saturating_add(*half)).is_ok());
     let target = move |at: u64| map.c_string_within(map.pointer(at.checked_add(8)?)?, limits::MAX_NAME);
     let payload = move |at: u64, layout: ImageLayout| {
         let [start, end] = [0, 8].map(|field| at.saturating_add(layout.payload()).saturating_add(field));
@@ -197,7 +198,7 @@ fn unknown_fields<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm
         let layout = ImageLayout::from_version(bytes::u16_at(head, 0)?, *head.get(2)?)?;
         Some((open(at.checked_add(8)?) || target(*at).is_some_and(is_printable)) && payload(*at, layout)?)
     };
-    let words = map.open().iter().flat_map(|place| [Some(*place), place.checked_sub(4)]).flatten();
+    let words = map.open_pointers().iter().flat_map(|place| [Some(*place), place.checked_sub(4)]).flatten();
     let places = words.flat_map(|word| FIELDS.iter().filter_map(move |field| word.checked_sub(*field)));
     places.filter(move |at| is_one(at) == Some(true))
 }

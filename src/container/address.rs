@@ -55,6 +55,8 @@ pub struct AddressMap<'a> {
     aligned: bool,
     /// A bit for each word of a segment that a relocation writes, counted from the word of its address; empty until one does.
     written_words: Vec<Vec<u64>>,
+    /// Those of the open places that may be pointers, where not all may.
+    open_pointers: Option<Vec<u64>>,
     /// Addresses of words that a relocation writes into a second time.
     twice: Vec<u64>,
     /// The first address without a byte in the file that a relocation writes to.
@@ -217,6 +219,10 @@ impl<'a> AddressMap<'a> {
             let offset = self.twice.first().and_then(|place| self.file_offset(*place)).unwrap_or(0);
             return Err(Error::at(offset, "relocations write to the same places, thousands of times"));
         }
+        if let Some(pointers) = &mut self.open_pointers {
+            pointers.extend_from_slice(&self.twice);
+            pointers.sort_unstable();
+        }
         self.open.append(&mut self.twice);
         self.open.sort_unstable();
         Ok(())
@@ -290,9 +296,15 @@ impl<'a> AddressMap<'a> {
         self.open = places;
     }
 
-    /// Returns the addresses where a loader writes what is not known, in order.
-    pub(crate) fn open(&self) -> &[u64] {
-        &self.open
+    /// Notes which of the open places may be pointers, or halves of some, where others are distances within code.
+    pub(super) fn set_open_pointers(&mut self, mut places: Vec<u64>) {
+        places.sort_unstable();
+        self.open_pointers = Some(places);
+    }
+
+    /// Returns the addresses where a loader or linker writes a pointer that is not known, in order.
+    pub(crate) fn open_pointers(&self) -> &[u64] {
+        self.open_pointers.as_ref().unwrap_or(&self.open)
     }
 
     /// Notes the addresses of pointers whose value depends on the loader, or on the other files of the program.

@@ -174,6 +174,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
             .ok_or_else(|| Error::at(offset, "the sections take more than the address space"))?;
     }
     let (mut segments, mut open, mut varying, mut written) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut pointers = Vec::new();
     for section in file.sections() {
         let (Ok((offset, data)), Some(at)) = (contents(&file, &section, bytes), placed.get(&section.index())) else {
             continue;
@@ -193,6 +194,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
                 let value = Some(&relocation).filter(|_| is_known);
                 let Some(value) = value.and_then(|one| value_of(&file, &placed, one, &data, place)) else {
                     open.push(address);
+                    pointers.extend((relocation.kind() == RelocationKind::Absolute).then_some(address));
                     // What variables of threads and tables of addresses need is code that ELF linkers write anew.
                     let is_plain = [RelocationKind::Absolute, RelocationKind::Relative, RelocationKind::PltRelative];
                     if file.format() == BinaryFormat::Elf && !is_plain.contains(&relocation.kind()) {
@@ -224,6 +226,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
     let refers_to_wanted = refers_to(&file, wanted, budget);
     let mut addresses = AddressMap::new(segments);
     addresses.leave_open(open);
+    addresses.set_open_pointers(pointers);
     addresses.set_varying(varying);
     addresses.set_merged(merged);
     for place in written {

@@ -136,11 +136,7 @@ struct Walk<'m> {
     wide: Vec<u32>,
     /// Ids of 16-bit integer and float types, for atomics too.
     narrow: Vec<u32>,
-<<<<<<< HEAD
-    /// What the capabilities have to allow.
-=======
     /// Needs of what it has seen, which the capabilities have to allow.
->>>>>>> spv
     needs: Needs,
     /// The ids of work-group sizes that are given by constants, x first.
     sizes: Vec<[u32; 3]>,
