@@ -148,7 +148,8 @@ pub(crate) const MAX_CONFIG_VALUES: usize = 1 << 14;
 /// Bytes that `like` may take over in one device configuration, where each base is counted as the whole file.
 pub(crate) const MAX_CONFIG_COPIED: usize = 64 << 20;
 
-/// Nesting depth of lists and mappings in a device configuration. Its grammar needs three.
+/// Nesting depth of lists and mappings in a device configuration, and of lists and tables in brackets in a policy. Their grammars need
+/// three.
 pub(crate) const MAX_CONFIG_DEPTH: usize = 16;
 
 /// Notes with metadata in one code object of an AMD GPU: linkers leave one, and one for each partition of a program.

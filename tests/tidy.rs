@@ -79,6 +79,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("lzma_rust2", &["src/container/package/stream.rs"]),
     ("rspirv", &["src/spirv/", "src/build/nvidia/"]),
     ("toml", &["src/policy/text.rs"]),
+    ("toml_parser", &["src/policy/text.rs"]),
     ("saphyr_parser", &["src/device/yaml.rs"]),
     ("libloading", &["src/build/ocloc.rs"]),
     ("opencl3", &["src/build/opencl.rs", "src/build/opencl/"]),

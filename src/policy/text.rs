@@ -1,16 +1,18 @@
 //! Which values does a TOML text have, and at which locations?
 //!
 //! Values of tables are read by key and type; a value of another type, and every unknown key, is a fault with its line
-//! and column. Only this file uses crate `toml`.
+//! and column. Only this file uses crates `toml` and `toml_parser`.
 
 use crate::bytes;
 use crate::device::did_you_mean;
 use crate::device::yaml::{Fault, Place};
-use crate::limits::{MAX_CONFIG, MAX_CONFIG_VALUES};
+use crate::limits::{MAX_CONFIG, MAX_CONFIG_DEPTH, MAX_CONFIG_VALUES};
 use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use toml_parser::Source;
+use toml_parser::lexer::TokenKind;
 
 /// Day of the Gregorian calendar, without a time zone. Crate `toml` reads no day that the calendar does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -131,6 +133,28 @@ fn count(table: &DeTable<'_>) -> usize {
     count
 }
 
+/// Returns where brackets stand in brackets too deep. The parser counts its depth itself, and loses count where a list stands in
+/// the place of a key (`{[a]`): its stack would overflow. A bracket that closes none of its kind closes none here.
+fn too_deep(text: &str) -> Option<usize> {
+    let mut open = Vec::new();
+    for token in Source::new(text).lex() {
+        let opening = match token.kind() {
+            kind @ (TokenKind::LeftSquareBracket | TokenKind::LeftCurlyBracket) => {
+                if open.len() >= MAX_CONFIG_DEPTH {
+                    return Some(token.span().start());
+                }
+                open.push(kind);
+                continue;
+            }
+            TokenKind::RightSquareBracket => TokenKind::LeftSquareBracket,
+            TokenKind::RightCurlyBracket => TokenKind::LeftCurlyBracket,
+            _ => continue,
+        };
+        open.pop_if(|last| *last == opening);
+    }
+    None
+}
+
 /// Parses a text and calls `read` with its table.
 ///
 /// # Errors
@@ -143,6 +167,9 @@ pub(super) fn with_table<T>(text: &str, read: impl FnOnce(Table<'_>) -> T) -> Re
     // Some editors write a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = Lines::new(text);
+    if let Some(at) = too_deep(text) {
+        return Err(Fault::new(lines.place(at), format!("nested deeper than {MAX_CONFIG_DEPTH} levels")));
+    }
     let root = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(start, |span: Range<usize>| lines.place(span.start));
         Fault::new(at, error.message().replace('\n', "; "))
@@ -321,6 +348,21 @@ mod tests {
         }
         assert_eq!([day_at(253_402_300_800), day_at(u64::MAX)], [None, None]);
         assert!(day_at(1_767_225_599) < day_at(1_767_225_600));
+    }
+
+    /// A list in the place of a key had the parser lose count of its depth.
+    #[test]
+    fn what_is_nested_too_deep_is_a_fault_and_overflows_no_stack() {
+        for part in ["a={[a]\n", "a={[a]", "a={{a}\n", "a={[[a]]\n", "a=[{[a]\n", "a={b=[}\n", "[a\n", "x\"={[a]\n"] {
+            let fault = with_table(&part.repeat(20_000), |_| ()).unwrap_err();
+            assert!(fault.to_string().contains("nested deeper than 16 levels"), "{part:?}: {fault}");
+        }
+        let deep = |depth: usize| format!("a = {}{}\n", "[".repeat(depth), "]".repeat(depth));
+        assert!(with_table(&deep(16), |_| ()).is_ok());
+        assert_eq!(with_table(&deep(17), |_| ()).unwrap_err().to_string(), "1:21: nested deeper than 16 levels");
+        // Brackets in texts and comments are none, and those of tables close.
+        let part = "[[a]]\nb = \"{[{[\\\"[\" # {{{{\nc = '{{'\nd = [{ e = 1 }, { e = [1] }]\nf = \"\"\"{{\n[[\"\"\"\n";
+        assert_eq!(with_table(&part.repeat(100), |root| root.keys().count()).unwrap(), 1);
     }
 
     #[test]
