@@ -25,6 +25,11 @@ pub(crate) fn open_itself(path: &Path) -> Result<(File, Metadata)> {
     with(path, OFlags::NONBLOCK | OFlags::NOFOLLOW)
 }
 
+/// Returns the number of the user that this process is, which files that it makes belong to.
+pub(crate) fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 fn with(path: &Path, flags: OFlags) -> Result<(File, Metadata)> {
     let flags = i32::try_from(flags.bits()).map_err(Error::other)?;
     let file = File::options().read(true).custom_flags(flags).open(path)?;

@@ -6,9 +6,12 @@ use crate::device::table::TargetTable;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::input::Input;
 use crate::limits;
+use crate::plain_file;
 use crate::policy::text::{Date, day_at};
 use crate::policy::{AppliedPolicy, Policy};
+use std::fs::{File, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -30,19 +33,21 @@ impl PolicyFile {
     /// The file that a flag names, else SYCL_BUNDLE_CONFIG, else the nearest here or above; none where there is none.
     ///
     /// # Errors
-    /// `Io` and `Input` where one that is named cannot be read.
+    /// `Io` and `Input` where one that is named, or was found, cannot be read; `Input` where the one that was found is a stranger's.
     pub(crate) fn open(named: Option<&Path>) -> Result<Option<PolicyFile>> {
         let set = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let (path, found) = match named.map(Path::to_path_buf).or_else(set) {
-            Some(path) => (path, false),
-            None => match nearest()? {
-                Some(path) => (path, true),
-                None => return Ok(None),
-            },
+        let (path, text, found) = match named.map(Path::to_path_buf).or_else(set) {
+            Some(path) => {
+                let text = Input::read_text(&path, limits::MAX_CONFIG)?;
+                (path, text, false)
+            }
+            None => {
+                let Some((path, file)) = nearest()? else { return Ok(None) };
+                let text = Input::read_text_of(&path, file, limits::MAX_CONFIG)?;
+                (path, text, true)
+            }
         };
-        let name = path.display().to_string();
-        let text = Input::read_text(&path, limits::MAX_CONFIG)?;
-        Ok(Some(PolicyFile { name, text, found }))
+        Ok(Some(PolicyFile { name: path.display().to_string(), text, found }))
     }
 
     /// The text of the file.
@@ -72,29 +77,53 @@ impl PolicyFile {
     }
 }
 
-/// The nearest file of the name, here or above, as a path from here.
+/// The nearest file of the name, here or above, open, and its path from here.
 ///
 /// # Errors
 /// `Io` where something of the name is there, or may be, and is no file that can be read: a gate would pass without its policy.
-fn nearest() -> Result<Option<PathBuf>> {
-    let Ok(here) = std::env::current_dir() else { return Ok(None) };
+/// `Input` where it is a stranger's.
+fn nearest() -> Result<Option<(PathBuf, File)>> {
+    let remedy = "remove it, name one by --policy, or go without by --no-policy";
+    let nowhere = |error: io::Error| {
+        let error = Error::io("cannot look for a policy: where this folder is", &error);
+        error.with_remedy("name one by --policy, or go without by --no-policy")
+    };
+    let here = std::env::current_dir().map_err(nowhere)?;
+    let owner = Path::new(".").metadata().map_err(nowhere)?.uid();
     let mut path = PathBuf::from(NAME);
     for folder in here.ancestors() {
         let place = folder.join(NAME);
-        let remedy = "remove it, name another by --policy, or go without by --no-policy";
-        let failed = |error: io::Error| {
-            let error = Error::io("cannot look for a policy", &error);
-            error.context(place.display().to_string()).with_remedy(remedy)
-        };
-        match place.symlink_metadata().and_then(|_| place.metadata()) {
-            Ok(about) if about.is_file() => return Ok(Some(path)),
-            Ok(_) => return Err(failed(io::Error::other("it is no plain file"))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && place.symlink_metadata().is_err() => {}
+        let told = |error: Error| error.context(place.display().to_string()).with_remedy(remedy);
+        let failed = |error: io::Error| told(Error::io("cannot look for a policy", &error));
+        let itself = match place.symlink_metadata() {
+            Ok(itself) => itself,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                path = Path::new("..").join(path);
+                continue;
+            }
             Err(error) => return Err(failed(error)),
+        };
+        let (file, metadata) = plain_file::open(&place).map_err(failed)?;
+        let folder = folder.metadata().map_err(failed)?.uid();
+        let stranger = [&itself, &metadata].into_iter().find(|found| !may_decide(found, &[owner, folder]));
+        if let Some(stranger) = stranger {
+            let text = format!(
+                "this belongs to user {}, whose folder neither its own nor the current one is, and is not taken for your policy",
+                stranger.uid()
+            );
+            return Err(told(
+                Error::input(text).with_remedy("name it by --policy if you trust it, or go without by --no-policy"),
+            ));
         }
-        path = Path::new("..").join(path);
+        return Ok(Some((path, file)));
     }
     Ok(None)
+}
+
+/// Whether what was found counts. In a folder that all may write to, as `/tmp`, anybody leaves a policy for those who work below.
+/// In a container files of the project belong to whoever owns its folders, and not to the user within.
+fn may_decide(found: &Metadata, owners: &[u32]) -> bool {
+    [plain_file::user(), 0].contains(&found.uid()) || owners.contains(&found.uid())
 }
 
 /// The day on which things are judged, in seconds since 1970, as reproducible builds set it.

@@ -230,16 +230,23 @@ impl Input {
     /// # Errors
     /// `Io` where it cannot be read, `Input` where it is longer or no UTF-8, naming the file.
     pub(crate) fn read_text(path: &Path, most: usize) -> Result<String> {
-        let name = || path.display().to_string();
-        let failed = |error: std::io::Error| Error::io("cannot read", &error).context(name());
-        let limit = (most as u64).saturating_add(1);
-        let mut bytes = Vec::new();
         if path == Path::new("-") {
-            std::io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(failed)?;
-        } else {
-            let read = open_named(path).and_then(|(begun, file)| begun.chain(file).take(limit).read_to_end(&mut bytes));
-            read.map_err(failed)?;
+            return Input::read_text_of(path, std::io::stdin().lock(), most);
         }
+        let failed = |error: std::io::Error| Error::io("cannot read", &error).context(path.display().to_string());
+        let (begun, file) = open_named(path).map_err(failed)?;
+        Input::read_text_of(path, begun.chain(file), most)
+    }
+
+    /// Reads a text of at most `most` bytes out of what is open, and was at a path.
+    ///
+    /// # Errors
+    /// Errors of [`Input::read_text`].
+    pub(crate) fn read_text_of(path: &Path, from: impl std::io::Read, most: usize) -> Result<String> {
+        let name = || path.display().to_string();
+        let mut bytes = Vec::new();
+        let read = from.take((most as u64).saturating_add(1)).read_to_end(&mut bytes);
+        read.map_err(|error| Error::io("cannot read", &error).context(name()))?;
         if bytes.len() > most {
             return Err(
                 Error::input(format!("it has more than the {most} bytes that are read of such a file")).context(name())

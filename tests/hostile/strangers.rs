@@ -3,8 +3,9 @@
 use super::program::{limited, module, said, tool};
 use super::support::folder::Folder;
 use super::support::spirv;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::Write as _;
+use std::os::unix::fs::{PermissionsExt as _, chown, lchown, symlink};
 use std::process::Command;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
@@ -46,9 +47,9 @@ fn outputs_that_nobody_named_do_not_follow_links() {
     std::fs::copy(folder.path().join("lib.so"), folder.path().join("in/lib.so")).unwrap();
     for name in ["lib.so", "images.table", "x.so.d"] {
         folder.put(&format!("v/{name}"), "precious");
-        std::os::unix::fs::symlink(format!("../v/{name}"), folder.path().join("d").join(name)).unwrap();
+        symlink(format!("../v/{name}"), folder.path().join("d").join(name)).unwrap();
     }
-    std::os::unix::fs::symlink("v", folder.path().join("out")).unwrap();
+    symlink("v", folder.path().join("out")).unwrap();
     let calls = [
         ("embed lib.so m.spv --as-target spir64_x86_64 -o d", 2),
         ("filter lib.so -t nvidia_gpu_sm_80 -o d", 2),
@@ -68,6 +69,62 @@ fn outputs_that_nobody_named_do_not_follow_links() {
         }
     }
     assert!(folder.path().join("v/named.so").exists());
+}
+
+/// In a folder that all may write to, as `/tmp`, anybody leaves a policy for those who work below.
+#[test]
+fn a_policy_that_was_found_is_no_strangers() {
+    let folder = Folder::new();
+    let at = |name: &str| folder.path().join(name);
+    let allow = |name: &str, mode| std::fs::set_permissions(at(name), Permissions::from_mode(mode)).unwrap();
+    std::fs::create_dir_all(at("st/job/build")).unwrap();
+    allow("st", 0o1777);
+    folder.put("st/job/m.spv", spirv::module("add_one"));
+    folder.put("mine.toml", "check.kernels = [\"nothing*\"]\n");
+    let policy = at("st/sycl-bundle.toml");
+    let check = |more: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        command.args(["check", "../m.spv", "-t", "spir64_x86_64"]).args(more.split_terminator(' '));
+        let done = command.current_dir(at("st/job/build")).env_remove("SYCL_BUNDLE_CONFIG").output().unwrap();
+        (done.status.code(), said(&done))
+    };
+    let counts = || {
+        let (code, said) = check("");
+        assert!(code == Some(0) && said.contains("policy: ../../sycl-bundle.toml"), "{code:?} {said}");
+    };
+    std::fs::copy(at("mine.toml"), &policy).unwrap();
+    counts();
+    // Only root gives files away.
+    if chown(&policy, Some(65534), None).is_ok() {
+        let refused = || {
+            let (code, said) = check("");
+            assert!(
+                code == Some(3) && said.contains("belongs to user 65534") && said.contains("--policy"),
+                "{code:?} {said}"
+            );
+            assert_eq!(check("--no-policy").0, Some(0));
+            assert_eq!(check("--policy ../../sycl-bundle.toml").0, Some(0));
+        };
+        refused();
+        std::fs::remove_file(&policy).unwrap();
+        symlink(at("mine.toml"), &policy).unwrap();
+        counts();
+        lchown(&policy, Some(65534), None).unwrap();
+        refused();
+        // As in a container, where the project is of whoever began it.
+        chown(at("st/job/build"), Some(65534), None).unwrap();
+        counts();
+        chown(at("st/job/build"), Some(0), None).unwrap();
+        chown(at("st"), Some(65534), None).unwrap();
+        counts();
+    }
+    // Of a folder that is gone nobody knows what is above it.
+    let script = "rmdir ../gone && \"$1\" check ../m.spv -t spir64_x86_64";
+    let mut gone = Command::new("sh");
+    std::fs::create_dir(at("st/job/gone")).unwrap();
+    gone.args(["-c", script, "sh", env!("CARGO_BIN_EXE_sycl-bundle")]).current_dir(at("st/job/gone"));
+    let done = gone.env_remove("SYCL_BUNDLE_CONFIG").output().unwrap();
+    assert!(done.status.code() == Some(3) && said(&done).contains("cannot look for a policy"), "{}", said(&done));
 }
 
 /// Directives of inline assembly (`.incbin`) have the assembler of a CPU's driver read what whoever compiles it may read.
