@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{Cursor, Read as _};
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -89,20 +89,55 @@ static READ_ALL: AtomicBool = AtomicBool::new(false);
 /// Inputs that are mapped now.
 static MAPPINGS: AtomicUsize = AtomicUsize::new(0);
 /// Mapped inputs as they were when they were opened.
-static WATCHED: Mutex<Vec<Stamp>> = Mutex::new(Vec::new());
+static WATCHED: Mutex<Vec<(PathBuf, State)>> = Mutex::new(Vec::new());
 
 /// Reads all files from now on instead of mapping them.
 pub(crate) fn read_all() {
     READ_ALL.store(true, Ordering::Relaxed);
 }
 
-/// Inputs that were opened, and what lies beside them, by their real paths; each with the path that it was opened by.
-static OPENED: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
+/// Inputs that were opened, and what lies beside them, by their real paths.
+static OPENED: Mutex<BTreeMap<PathBuf, Opened>> = Mutex::new(BTreeMap::new());
 
-fn note_opened(real: Option<&PathBuf>, path: &Path) {
-    if let Some(real) = real {
+/// Input that was opened.
+#[derive(Debug)]
+struct Opened {
+    /// Path that it was opened by.
+    path: PathBuf,
+    /// State when it was first opened.
+    state: State,
+}
+
+fn note_opened(real: Option<&PathBuf>, path: &Path, metadata: Option<&Metadata>) {
+    if let (Some(real), Some(metadata)) = (real, metadata) {
         let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-        opened.entry(real.clone()).or_insert_with(|| path.to_owned());
+        let new = || Opened { path: path.to_owned(), state: State::new(metadata) };
+        opened.entry(real.clone()).or_insert_with(new);
+    }
+}
+
+/// Checks that a file which is about to be replaced is what was read of it, if it was.
+///
+/// # Errors
+/// `Input` where another file is there now, none is, or it was changed.
+pub(super) fn is_what_was_read(target: &Path) -> Result<()> {
+    let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(read) = opened.get(&target.canonicalize().unwrap_or_else(|_| target.to_owned())) else { return Ok(()) };
+    match std::fs::metadata(target) {
+        Ok(now) if State::new(&now) == read.state => Ok(()),
+        _ => {
+            let error = Error::input("another process replaced the file since it was read, and it stays as it is now");
+            Err(error.with_remedy("run the command again").context(read.path.display().to_string()))
+        }
+    }
+}
+
+/// Notes that this process has replaced a file, if that was an input: it may do so again.
+pub(super) fn was_replaced(target: &Path) {
+    let (Ok(real), Ok(metadata)) = (target.canonicalize(), std::fs::metadata(target)) else { return };
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(read) = opened.get_mut(&real) {
+        read.state = State::new(&metadata);
     }
 }
 
@@ -118,23 +153,22 @@ pub(crate) fn opened_beside(known: &[PathBuf]) -> Vec<PathBuf> {
     let known: Vec<PathBuf> = known.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     let others = opened.iter().filter(|(real, _)| !known.contains(real));
-    others.map(|(_, path)| path.clone()).collect()
+    others.map(|(_, opened)| opened.path.clone()).collect()
 }
 
-/// State of a mapped input when it was opened.
-#[derive(Debug, PartialEq, Eq)]
-struct Stamp {
-    path: PathBuf,
+/// State of a file: another one, or other contents, have another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct State {
     id: FileId,
     len: u64,
     /// Seconds and nanoseconds of the last change of the contents.
     modified: (i64, i64),
 }
 
-impl Stamp {
-    fn new(path: &Path, metadata: &std::fs::Metadata) -> Stamp {
+impl State {
+    fn new(metadata: &Metadata) -> State {
         let modified = (metadata.mtime(), metadata.mtime_nsec());
-        Stamp { path: path.to_owned(), id: (metadata.dev(), metadata.ino()), len: metadata.len(), modified }
+        State { id: (metadata.dev(), metadata.ino()), len: metadata.len(), modified }
     }
 }
 
@@ -145,11 +179,11 @@ impl Stamp {
 /// `Io`, naming the file.
 pub(crate) fn unchanged() -> Result<()> {
     let watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
-    let changed = watched.iter().find(|stamp| {
-        let now = std::fs::metadata(&stamp.path).map(|metadata| Stamp::new(&stamp.path, &metadata));
-        now.is_ok_and(|now| now.id == stamp.id && now != **stamp)
+    let changed = watched.iter().find(|(path, state)| {
+        let now = std::fs::metadata(path).map(|metadata| State::new(&metadata));
+        now.is_ok_and(|now| now.id == state.id && now != *state)
     });
-    changed.map_or(Ok(()), |stamp| Err(changed_meanwhile().context(stamp.path.display().to_string())))
+    changed.map_or(Ok(()), |(path, _)| Err(changed_meanwhile().context(path.display().to_string())))
 }
 
 #[cold]
@@ -190,7 +224,7 @@ impl Input {
         let data = contents(path, &mut file, &metadata)?;
         // Links below /proc lead where their text does not.
         let absolute = if path.starts_with("/proc") { Some(path.to_path_buf()) } else { path.canonicalize().ok() };
-        note_opened(absolute.as_ref(), path);
+        note_opened(absolute.as_ref(), path, Some(&metadata));
         Ok(Found::Input(Input { name: name.to_owned(), absolute, data }))
     }
 
@@ -200,9 +234,9 @@ impl Input {
     /// `Io` where it cannot be read, `Input` where it is a folder.
     pub(crate) fn open(path: &Path) -> Result<Input> {
         let name = path.display().to_string();
-        let data = open(path)?;
+        let (data, metadata) = open(path)?;
         let absolute = if path == Path::new("-") { None } else { path.canonicalize().ok() };
-        note_opened(absolute.as_ref(), path);
+        note_opened(absolute.as_ref(), path, metadata.as_ref());
         Ok(Input { name, absolute, data })
     }
 
@@ -217,7 +251,7 @@ impl Input {
             let error = Error::input(format!("this leads to `{}`, outside of {own}", real.display()));
             return Err(error.with_remedy("name a folder that holds all files with --table-root"));
         }
-        note_opened(Some(&real), path);
+        note_opened(Some(&real), path, std::fs::metadata(&real).ok().as_ref());
         match Input::open_found(&real, &path.display().to_string(), |_, _| true)? {
             Found::Input(input) => Ok(input),
             Found::Unwanted => Err(Error::input("this is no plain file")),
@@ -282,15 +316,16 @@ pub(crate) fn has_stdin(files: &[PathBuf]) -> bool {
     files.iter().any(|file| file == Path::new("-"))
 }
 
-fn open(path: &Path) -> Result<Data> {
+/// Opens what the user names, with its state where it is no standard input.
+fn open(path: &Path) -> Result<(Data, Option<Metadata>)> {
     let failed = |error: std::io::Error| Error::io("cannot read", &error);
     if path == Path::new("-") {
-        return stream(std::io::stdin().lock(), limits::MAX_STREAM).map(Data::Read);
+        return Ok((Data::Read(stream(std::io::stdin().lock(), limits::MAX_STREAM)?), None));
     }
     let (begun, mut file) = open_named(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.file_type().is_fifo() {
-        return stream(begun.chain(file), limits::MAX_STREAM).map(Data::Read);
+        return Ok((Data::Read(stream(begun.chain(file), limits::MAX_STREAM)?), Some(metadata)));
     }
     if metadata.is_dir() {
         let error = Error::input("this is a folder, and this verb takes files as they are");
@@ -301,7 +336,7 @@ fn open(path: &Path) -> Result<Data> {
             error.with_remedy("name the files in it; `inspect` and `extract` read folders")
         });
     }
-    contents(path, &mut file, &metadata)
+    Ok((contents(path, &mut file, &metadata)?, Some(metadata)))
 }
 
 /// Opens what the user names, which may be anything, and returns what was read of it already. A pipe into which nobody
@@ -345,7 +380,7 @@ fn open_named(path: &Path) -> std::io::Result<(Cursor<Vec<u8>>, File)> {
     Ok((Cursor::new(begun), file))
 }
 
-fn contents(path: &Path, file: &mut File, metadata: &std::fs::Metadata) -> Result<Data> {
+fn contents(path: &Path, file: &mut File, metadata: &Metadata) -> Result<Data> {
     let failed = |error: std::io::Error| Error::io("cannot read", &error);
     let len = metadata.len();
     // Files of /proc and the like have no length.
@@ -359,7 +394,7 @@ fn contents(path: &Path, file: &mut File, metadata: &std::fs::Metadata) -> Resul
         let map = Map::new(map(file).map_err(failed)?);
         let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
         if watched.len() < MAX_WATCHED {
-            watched.push(Stamp::new(path, metadata));
+            watched.push((path.to_owned(), State::new(metadata)));
         }
         return Ok(Data::Mapped(map));
     }

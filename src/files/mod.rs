@@ -22,6 +22,7 @@ pub(crate) mod linked;
 pub(crate) mod package;
 pub(crate) mod page;
 mod parts;
+mod place;
 pub(crate) mod record;
 pub(crate) mod sources;
 pub(crate) mod split;

@@ -7,6 +7,7 @@
 
 use super::emit::{part_names, stem_and_folder, to};
 use super::gather::{Origin, Stated};
+use super::place::is_strangers;
 use super::sources;
 use super::write::{Folder, cannot_write, is_descriptor};
 use crate::bundle::format::Format;
@@ -17,6 +18,7 @@ use crate::plain_file;
 use crate::report::text::counted;
 use crate::rewrite::extract::{self, Names};
 use crate::temporary::{Made, hold};
+use std::fs::Metadata;
 use std::path::Path;
 
 /// Refuses a place for a table that has no place beside it: standard output, a device, a pipe.
@@ -72,8 +74,9 @@ pub(super) fn write_table(images: &[Image<'_>], origin: &Origin, path: &Path) ->
 fn add_part(set: &mut Option<Folder>, folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let there = folder.join(name);
     let same = || {
-        let is_file = there.symlink_metadata().is_ok_and(|it| it.is_file() && it.len() == bytes.len() as u64);
-        is_file && plain_file::read(&there, bytes.len() as u64).is_ok_and(|old| old == bytes)
+        let is_own = |it: &Metadata| it.is_file() && it.len() == bytes.len() as u64 && !is_strangers(&there, it);
+        there.symlink_metadata().is_ok_and(|it| is_own(&it))
+            && plain_file::read(&there, bytes.len() as u64).is_ok_and(|old| old == bytes)
     };
     if same() {
         return Ok(());

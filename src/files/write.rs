@@ -4,9 +4,10 @@
 //! has begun; what a killed one left is removed by the next that writes to the folder ([`sweep`]).
 
 use super::input;
+use super::place::{is_no_strangers, is_strangers, steps};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plain_file;
-use crate::temporary::{Begun, Made, RANDOM, appear, begin, in_folder, lock, make_folder, prefix, sweep};
+use crate::temporary::{Begun, Made, RANDOM, appear, begin, hold, in_folder, lock, make_folder, prefix, sweep};
 use rustix::fs::{FlockOperation, OFlags, XattrFlags, fchown, flock, fremovexattr, fsetxattr, getxattr};
 use rustix::process::{Gid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use std::fs::{File, Permissions};
@@ -39,9 +40,11 @@ const BLOCK: usize = 256 << 10;
 /// not there.
 ///
 /// # Errors
-/// `Environment` where the file cannot be written; `Input` where an input has changed meanwhile.
+/// `Environment` where the file cannot be written; `Input` where an input has changed meanwhile, or been replaced in the place of the
+/// output.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mut mode: Option<u32>) -> Result<bool> {
     input::unchanged()?;
+    is_no_strangers(path)?;
     is_no_folder(path)?;
     let failed = |error: &std::io::Error| cannot_write(path, error);
     if let Some(opened) = open_descriptor(path) {
@@ -59,7 +62,8 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mut mode: Option<u32>)
         }
         mode = mode.filter(|mode| !keeps(*mode, &target, metadata));
         let same_mode = mode.is_none_or(|mode| metadata.mode() & 0o7777 == allowed(mode, Some(metadata)));
-        if same_mode && metadata.len() == bytes.len() as u64 && holds(&target, bytes) {
+        let is_same = same_mode && metadata.len() == bytes.len() as u64 && !is_strangers(&target, metadata);
+        if is_same && holds(&target, bytes) {
             return Ok(false);
         }
     }
@@ -70,8 +74,22 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mut mode: Option<u32>)
     let (_begun, mut file) = temporary(folder, access).map_err(|error| failed(&error))?;
     file.write_all(bytes).map_err(|error| failed(&error))?;
     access.grant(file.as_file(), &target).map_err(|error| failed(&error))?;
-    file.persist(&target).map_err(|error| failed(&error.error))?;
+    replace(file, &target, path)?;
     Ok(true)
+}
+
+/// Has a file appear at its place. An input there is replaced if it is what was read: another process may have put there what it
+/// made of the same input, or a linker a new one.
+///
+/// # Errors
+/// `Input` where another file is in the place of an input, `Environment` where the file cannot appear.
+fn replace(file: NamedTempFile, target: &Path, path: &Path) -> Result<()> {
+    // Others of this tool wait for their look at it.
+    let _held = input::is_opened(target).then(|| hold(folder_of(target)));
+    input::is_what_was_read(target)?;
+    file.persist(target).map_err(|error| cannot_write(path, &error.error))?;
+    input::was_replaced(target);
+    Ok(())
 }
 
 /// Permission bits of a file that is being written, and of the same file once it is whole.
@@ -218,6 +236,7 @@ fn holds(path: &Path, bytes: &[u8]) -> bool {
 /// # Errors
 /// `Environment` where that is not possible.
 pub(crate) fn touch(path: &Path) -> Result<()> {
+    is_no_strangers(path)?;
     let folder = make_folder(folder_of(path));
     // A pipe without a reader is an error, not to be waited for: nothing is written to it.
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
@@ -237,6 +256,7 @@ pub(crate) fn write_streamed<T>(
     write: impl FnOnce(&mut File) -> Result<T>,
 ) -> Result<T> {
     let failed = |error: &std::io::Error| cannot_write(path, error);
+    is_no_strangers(path)?;
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     if is_descriptor(path) || std::fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
         let error =
@@ -256,7 +276,7 @@ pub(crate) fn write_streamed<T>(
     let written = write(file.as_file_mut())?;
     input::unchanged()?;
     access.grant(file.as_file(), &target).map_err(|error| failed(&error))?;
-    file.persist(&target).map_err(|error| failed(&error.error))?;
+    replace(file, &target, path)?;
     Ok(written)
 }
 
@@ -268,19 +288,11 @@ pub(crate) fn is_descriptor(path: &Path) -> bool {
 
 /// Returns the path of an open file that a path leads to.
 fn descriptor(path: &Path) -> Option<PathBuf> {
-    /// As many as Linux follows.
-    const MAX_LINKS: usize = 40;
-    let mut path = path.to_owned();
-    for _ in 0..MAX_LINKS {
+    steps(path).find(|path| {
         let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
-        let is_one = ["/dev/stdout", "/dev/stderr"].iter().any(|own| path == Path::new(own))
-            || folder.is_some_and(|folder| folder.starts_with("/proc") && folder.ends_with("fd"));
-        if is_one {
-            return Some(path);
-        }
-        path = folder_of(&path).join(std::fs::read_link(&path).ok()?);
-    }
-    None
+        ["/dev/stdout", "/dev/stderr"].iter().any(|own| path == Path::new(own))
+            || folder.is_some_and(|folder| folder.starts_with("/proc") && folder.ends_with("fd"))
+    })
 }
 
 /// Opens the open file that a path names, where it names one, with its position. A system that does not hand it over, or another
@@ -389,6 +401,7 @@ impl Folder {
     /// `Environment` where nothing can be written there, `Usage` where the target is a file.
     pub(crate) fn begin(target: &Path) -> Result<Folder> {
         let failed = |error: &std::io::Error| cannot_write(target, error);
+        is_no_strangers(target)?;
         let whole = match std::fs::read_dir(target) {
             Ok(_) => false,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
@@ -458,6 +471,7 @@ impl Folder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::input::Input;
     use rustix::fs::{CWD, FileType};
     use std::io::Seek as _;
     use std::os::fd::AsRawFd as _;
@@ -568,6 +582,43 @@ mod tests {
             assert_eq!(mode(&folder.path().join("new.so")), 0o644);
         }
         assert_eq!([0o770, 0o775, 0o640, 0o664, 0o755].map(without_group), [0o700, 0o755, 0o600, 0o644, 0o755]);
+    }
+
+    #[test]
+    fn what_was_read_is_replaced_and_nothing_that_came_since() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other, link] = ["in.so", "other.so", "link.so"].map(|name| folder.path().join(name));
+        std::os::unix::fs::symlink("in.so", &link).unwrap();
+        // Small files are read, large ones mapped, and their numbers are no other's while they are.
+        let mut inputs = Vec::new();
+        for (len, by) in [(10, &path), (10, &link), (1 << 20, &path)] {
+            let mut begin = || {
+                std::fs::write(&other, vec![1; len]).unwrap();
+                std::fs::rename(&other, &path).unwrap();
+                input::was_replaced(&path);
+                inputs.push(Input::open(by).unwrap());
+            };
+            begin();
+            for bytes in [b"new", b"two"] {
+                assert!(write_atomically(by, bytes, None).unwrap(), "it may be written again");
+            }
+            write_streamed(by, None, |file| Ok(file.write_all(b"end").unwrap())).unwrap();
+            begin();
+            std::fs::write(&other, vec![2; len]).unwrap();
+            std::fs::rename(&other, &path).unwrap();
+            let error = write_atomically(by, b"new", None).unwrap_err();
+            assert!(
+                error.kind() == ErrorKind::Input && error.to_string().contains("another process replaced"),
+                "{error}"
+            );
+            let error = write_streamed(by, None, |file| Ok(file.write_all(b"new").unwrap())).unwrap_err();
+            assert_eq!((error.kind(), std::fs::read(&path).unwrap()), (ErrorKind::Input, vec![2; len]));
+            begin();
+            std::fs::remove_file(&path).unwrap();
+            assert_eq!(write_atomically(&path, b"new", None).unwrap_err().kind(), ErrorKind::Input);
+            assert!(!path.exists());
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left");
     }
 
     #[test]

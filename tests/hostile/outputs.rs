@@ -136,6 +136,30 @@ fn what_was_read_is_not_replaced() {
     done(&folder, "embed k.so q.spv --as-target spir64_x86_64 --in-place");
 }
 
+/// Whoever is second has read what is there no more.
+#[test]
+fn two_that_write_one_file_in_place_lose_nothing_of_each_other() {
+    let folder = Folder::new();
+    modules(&folder, &["a.spv", "b.spv", "c.spv"]);
+    done(&folder, "wrap a.spv --emit shared -o k.so");
+    for _ in 0..8 {
+        std::fs::copy(folder.path().join("k.so"), folder.path().join("e.so")).unwrap();
+        let begin = |module: &str| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+            let call = ["-q", "embed", "e.so", module, "--as-target", "spir64_x86_64", "--in-place"];
+            command.args(call).current_dir(folder.path()).stderr(std::process::Stdio::null()).spawn().unwrap()
+        };
+        let both = [begin("b.spv"), begin("c.spv")].map(|mut child| child.wait().unwrap().code());
+        let kernels = done(&folder, "kernels e.so --names");
+        let there = [("b", both[0]), ("c", both[1])].map(|(name, code)| {
+            assert!(matches!(code, Some(0 | 3)), "{both:?}");
+            assert_eq!(kernels.lines().any(|line| line == name), code == Some(0), "{both:?} {kernels}");
+            code == Some(0)
+        });
+        assert!(there.contains(&true), "{both:?}");
+    }
+}
+
 /// Files beside a module count for it, and a bare module has no place for what was stated of another.
 #[test]
 fn a_bare_module_tells_what_it_loses_and_takes_over_nothing() {

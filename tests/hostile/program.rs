@@ -24,7 +24,8 @@ pub fn module() -> Vec<u8> {
     [0x0723_0203u32, 0x0001_0000, 0, 1, 0].into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-fn pipe(path: &Path) {
+/// Makes a pipe.
+pub fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 

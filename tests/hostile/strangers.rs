@@ -1,11 +1,11 @@
 //! Which files of strangers would be taken for the user's, and which of the user's be written or read for them?
 
-use super::program::{limited, module, said, tool};
+use super::program::{limited, module, pipe, said, tool};
 use super::support::folder::Folder;
 use super::support::spirv;
 use std::fs::{File, Permissions};
 use std::io::Write as _;
-use std::os::unix::fs::{PermissionsExt as _, chown, lchown, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, lchown, symlink};
 use std::process::Command;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
@@ -125,6 +125,64 @@ fn a_policy_that_was_found_is_no_strangers() {
     gone.args(["-c", script, "sh", env!("CARGO_BIN_EXE_sycl-bundle")]).current_dir(at("st/job/gone"));
     let done = gone.env_remove("SYCL_BUNDLE_CONFIG").output().unwrap();
     assert!(done.status.code() == Some(3) && said(&done).contains("cannot look for a policy"), "{}", said(&done));
+}
+
+/// The kernel's rule for what is opened in a folder that all may write to, as `/tmp`.
+#[test]
+fn outputs_follow_no_links_and_pipes_of_strangers_where_all_may_write() {
+    let folder = Folder::new();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["st", "own", "in"] {
+        std::fs::create_dir(at(name)).unwrap();
+    }
+    std::fs::set_permissions(at("st"), Permissions::from_mode(0o1777)).unwrap();
+    folder.put("m.spv", spirv::module("add_one"));
+    let calls = [
+        ("wrap m.spv -o st/out.o", "own/file"),
+        ("wrap m.spv -o own/link.o", "own/file"),
+        ("inspect m.spv --html st/out.o", "own/file"),
+        ("extract m.spv -o st/out.o/", "in"),
+        ("build m.spv -t spir64_x86_64 -o own/x.table --no-policy --stamp st/out.o", "own/file"),
+    ];
+    symlink("../st/out.o", at("own/link.o")).unwrap();
+    for (call, leads) in calls {
+        let place = |link: bool| {
+            let _ = std::fs::remove_file(at("st/out.o"));
+            folder.put("own/file", "precious");
+            if link { symlink(format!("../{leads}"), at("st/out.o")).unwrap() } else { pipe(&at("st/out.o")) }
+        };
+        place(true);
+        if !call.starts_with("build") {
+            let done = tool(&folder, call.split(' '));
+            assert_eq!(done.status.code(), Some(0), "one's own: {call}: {}", said(&done));
+        }
+        // Only root gives files away.
+        for link in [true, false] {
+            place(link);
+            // A pipe is no folder to anybody.
+            if !link && leads == "in" || lchown(at("st/out.o"), Some(65534), None).is_err() {
+                continue;
+            }
+            let done = tool(&folder, call.split(' '));
+            assert_eq!(done.status.code(), Some(5), "{call}: {}", said(&done));
+            assert!(said(&done).contains("belongs to another user (65534)"), "{call}: {}", said(&done));
+            assert!(folder.read("own/file") == b"precious", "{call}");
+            // The owner of a folder may put into it what he likes.
+            if link && !call.starts_with("build") {
+                chown(at("st"), Some(65534), None).unwrap();
+                let done = tool(&folder, call.split(' '));
+                assert_eq!(done.status.code(), Some(0), "{call}: {}", said(&done));
+                chown(at("st"), Some(0), None).unwrap();
+            }
+        }
+    }
+    // A file of a stranger that has the bytes already is his to change.
+    let _ = std::fs::remove_file(at("st/out.o"));
+    assert!(tool(&folder, "wrap m.spv -o st/out.o".split(' ')).status.success());
+    if chown(at("st/out.o"), Some(65534), None).is_ok() {
+        assert!(tool(&folder, "wrap m.spv -o st/out.o".split(' ')).status.success());
+        assert_eq!(std::fs::metadata(at("st/out.o")).unwrap().uid(), 0);
+    }
 }
 
 /// Directives of inline assembly (`.incbin`) have the assembler of a CPU's driver read what whoever compiles it may read.
