@@ -113,8 +113,9 @@ fn separator(data: &[u8], at: usize) -> Option<usize> {
         return Some(text.len());
     }
     let text = before.strip_suffix(EARLIER_PRODUCT)?;
-    let line = text.rsplit(|byte| matches!(byte, b'\n' | 0)).next().unwrap_or_default();
-    line.trim_ascii().is_empty().then_some(text.len())
+    // No further back than to what is no blank: a line may have thousands of these words.
+    let before = text.iter().rev().find(|byte| **byte == b'\n' || !byte.is_ascii_whitespace());
+    before.is_none_or(|byte| matches!(byte, b'\n' | 0)).then_some(text.len())
 }
 
 fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image<'a>) -> Result<()> {

@@ -531,3 +531,15 @@ fn tiny_images_by_the_hundred_thousand_are_counted_by_the_size_of_the_file() {
         run_bounded(&folder, &[verb, &["a.bundle", "--max-memory", "128MiB"]].concat(), TIME_LIMIT, READ);
     }
 }
+
+/// Text before each was looked through for the begin of its line.
+#[test]
+fn separators_of_containers_on_one_line() {
+    let folder = Folder::new();
+    let words = "__hipsycl_hcf_binary_appendix".repeat(80_000);
+    folder.put("words.hcf", format!("object-id=17\ngenerator={words}\n"));
+    run_bounded(&folder, &["inspect", "words.hcf"], TIME_LIMIT, &[3]);
+    let blanks = format!("{}__hipsycl_hcf_binary_appendix", " ".repeat(40)).repeat(40_000);
+    folder.put("blanks.hcf", format!("object-id=17\ngenerator={blanks}\n"));
+    run_bounded(&folder, &["inspect", "blanks.hcf"], TIME_LIMIT, &[3]);
+}
