@@ -171,6 +171,8 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
             out.push_str("\\u{23}");
         } else if shows(c) {
             out.push(c);
+        } else if BLANK.contains(&c) {
+            out.extend(c.escape_unicode());
         } else {
             out.extend(c.escape_debug());
         }
@@ -441,6 +443,8 @@ mod tests {
         out.push_str("::");
         let file = "a\u{202e}\n";
         writeln!(out, "error file={file}::");
+        BLANK.iter().for_each(|letter| write!(out, "{letter}|"));
+        writeln!(out, "");
         out.styled(Some("1"), "bold\x1b[0m");
         let spelled = "a\\u{1b}[2J\\r\\n::error::b\\n";
         let lines = [
@@ -448,6 +452,7 @@ mod tests {
             "  \\u{3a}:set-output name=x::y \\u{23}\\u{23}[error] \\u{23}\\u{23}\\u{23}vso[task.x] \\u{23}\\u{23}teamcity[a] \\u{23}\\u{23}VSO[b] ## #[ ##a",
             "cl::sycl::half",
             "::error file=a\\u{202e}\\n::",
+            "\\u{115f}|\\u{1160}|\\u{3164}|\\u{ffa0}|\\u{2800}|",
             "\x1b[1mbold\\u{1b}[0m\x1b[0m",
         ];
         assert_eq!(&*out, lines.join("\n"));
