@@ -55,7 +55,7 @@ impl Cache {
         let owner = fs::metadata(&self.folder).ok()?.uid();
         // Links, pipes and folders in an entry's place, and files of others, count as absent.
         let (mut file, metadata) = plain_file::open_itself(&path).ok()?;
-        if !(metadata.uid() == owner || metadata.uid() == 0) || !self.is_ours(&path) {
+        if !may_have_made(metadata.uid(), owner, plain_file::user()) || !self.is_ours(&path) {
             return None;
         }
         let Some(binary) = read_entry(&mut file, metadata.len(), key) else {
@@ -310,6 +310,11 @@ impl Keys {
     }
 }
 
+/// Whether an entry of this owner counts: that of the folder's owner, of root, and in a folder that root made for all, the user's own.
+fn may_have_made(owner: u32, folder: u32, user: u32) -> bool {
+    owner == folder || owner == 0 || owner == user
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -451,6 +456,15 @@ mod tests {
         assert_ne!(one, Key::for_job(&compiler, &job(b"__first__", "")));
         assert_ne!(one, Key::shared(&Compiler::default(), &job(b"__first__", ""), &name("first")));
         assert_ne!(one, Key::shared(&compiler, &job(b"__first__", "-g"), &name("first")));
+    }
+
+    #[test]
+    fn entries_of_strangers_do_not_count_and_ones_own_do_wherever_they_are() {
+        let (root, user, other) = (0, 1000, 1001);
+        for (owner, folder) in [(user, user), (user, root), (root, user), (root, root), (other, other)] {
+            assert!(may_have_made(owner, folder, user), "{owner} {folder}");
+        }
+        assert!(!may_have_made(other, user, user) && !may_have_made(other, root, user));
     }
 
     #[test]
