@@ -6,7 +6,7 @@ use crate::bundle::aspect;
 use crate::bundle::image::State;
 use crate::device;
 use crate::device::table::{Added, TargetTable};
-use crate::error::{Context as _, Result};
+use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::files::input::Input;
 use crate::limits;
 use crate::report::devices::profile;
@@ -231,7 +231,8 @@ impl LiveTargets {
             let own = probes.iter().find(|(own, _)| own == place).map(|(_, probes)| probes);
             let text = profile::profile(device, &name, own);
             if let Some(fault) = table.to_mut().add(&device.name, &text, &aspects).faults.pop() {
-                return Err(fault);
+                let message = format!("what the driver says of `{}` is not taken: {fault}", device.name);
+                return Err(Error::new(ErrorKind::Environment, message));
             }
             names.push(name);
         }

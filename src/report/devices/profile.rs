@@ -163,11 +163,13 @@ fn joined(numbers: &[u64]) -> String {
 
 /// A key with a list of names, some to a line.
 fn names(out: &mut String, key: &str, names: &[String]) {
-    let plain = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+    let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+    // A driver may list names of no letters, which name nothing.
+    let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
     let _ = write!(out, "    {key}: [");
     let mut used = LINE;
     for (at, name) in names.iter().enumerate() {
-        let name = if plain(name) { name.clone() } else { quoted(name) };
+        let name = if plain(name) { (*name).to_owned() } else { quoted(name) };
         out.push_str(if at > 0 { "," } else { "" });
         if used.saturating_add(name.len()) > LINE {
             out.push_str("\n        ");
@@ -178,7 +180,12 @@ fn names(out: &mut String, key: &str, names: &[String]) {
         used = used.saturating_add(name.len()).saturating_add(2);
         out.push_str(&name);
     }
-    out.push_str(if names.is_empty() { "]\n" } else { "\n    ]\n" });
+    // Behind quotes, the list ends on the same line: YAML's readers take no bracket at the depth of the key there.
+    out.push_str(match names.last() {
+        None => "]\n",
+        Some(last) if plain(last) => "\n    ]\n",
+        Some(_) => " ]\n",
+    });
 }
 
 /// A text as YAML has it between double quotes, which is as JSON has it.
@@ -229,6 +236,36 @@ mod tests {
         assert_eq!((target.local_memory, target.spirv_version), (Some(1 << 18), Some((1, 4))));
         assert_eq!((target.spirv_capabilities, target.opencl_extensions), (None, Some(device.extensions)));
         assert!(target.source.iter().any(|source| source.text.contains("driver 2026.2")));
+    }
+
+    #[test]
+    fn whatever_a_driver_says_is_written_so_that_it_is_read_again() {
+        for word in [
+            " ",
+            "a b",
+            "a]",
+            "- #",
+            "\"'\\",
+            "a\nb\r\t",
+            "\0\u{1b}\u{7f}",
+            "\u{85}\u{2028}\u{feff}",
+            "null",
+            "x: y",
+            "\u{202e}",
+        ] {
+            for extensions in
+                [vec![word.to_owned()], vec![word.to_owned(), "cl_khr_fp64".into()], vec!["a".into(), word.into()]]
+            {
+                let device =
+                    Device { name: word.into(), driver: word.into(), platform: word.into(), extensions, ..device() };
+                let target = read(&profile(&device, &target_name(&device), None));
+                assert_eq!(target.opencl_extensions, Some(device.extensions), "{word:?}");
+                assert_eq!(target.driver_version.unwrap_or_default(), word, "{word:?}");
+            }
+        }
+        let extensions = ["", "a", ""].map(str::to_owned).to_vec();
+        let target = read(&profile(&Device { extensions, ..device() }, "one", None));
+        assert_eq!(target.opencl_extensions, Some(vec!["a".to_owned()]));
     }
 
     #[test]
