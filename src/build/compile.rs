@@ -6,8 +6,8 @@ use super::fold::{Apart, Folding};
 use super::process::library;
 use super::target::{Backend, Target};
 use super::{
-    self as pool, Artifact, Engine, Event, Failure, FailureCause, Inventory, Job, Offline, Open, Outcome, Settings,
-    Unit, inventory, offline,
+    self as pool, Artifact, Engine, Event, Failure, FailureCause, Inventory, Job, Offline, Open, Outcome, STARTUP,
+    Settings, Unit, inventory, offline,
 };
 use crate::bundle::format::Format;
 use crate::container::Place;
@@ -62,6 +62,8 @@ pub(crate) struct CompileOptions<'o> {
     pub(crate) engines: &'o [Engine],
     /// Gives the settings of the workers, once there is something to compile.
     pub(crate) settings: &'o dyn Fn() -> Settings,
+    /// Longest time that a compiler may take to tell about itself.
+    pub(crate) patience: Duration,
     /// Variables of this process, which its workers inherit.
     pub(crate) environment: &'o [(OsString, OsString)],
     /// The cache of binaries; none where it is turned off.
@@ -265,10 +267,10 @@ fn kept_library(
 /// # Errors
 /// `Environment` where something is missing, or does not work.
 pub(crate) fn try_nvidia(reporter: &dyn Reporter, engine: &Engine, cache: Option<&Cache>) -> Result<Offline> {
-    let answer = offline(engine, &[], PATIENCE)?;
+    let answer = offline(engine, &[], STARTUP)?;
     let prints = fingerprints(&answer.files)?;
     let key = Key::for_library(&identity("ptxas", &answer, &prints));
-    kept_library(reporter, engine, cache.map(|cache| (cache, key)), PATIENCE, &|| false)?;
+    kept_library(reporter, engine, cache.map(|cache| (cache, key)), STARTUP, &|| false)?;
     Ok(answer)
 }
 
@@ -507,9 +509,6 @@ fn check_march(targets: &[Target], artifact: &Artifact) -> Result<()> {
     }
 }
 
-/// The longest that a compiler may take to identify itself.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// The compilers of targets.
 #[derive(Debug, Default)]
 struct Identities {
@@ -539,13 +538,13 @@ fn identify(order: &CompileOptions<'_>, wanted: &[usize]) -> Result<Identities> 
         if !known.iter().any(|(other, _)| *other == engine) {
             let answer = match &engine.open {
                 Open::Cpu | Open::Device(_) => {
-                    let inventory = inventory(&engine.launch, PATIENCE)?;
+                    let inventory = inventory(&engine.launch, order.patience)?;
                     found.libraries.extend(libraries(&inventory, order.environment));
                     let prints = fingerprints(&inventory.files)?;
                     EngineAnswer::Devices(inventory, prints)
                 }
                 Open::Ocloc(_) | Open::Nvidia(_) => {
-                    let answer = offline(engine, &[], PATIENCE)?;
+                    let answer = offline(engine, &[], order.patience)?;
                     found.libraries.extend(answer.files.iter().cloned());
                     let prints = fingerprints(&answer.files)?;
                     EngineAnswer::Offline(answer, prints)
@@ -583,7 +582,7 @@ pub(crate) fn known(targets: &[&Target], engine: &Engine) -> Result<Known> {
     };
     let devices: Vec<String> = targets.iter().filter_map(device).collect();
     let devices: Vec<&str> = devices.iter().map(String::as_str).collect();
-    let answer = offline(engine, &devices, PATIENCE)?;
+    let answer = offline(engine, &devices, STARTUP)?;
     let among = |names: &[String]| {
         let is = |target: &&Target| device(target).is_some_and(|device| names.contains(&device));
         targets.iter().enumerate().filter(|(_, target)| is(target)).map(|(place, _)| place).collect()

@@ -12,9 +12,6 @@ use crate::error::{Error, ErrorKind, Exit, Reporter, Result};
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// The longest that looking around may take; a driver can hang.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// The longest that a driver may take for one small kernel.
 const PATIENCE_TO_PROBE: Duration = Duration::from_secs(20);
 
@@ -35,12 +32,12 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Looks around by a worker for the devices that `selector` admits.
+    /// Looks around by a worker for the devices that `selector` admits. A driver can hang.
     ///
     /// # Errors
     /// `Environment` where there is no loader, driver or device.
-    pub(crate) fn find(launch: Launch, selector: &Selector) -> Result<Live> {
-        let inventory = inventory(&launch, PATIENCE)?;
+    pub(crate) fn find(launch: Launch, selector: &Selector, patience: Duration) -> Result<Live> {
+        let inventory = inventory(&launch, patience)?;
         if inventory.devices.is_empty() {
             let error = Error::new(ErrorKind::Environment, "the OpenCL drivers on this machine offer no device");
             return Err(error.with_remedy("`sycl-bundle doctor` tells what is missing"));
@@ -54,14 +51,19 @@ impl Live {
     ///
     /// # Errors
     /// `Environment` where the driver cannot.
-    pub(crate) fn simulate(reporter: &dyn Reporter, launch: Launch, wanted: &Simulation) -> Result<Live> {
+    pub(crate) fn simulate(
+        reporter: &dyn Reporter,
+        launch: Launch,
+        wanted: &Simulation,
+        patience: Duration,
+    ) -> Result<Live> {
         let (name, simulated) = (&wanted.name, wanted.variables());
         let cannot = |why: String| {
             let error =
                 Error::new(ErrorKind::Environment, format!("no driver on this machine simulates {name}: {why}"));
             error.with_remedy("install a current Intel GPU driver for OpenCL (package intel-opencl-icd; 26.27 does)")
         };
-        let mut inventory = inventory(&launch, PATIENCE).map_err(|error| cannot(error.to_string()))?;
+        let mut inventory = inventory(&launch, patience).map_err(|error| cannot(error.to_string()))?;
         let is_simulated =
             |one: &Device| one.kind == "gpu" && one.vendor.starts_with("Intel") && wanted.is_named(&one.name);
         let Some(place) = inventory.devices.iter().position(is_simulated) else {

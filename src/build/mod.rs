@@ -244,6 +244,9 @@ pub(crate) trait Tokens: std::fmt::Debug + Send + Sync {
 /// short of memory for does not.
 pub(crate) const RETRIES: u32 = 2;
 
+/// Longest time that a driver may take for what it does before it gets a module: list its devices, make a context.
+pub(crate) const STARTUP: Duration = Duration::from_secs(60);
+
 /// Settings of the pool.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -269,7 +272,7 @@ impl Settings {
     /// The usual patience with a number of workers.
     pub fn new(jobs: NonZeroUsize) -> Self {
         // One compile takes 30 to 80 ms, the largest modules seen take seconds; a context takes 20 to 200 ms.
-        let (timeout, startup_timeout) = (Duration::from_secs(60), Duration::from_secs(60));
+        let (timeout, startup_timeout) = (Duration::from_secs(60), STARTUP);
         Settings {
             jobs,
             timeout,
@@ -280,6 +283,11 @@ impl Settings {
             fail_fast: false,
             memory: None,
         }
+    }
+
+    /// Less patience with modules, or more, and no more with what a driver does before.
+    pub(crate) fn within(self, timeout: Duration) -> Settings {
+        Settings { timeout, startup_timeout: self.startup_timeout.min(timeout), ..self }
     }
 }
 

@@ -330,20 +330,29 @@ impl<'p, T: Task> Slot<'p, T> {
 
     /// A worker whose context stands.
     fn start(&self, engine: &Engine) -> std::result::Result<Worker, Halt> {
-        let mut last = None;
-        for _ in 0..START_ATTEMPTS {
+        let (mut last, mut attempts) = (None, 0);
+        while attempts < START_ATTEMPTS {
             let mut worker = Worker::start(&engine.launch)?;
             match worker.ask(&Request::Open(engine.open.clone()), self.settings.startup_timeout, &|| self.stopped())? {
                 Ok(Reply::Ready(_)) => return Ok(worker),
                 Ok(Reply::Unavailable { message, remedy }) => return Err(environment(message, remedy).into()),
                 Ok(other) => last = Some((other.unexpected(), String::new())),
                 Err(NoReply::Stopped) => return Err(Halt::Stopped),
-                Err(NoReply::Failed(cause, log)) => last = Some((cause.to_string(), log)),
+                Err(NoReply::Failed(cause, log)) => {
+                    let timed_out = matches!(cause, FailureCause::TimedOut { .. });
+                    last = Some((cause.to_string(), log));
+                    // As with a module: one that hangs once hangs again.
+                    if timed_out {
+                        break;
+                    }
+                }
             }
+            attempts = attempts.saturating_add(1);
         }
         let (cause, log) = last.unwrap_or_default();
         let said = if log.is_empty() { String::new() } else { format!("; it said: {log}") };
-        let message = format!("no worker process could be started in {START_ATTEMPTS} attempts: {cause}{said}");
+        let tries = if attempts < START_ATTEMPTS { String::new() } else { format!(" in {attempts} attempts") };
+        let message = format!("no worker process could be started{tries}: {cause}{said}");
         let remedy = "`sycl-bundle doctor` tells what is wrong with the driver".to_owned();
         Err(environment(message, remedy).into())
     }

@@ -85,8 +85,8 @@ pub(crate) struct Args {
     /// The number of worker processes; by default as many as there are cores
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Seconds that one image may take in one attempt: of the processor's time, so longer where the machine is busy; of the
-    /// clock's where the compiler does nothing
+    /// Seconds that one image may take in one attempt, and that a driver may before the first: of the processor's time, so
+    /// longer where the machine is busy; of the clock's where the compiler does nothing
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
     timeout: Duration,
     /// The form of the summary
@@ -441,6 +441,24 @@ impl RecordArgs {
     }
 }
 
+#[cold]
+fn in_no_rule(path: &Path, what: &str) -> Error {
+    let message = format!("`{}` can stand in no rule: make or ninja would take its name {what}", path.display());
+    Error::new(ErrorKind::Usage, message)
+}
+
+/// Refuses files of which none can be the first of a rule of dependencies, as the last command of a plan writes, too.
+///
+/// # Errors
+/// `Usage` where all names have a `=`, with this remedy.
+pub(crate) fn can_begin(inputs: &[PathBuf], remedy: &str) -> Result<()> {
+    let defines = |path: &PathBuf| path.to_string_lossy().contains('=');
+    match inputs.first().filter(|_| inputs.iter().all(defines)) {
+        Some(path) => Err(in_no_rule(path, "for a variable that is defined").with_remedy(remedy)),
+        None => Ok(()),
+    }
+}
+
 /// The options of a compiler's preprocessor that ask for dependencies.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Build systems")]
@@ -484,21 +502,17 @@ impl DependArgs {
         if !self.asked() {
             return Ok(());
         }
+        can_begin(inputs, "rename it, or leave out -MD, --MF and --MT")?;
         let targets = || stamp.into_iter().chain([output]).filter(|_| self.rule.is_none());
         let mut files = inputs.iter().map(PathBuf::as_path).chain(targets());
         let (path, what) = if let Some(path) = files.find(|path| commands::is_unnameable(path)) {
             (path, "for a command, a pattern, or another file")
         } else if let Some(path) = targets().find(|path| commands::is_no_target(&path.to_string_lossy())) {
             (path, "for a variable, a pattern or a directive at the beginning of a rule, which `--MT` can name")
-        } else if let Some(path) =
-            inputs.first().filter(|_| inputs.iter().all(|path| path.to_string_lossy().contains('=')))
-        {
-            (path.as_path(), "for a variable that is defined")
         } else {
             return Ok(());
         };
-        let message = format!("`{}` can stand in no rule: make or ninja would take its name {what}", path.display());
-        Err(Error::new(ErrorKind::Usage, message).with_remedy("rename it, or leave out -MD, --MF and --MT"))
+        Err(in_no_rule(path, what).with_remedy("rename it, or leave out -MD, --MF and --MT"))
     }
 
     /// Writes the rule, where one is asked for. Where there is a stamp, that is what `make` compares.

@@ -12,7 +12,7 @@ use super::worker::OfflineArgs;
 use crate::build::compile::{Binary, CompileOptions, compile};
 use crate::build::target::{CPU_SPEC, Target};
 use crate::build::wanted::{self, Asked, Wanted};
-use crate::build::{Engine, Failure, Job, Settings, Unit};
+use crate::build::{Engine, Failure, Job, STARTUP, Unit};
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::compile::{Compiling, DeviceCompiler};
 use crate::report::costs::Watch;
@@ -190,7 +190,8 @@ impl DeviceCompiler for Workers<'_> {
         let order = CompileOptions {
             targets,
             engines: &engines,
-            settings: &|| Settings { timeout, ..settings(self.args.jobs) },
+            settings: &|| settings(self.args.jobs).within(timeout),
+            patience: timeout.min(STARTUP),
             environment: &[],
             cache: None,
             shard: None,

@@ -8,7 +8,7 @@ use super::progress::Progress;
 use super::worker;
 use crate::build::live::Live;
 use crate::build::query::ask;
-use crate::build::{Device, Settings};
+use crate::build::{Device, STARTUP, Settings};
 use crate::bundle::Bundle;
 use crate::compat::examine::Examined;
 use crate::compat::kernels::KernelFacts;
@@ -20,6 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::report::kernels::Answers;
 use crate::report::kernels::queries::DeviceQueries;
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 /// Looks around for the devices that words mean; `sim:GPU` is one that Intel's driver simulates.
 ///
@@ -27,18 +28,26 @@ use std::num::NonZeroUsize;
 /// `Environment` where there is no loader, driver or device, or the driver cannot simulate; `Usage` where the variable is
 /// malformed, and for a simulated device beside another.
 pub(crate) fn find(global: &Global, words: &[String]) -> Result<Live> {
+    find_within(global, words, STARTUP)
+}
+
+/// Looks around as [`find`] does, for so long.
+///
+/// # Errors
+/// Errors of [`find`].
+pub(crate) fn find_within(global: &Global, words: &[String], patience: Duration) -> Result<Live> {
     match words.iter().find_map(|word| word.strip_prefix(PREFIX)) {
         None => {
             let selector = match std::env::var_os(VARIABLE) {
                 Some(text) => Selector::parse(&text.to_string_lossy())?,
                 None => Selector::default(),
             };
-            Live::find(worker::launch(None)?, &selector)
+            Live::find(worker::launch(None)?, &selector, patience)
         }
         Some(gpu) if words.len() == 1 => {
             let wanted = Simulation::find(gpu, device::table())?;
             // The driver that this tool installs is for CPUs: the system's are wanted.
-            Live::simulate(global, worker::launch_with(wanted.variables(), None)?, &wanted)
+            Live::simulate(global, worker::launch_with(wanted.variables(), None)?, &wanted, patience)
         }
         Some(_) => {
             let error =

@@ -308,6 +308,7 @@ fn a_driver_that_never_starts_ends_the_run_and_one_that_fails_once_does_not() {
     impatient.startup_timeout = Duration::from_millis(500);
     let error = run(&jobs(&["a"]), &engines(&launch(dir.path(), "hang")), &impatient, &mut |_| {}).unwrap_err();
     assert!(error.message().contains("gave no answer within 0.5 s"), "{error}");
+    assert_eq!(pids(dir.path()).len(), 1, "one that hangs once hangs again");
 
     let mut absent = launch(dir.path(), "");
     absent.program = "/nonexistent/worker".into();

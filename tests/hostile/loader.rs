@@ -1,6 +1,7 @@
 //! What does an OpenCL loader get that lies about how much there is?
 
 use super::support::folder::Folder;
+use super::support::spirv;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ const LOADER: &str = r#"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 static int lie(const char *what) { const char *told = getenv("LIE"); return told && !strcmp(told, what); }
 static int32_t many(int lies, uint32_t room, void **out, uint32_t *count) {
     if (count) *count = lies ? 0x7fffffff : 1;
@@ -22,7 +24,10 @@ static int32_t text(size_t room, void *value, size_t *size) {
     if (value && room >= 2) memcpy(value, "x", 2);
     return 0;
 }
-int32_t clGetPlatformIDs(uint32_t room, void **out, uint32_t *count) { return many(lie("platforms"), room, out, count); }
+int32_t clGetPlatformIDs(uint32_t room, void **out, uint32_t *count) {
+    while (lie("nothing")) sleep(1);
+    return many(lie("platforms"), room, out, count);
+}
 int32_t clGetDeviceIDs(void *platform, uint64_t kind, uint32_t room, void **out, uint32_t *count) {
     if (lie("statuses")) return -12345;
     return many(lie("devices"), room, out, count);
@@ -74,5 +79,23 @@ fn what_it_claims_is_bounded() {
         assert_eq!(output.status.code(), Some(5), "{lie}: {output:?}");
         assert!(said.contains(told), "{lie}: {said}");
         assert!(begin.elapsed() < Duration::from_secs(30), "{lie}");
+    }
+}
+
+/// Before it has a module it gets no more time than for one.
+#[test]
+fn one_that_never_tells_its_platforms_is_waited_for_as_for_a_module() {
+    let folder = loader();
+    folder.put("m.spv", spirv::module("add_one"));
+    for more in [&["-t", "spir64_x86_64"][..], &["-t", "spir64_x86_64", "--no-cache"], &["--device", "cpu"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        command.env("OPENCL_DYLIB_PATH", folder.path().join("libOpenCL.so.1")).env("LIE", "nothing");
+        command.env("SYCL_BUNDLE_CACHE_DIR", folder.path().join("cache")).current_dir(folder.path());
+        command.args(["build", "m.spv", "--no-policy", "--timeout", "1", "-o", "o.table"]).args(more);
+        let begin = Instant::now();
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(5) && said.contains("no answer within 1"), "{more:?}: {output:?}");
+        assert!(begin.elapsed() < Duration::from_secs(30), "{more:?}");
     }
 }

@@ -1,13 +1,13 @@
 //! What does `build` do, from the command line to the output?
 
-use super::{Args, RecordArgs};
+use super::{Args, RecordArgs, can_begin};
 use crate::build::commands::{Draft, Edge};
 use crate::build::compile::{self, Binary, CompileOptions, CompileResults, Shard};
 use crate::build::device_library::DeviceLibrary;
 use crate::build::record::Harvest;
 use crate::build::target::{Backend, Target};
 use crate::build::wanted::{self, Asked, Wanted};
-use crate::build::{Engine, Job, Open, RETRIES, Settings, Unit};
+use crate::build::{Engine, Job, Open, RETRIES, STARTUP, Settings, Unit};
 use crate::cli::cache;
 use crate::cli::global::Global;
 use crate::cli::jobserver::Jobserver;
@@ -179,11 +179,10 @@ impl Args {
         }
         let targets: Vec<Target> = wanted.iter().map(|wanted| wanted.target.clone()).collect();
         let settings = || Settings {
-            timeout: self.timeout,
             retries: self.pace.retries.unwrap_or(RETRIES),
             fail_fast: self.pace.fail_fast,
             memory: global.max_memory,
-            ..settings(self.jobs)
+            ..settings(self.jobs).within(self.timeout)
         };
         let engines = targets.iter().map(|target| engine(target, &self.offline)).collect::<Result<Vec<_>>>()?;
         let environment: Vec<_> = std::env::vars_os().collect();
@@ -191,6 +190,7 @@ impl Args {
             targets: &targets,
             engines: &engines,
             settings: &settings,
+            patience: self.timeout.min(STARTUP),
             environment: &environment,
             cache: cache.as_ref(),
             shard: self.shard(),
@@ -216,7 +216,7 @@ impl Args {
         if self.devices.is_empty() {
             return Ok(Vec::new());
         }
-        let live = live::find(global, &self.devices)?;
+        let live = live::find_within(global, &self.devices, self.timeout.min(STARTUP))?;
         let target = |word: &String| wanted::live_target(global, word, live.choose(word)?, live.simulated(), march);
         self.devices.iter().map(target).collect()
     }
@@ -224,6 +224,9 @@ impl Args {
     /// Refuses files beside the output that are inputs or the output.
     fn spare_all(&self, output: &Path) -> Result<()> {
         self.depend.can_name(&self.files, output, self.stamp.as_deref())?;
+        if self.draft.is_some() {
+            can_begin(&self.files, "rename it")?;
+        }
         for (option, file) in self.beside(output)? {
             let others = self.files.iter().map(PathBuf::as_path).chain([output]);
             spare_others(others, option, &file)?;
