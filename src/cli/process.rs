@@ -23,7 +23,10 @@ static CAME: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 /// Whether the verb ends in order by itself where a signal comes.
 static IN_ORDER: AtomicBool = AtomicBool::new(false);
 
-/// Calls `clean` before SIGINT, SIGTERM or SIGHUP ends the process, unless the verb ends in order by itself
+/// Signals that end a process in order. A terminal sends two of them (Ctrl-C, Ctrl-\).
+const ENDS: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+
+/// Calls `clean` before one of [`ENDS`] ends the process, unless the verb ends in order by itself
 /// ([`interrupted`]). Only the first call counts.
 pub(crate) fn before_the_end(clean: fn()) {
     static WATCHED: OnceLock<()> = OnceLock::new();
@@ -44,7 +47,7 @@ pub(crate) fn before_the_end(clean: fn()) {
         if std::thread::Builder::new().spawn(wait).is_err() {
             return;
         }
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in ENDS {
             let number = usize::try_from(signal).unwrap_or_default();
             let _ = flag::register_usize(signal, Arc::clone(&CAME), number);
             if let Ok(write) = write.try_clone() {
@@ -54,11 +57,11 @@ pub(crate) fn before_the_end(clean: fn()) {
     });
 }
 
-/// A flag that the first SIGINT, SIGTERM or SIGHUP sets; the second ends the process at once.
+/// A flag that the first of [`ENDS`] sets; the second ends the process at once.
 pub(crate) fn interrupted() -> Arc<AtomicBool> {
     IN_ORDER.store(true, Ordering::SeqCst);
     let raised = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in ENDS {
         // Where a handler cannot be set, the signal keeps its own effect, which is to end the process.
         let _ = flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&raised));
         let _ = flag::register(signal, Arc::clone(&raised));

@@ -105,9 +105,13 @@ fn what_is_ended_leaves_nothing_or_the_whole_and_stops_no_later_run() {
         let whole = added(&folder, arguments, &inputs);
         for step in 0..12u64 {
             clean(&folder, &inputs);
-            let mut running = tool(&folder).args(arguments).spawn().unwrap();
+            let mut running = Command::new("/bin/sh");
+            // A signal of a terminal's user (Ctrl-\) has the system keep what was in memory, in the current folder.
+            running.args(["-c", "ulimit -c 0; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_sycl-bundle")]).args(arguments);
+            running.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut running = running.spawn().unwrap();
             std::thread::sleep(Duration::from_millis(step));
-            let signal = if step % 2 == 0 { "-TERM" } else { "-KILL" };
+            let signal = ["-TERM", "-KILL", "-QUIT", "-KILL"][step as usize % 4];
             Command::new("/bin/sh")
                 .args(["-c", "kill \"$1\" \"$2\"", "sh", signal, &running.id().to_string()])
                 .status()
