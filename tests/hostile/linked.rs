@@ -135,7 +135,7 @@ fn relocations_that_only_some_loaders_apply_leave_images_open() {
 fn the_only_list_may_be_none_that_is_known() {
     let (_, Places { target, structure, descriptor }) = image();
     for place in [structure + 8, structure + 32, descriptor + 8] {
-        // What is not open is as a linker leaves it.
+        // A list that is not open is as a linker leaves it.
         let relocations = [structure + 8, RELATIVE, target, place, 1 << 32 | ABSOLUTE, 0];
         let (seen, told) = checked(relocated(image().0, &relocations, true, &[2 | 0x11 << 32, 0, 8]));
         assert_eq!(seen, Some(3), "{place:#x}: {told}");
