@@ -24,6 +24,13 @@ pub(super) fn steps(path: &Path) -> impl Iterator<Item = PathBuf> {
     std::iter::successors(Some(plain(path)), next).take(MAX_LINKS)
 }
 
+/// Whether a path is that of an open file, as `/dev/stdout` is.
+pub(super) fn is_open_file(path: &Path) -> bool {
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    ["/dev/stdout", "/dev/stderr"].iter().any(|own| path == Path::new(own))
+        || folder.is_some_and(|folder| folder.starts_with("/proc") && folder.ends_with("fd"))
+}
+
 /// Whether what lies at a path is another user's, in a folder of a third one that all may write to.
 pub(super) fn is_strangers(path: &Path, itself: &Metadata) -> bool {
     let is_shared = |folder: Metadata| folder.mode() & SHARED == SHARED && folder.uid() != itself.uid();
@@ -36,7 +43,8 @@ pub(super) fn is_strangers(path: &Path, itself: &Metadata) -> bool {
 /// # Errors
 /// `Environment` where one has.
 pub(super) fn is_no_strangers(path: &Path) -> Result<()> {
-    for step in steps(path) {
+    // An open file is whoever's opened it, wherever it lies.
+    for step in steps(path).take_while(|step| !is_open_file(step)) {
         let Ok(itself) = std::fs::symlink_metadata(&step) else { break };
         let kind = itself.file_type();
         if (kind.is_symlink() || kind.is_fifo()) && is_strangers(&step, &itself) {

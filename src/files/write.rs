@@ -4,7 +4,7 @@
 //! has begun; what a killed one left is removed by the next that writes to the folder ([`sweep`]).
 
 use super::input;
-use super::place::{is_no_strangers, is_strangers, steps};
+use super::place::{is_no_strangers, is_open_file, is_strangers, steps};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plain_file;
 use crate::temporary::{Begun, Made, RANDOM, appear, begin, hold, in_folder, lock, make_folder, prefix, sweep};
@@ -308,11 +308,7 @@ pub(crate) fn is_descriptor(path: &Path) -> bool {
 
 /// Returns the path of an open file that a path leads to.
 fn descriptor(path: &Path) -> Option<PathBuf> {
-    steps(path).find(|path| {
-        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
-        ["/dev/stdout", "/dev/stderr"].iter().any(|own| path == Path::new(own))
-            || folder.is_some_and(|folder| folder.starts_with("/proc") && folder.ends_with("fd"))
-    })
+    steps(path).find(|path| is_open_file(path))
 }
 
 /// Opens the open file that a path names, where it names one, with its position. A system that does not hand it over, or another

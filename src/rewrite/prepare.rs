@@ -303,3 +303,24 @@ pub fn store<'k>(arena: &'k Arena, image: &mut Image<'k>, payload: Payload) -> R
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn architectures_are_recorded_by_the_name_that_the_runtime_compares() {
+        for (arch, recorded) in [
+            ("intel_gpu_acm_g10", Some("intel_gpu_acm_g10")),
+            ("intel_gpu_dg2_g10", Some("intel_gpu_acm_g10")),
+            ("intel_gpu_12_55_8", Some("intel_gpu_acm_g10")),
+            ("acm-g10", Some("intel_gpu_acm_g10")),
+            ("sm_80", Some("nvidia_gpu_sm_80")),
+            ("intel_gpu_dg2", Some("intel_gpu_dg2")),
+            ("intel_gpu_next", Some("intel_gpu_next")),
+            ("spir64", None),
+        ] {
+            assert_eq!(compile_target_of(arch), recorded, "{arch}");
+        }
+    }
+}

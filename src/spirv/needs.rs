@@ -132,6 +132,10 @@ struct Table {
     implied: Vec<(u32, Vec<u32>)>,
 }
 
+/// Sub-group size of a kernel, for which Intel's compilers of OpenCL C declare no `SubgroupDispatch` (kernels within oneMKL's BLAS). Their
+/// drivers, and that for CPUs, take it.
+const SIZE: (OperandKind, u32) = (OperandKind::ExecutionMode, s::ExecutionMode::SubgroupSize as u32);
+
 /// Numbers whose entries are found without a search.
 const FIRST: u32 = 64;
 
@@ -254,7 +258,11 @@ impl Table {
                 other = self.unpublished(numbers);
                 for number in 0..END {
                     let Some(operand) = operand(of, number) else { continue };
-                    let mut entry = self.entry(numbers, &operand.required_capabilities());
+                    let mut needed = operand.required_capabilities();
+                    if (of, number) == SIZE {
+                        needed.push(Capability::Kernel);
+                    }
+                    let mut entry = self.entry(numbers, &needed);
                     if of == OperandKind::Decoration {
                         entry.operands = self.operands(numbers, Op::Decorate, &operand.additional_operands());
                     }
@@ -664,6 +672,7 @@ mod tests {
             (&[6146], (71, &[1, 6147, 0, 0])),
             (&[6999], (6168, &[1, 2, 3])),
             (&[5], (71, &[1, 41, 0x41, 0])),
+            (&[KERNEL], (16, &[1, 35, 16])),
             (&[], (52, &[1, 2, 128, 3, 4])),
         ] {
             assert_eq!(unmet(capabilities, &[instruction]), Vec::<String>::new(), "{instruction:?}");

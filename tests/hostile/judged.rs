@@ -74,10 +74,7 @@ fn modules_that_are_not_as_they_must_be_are_not_compatible() {
         ("an unknown instruction", module(&[], &[], &all(&[(6999, &[1, 2, 3])]), &[])),
         ("an unknown declaration", module(&[], &all(&[(6998, &[1, 2])]), &[], &[])),
         ("a size that nobody knows", modes(&[(331, &[KERNEL, 38, 9, 9, 9])])),
-        (
-            "a size beside explicit SIMD",
-            modes(&[(17, &[5617]), (17, &[58]), (16, &[KERNEL, 35, 64]), (71, &[VOID, 5626])]),
-        ),
+        ("a size beside explicit SIMD", modes(&[(17, &[5617]), (16, &[KERNEL, 35, 64]), (71, &[VOID, 5626])])),
         ("wide numbers", module(&[], &all(&[(22, &[KIND, 128])]), &[], &[])),
         ("an encoding", module(&[], &all(&[(22, &[KIND, 16, 7])]), &[], &[])),
         ("wide integers", module(&[], &all(&[(21, &[KIND, 128, 0])]), &[], &[])),
@@ -96,7 +93,7 @@ fn modules_that_are_not_as_they_must_be_are_not_compatible() {
         cases.iter().filter(|(_, bytes)| runs("m.spv", bytes, TARGET)).map(|(what, _)| *what).collect();
     assert_eq!(judged, [""; 0]);
     // Explicit SIMD itself is bound by no size.
-    let vector = modes(&[(17, &[5617]), (17, &[58]), (16, &[KERNEL, 35, 64]), (71, &[KERNEL, 5626])]);
+    let vector = modes(&[(17, &[5617]), (16, &[KERNEL, 35, 64]), (71, &[KERNEL, 5626])]);
     assert!(runs("m.spv", &vector, TARGET));
 }
 
