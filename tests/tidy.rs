@@ -278,7 +278,7 @@ const STREAMS: &[(&str, &str)] = &[
     ("src/cli/process.rs", "a signal handler, which may call no more than write"),
     ("src/cli/worker.rs", "a driver's own output goes to the parent, by a pipe"),
     ("src/cli/driver.rs", "pip's output"),
-    ("src/files/write.rs", "an output at their paths is bytes of a file"),
+    ("src/files/place.rs", "an output at their paths is bytes of a file"),
 ];
 
 /// `println!` and its kin panic where the stream is closed or full, which is no reason to die; and they would print text of

@@ -55,7 +55,7 @@ pub struct AddressMap<'a> {
     aligned: bool,
     /// A bit for each word of a segment that a relocation writes, counted from the word of its address; empty until one does.
     written_words: Vec<Vec<u64>>,
-    /// Those of the open places that may be pointers, where not all may.
+    /// Open places that may be pointers, where not all may.
     open_pointers: Option<Vec<u64>>,
     /// Addresses of words that a relocation writes into a second time.
     twice: Vec<u64>,

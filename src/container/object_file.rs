@@ -195,7 +195,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
                 let Some(value) = value.and_then(|one| value_of(&file, &placed, one, &data, place)) else {
                     open.push(address);
                     pointers.extend((relocation.kind() == RelocationKind::Absolute).then_some(address));
-                    // What variables of threads and tables of addresses need is code that ELF linkers write anew.
+                    // Variables of threads and tables of addresses need code that ELF linkers write anew.
                     let is_plain = [RelocationKind::Absolute, RelocationKind::Relative, RelocationKind::PltRelative];
                     if file.format() == BinaryFormat::Elf && !is_plain.contains(&relocation.kind()) {
                         let beside = [address.checked_sub(WRITTEN), address.checked_add(WRITTEN)];

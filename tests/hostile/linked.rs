@@ -454,7 +454,7 @@ fn program_headers_are_where_they_say() {
         (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
     };
     assert_eq!(inspected(&file).0, Some(6));
-    // Such a file has no bytes where the program has some.
+    // A file of debugging information has no bytes where the program has some.
     let objcopy =
         Command::new("objcopy").args(["--only-keep-debug", "a", "a.debug"]).current_dir(folder.path()).status();
     assert!(objcopy.unwrap().success());
