@@ -132,7 +132,8 @@ impl Plan<'_> {
                 };
                 let start = self.address.saturating_add(self.before);
                 if self.before != 0 {
-                    out.extend_from_slice(bytes_of(&segment(self.address, start, PF_R)));
+                    // `eu-elflint` takes relocations far before it for some of a segment that is not writable.
+                    out.extend_from_slice(bytes_of(&segment(self.address, start, PF_R | PF_W)));
                 }
                 out.extend_from_slice(bytes_of(&segment(start, self.end, PF_R | PF_W)));
             }
@@ -153,7 +154,7 @@ impl Plan<'_> {
         };
         let size = self.relocations_address.saturating_sub(self.record_address);
         let before =
-            (self.before != 0).then(|| section(".sycl_bundle.page".to_owned(), self.address, self.before, 1, false));
+            (self.before != 0).then(|| section(".sycl_bundle.page".to_owned(), self.address, self.before, 1, true));
         let mut out: Vec<New> = before.into_iter().collect();
         out.push(section(".sycl_bundle".to_owned(), self.record_address, size, 8, true));
         for payload in &self.payloads {
