@@ -325,6 +325,11 @@ const MISSING: &[(u16, &str, &str)] = &[
     (6918, "FDot4MixAcc32VALVE", "TRIII"),
 ];
 
+/// Returns the opcodes of [`MISSING`].
+pub(super) fn missing() -> impl Iterator<Item = u16> {
+    MISSING.iter().map(|(opcode, ..)| *opcode)
+}
+
 /// Opcodes to which rspirv's tables give a result that they do not have.
 #[cfg(test)]
 const WITHOUT_RESULT: &[u16] = &[5946, 5947, 6096];

@@ -29,6 +29,11 @@ const UNLISTED: &[(u16, &[u32])] = &[
     (6917, &[6913, 6914]), (6918, &[6915]),
 ];
 
+/// Returns the numbers among which the registry's are: those of the core, and those of vendors.
+fn numbers_given() -> impl Iterator<Item = u32> {
+    (0..128).chain(4096..END)
+}
+
 /// Stands for any capability that the grammar does not have.
 const UNPUBLISHED: u32 = u32::MAX;
 
@@ -159,18 +164,16 @@ impl Table {
             };
             table.opcodes.get_mut(usize::from(opcode)).into_iter().for_each(|place| *place = entry);
         }
-        for opcode in 0..END as u16 {
+        for opcode in grammar::missing() {
             let needed = match UNLISTED.iter().find(|(listed, _)| *listed == opcode) {
                 Some((_, needed)) => needed.to_vec(),
-                None if INSTRUCTION_TABLE.lookup_opcode(opcode.into()).is_some() => continue,
-                None if grammar::layout(opcode).is_some() => vec![UNPUBLISHED],
-                None => continue,
+                None => vec![UNPUBLISHED],
             };
             let need = table.need(&mut numbers, needed);
             table.opcodes.get_mut(usize::from(opcode)).into_iter().for_each(|place| place.need = need);
         }
         let capability = |number| s::Capability::from_u32(number).map(|_| (number, closure(number)));
-        table.implied = (0..END).filter_map(capability).collect();
+        table.implied = numbers_given().filter_map(capability).collect();
         table
     }
 
@@ -256,7 +259,7 @@ impl Table {
             }
             Kind::Value(of) | Kind::Constant(of) => {
                 other = self.unpublished(numbers);
-                for number in 0..END {
+                for number in numbers_given() {
                     let Some(operand) = operand(of, number) else { continue };
                     let mut needed = operand.required_capabilities();
                     if (of, number) == SIZE {
@@ -683,6 +686,13 @@ mod tests {
     fn needs_have_numbers_that_fit() {
         let table = table();
         assert!(table.needs.len() < 1024 && table.probes.len() < 1024, "{}", table.needs.len());
-        assert!(UNLISTED.iter().all(|(opcode, _)| grammar::layout(*opcode).is_some()));
+        assert!(UNLISTED.iter().all(|(opcode, _)| grammar::missing().any(|missing| missing == *opcode)));
+        let given: Vec<u32> = numbers_given().collect();
+        for number in (0..END).filter(|number| given.binary_search(number).is_err()) {
+            let kinds =
+                [OperandKind::Decoration, OperandKind::BuiltIn, OperandKind::ExecutionMode, OperandKind::StorageClass];
+            assert!(kinds.iter().all(|kind| operand(*kind, number).is_none()), "{number}");
+            assert!(Capability::from_u32(number).is_none(), "{number}");
+        }
     }
 }
