@@ -171,8 +171,7 @@ pub fn syclbin(bytes: &[u8]) -> bool {
 pub fn properties(bytes: &[u8]) -> bool {
     // 0 would be a null pointer.
     const BASE: u64 = 16;
-    let map =
-        AddressMap::new(vec![Segment { address: BASE, offset: 0, data: Cow::Borrowed(bytes), holds_pointers: true }]);
+    let map = AddressMap::new(vec![Segment::new(BASE, 0, Cow::Borrowed(bytes), true)]);
     // Any sound file will do to ask for an epoch.
     let epoch = Host::read(&[0x03, 0x02, 0x23, 0x07]).map(|host| Epoch::detect(&host, None));
     for layout in [ImageLayout::Version3, ImageLayout::WithManifest, ImageLayout::Upstream3] {

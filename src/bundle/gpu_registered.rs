@@ -61,9 +61,10 @@ impl<'a> Registered<'a, '_> {
     fn search(&mut self) -> Result<()> {
         let addresses = &self.host.addresses;
         for segment in addresses.segments().iter().filter(|segment| segment.holds_pointers) {
+            let (first, bytes) = segment.searched();
             for model in [CUDA, HIP] {
-                for at in occurrences(&segment.data, &model.magic) {
-                    self.wrapper(model, segment.address.saturating_add(at as u64))?;
+                for at in occurrences(bytes, &model.magic) {
+                    self.wrapper(model, first.saturating_add(at as u64))?;
                 }
             }
         }

@@ -51,8 +51,9 @@ fn structures(map: &AddressMap<'_>, most: usize, is_wanted: impl Fn(u64) -> bool
     for segment in map.segments().iter().filter(|segment| segment.holds_pointers) {
         let is_wanted = |address: &u64| is_wanted(*address);
         if map.is_unaligned() {
-            let places = HEADS.iter().flat_map(|head| occurrences(&segment.data, head));
-            let addresses = places.filter_map(|at| segment.address.checked_add(at as u64));
+            let (first, bytes) = segment.searched();
+            let places = HEADS.iter().flat_map(|head| occurrences(bytes, head));
+            let addresses = places.filter_map(|at| first.checked_add(at as u64));
             found.extend(addresses.filter(is_wanted).take(most));
         } else {
             let (first, words) = segment.words();

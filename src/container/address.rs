@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::limits;
 use rayon::prelude::*;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Loadable segment.
 #[derive(Debug)]
@@ -23,14 +24,29 @@ pub struct Segment<'a> {
     /// Whether structures with pointers may be anywhere in the segment. In others they are only where base relocations
     /// tell of a pointer.
     pub holds_pointers: bool,
+    /// The bytes that no other segment has: what is in the others is found there.
+    pub own: Range<usize>,
 }
 
-impl Segment<'_> {
-    /// Returns the words at multiples of 8, and the address of the first.
+impl<'a> Segment<'a> {
+    /// Creates a segment of bytes that no other has.
+    pub fn new(address: u64, offset: u64, data: Cow<'a, [u8]>, holds_pointers: bool) -> Self {
+        let own = 0..data.len();
+        Segment { address, offset, data, holds_pointers, own }
+    }
+
+    /// Returns the address and the bytes among which structures are looked for: a word more than are its own.
+    pub(crate) fn searched(&self) -> (u64, &[u8]) {
+        let (begin, end) = (self.own.start.saturating_sub(8), self.own.end.saturating_add(8).min(self.data.len()));
+        (self.address.wrapping_add(begin as u64), self.data.get(begin..end).unwrap_or_default())
+    }
+
+    /// Returns the words among [`Segment::searched`] at multiples of 8, and the address of the first.
     pub(crate) fn words(&self) -> (u64, &[[u8; 8]]) {
-        let skew = self.address.wrapping_neg() & 7;
-        let rest = usize::try_from(skew).ok().and_then(|skew| self.data.get(skew..)).unwrap_or_default();
-        (self.address.wrapping_add(skew), rest.as_chunks::<8>().0)
+        let (address, bytes) = self.searched();
+        let skew = address.wrapping_neg() & 7;
+        let rest = usize::try_from(skew).ok().and_then(|skew| bytes.get(skew..)).unwrap_or_default();
+        (address.wrapping_add(skew), rest.as_chunks::<8>().0)
     }
 
     fn end(&self) -> u64 {
@@ -127,7 +143,7 @@ impl<'a> AddressMap<'a> {
             found.filter_map(move |at| take(segment, begin.saturating_add(at)))
         };
         let pieces = self.segments.iter();
-        let pieces = pieces.flat_map(|one| (0..one.data.len()).step_by(PIECE).map(move |begin| (one, begin)));
+        let pieces = pieces.flat_map(|one| one.own.clone().step_by(PIECE).map(move |begin| (one, begin)));
         let pieces: Vec<(&Segment<'a>, usize)> = pieces.collect();
         // Of a small file waking the threads takes longer than the search.
         if self.size() <= PIECE as u64 {
@@ -188,8 +204,12 @@ impl<'a> AddressMap<'a> {
         }
         self.written_words.resize(self.segments.len(), Vec::new());
         let Some(segment) = self.segments.get_mut(self.written) else { return false };
+        let Ok(at) = usize::try_from(address.wrapping_sub(segment.address)) else { return false };
         // Of a page that two segments have, the second may be the one that is writable.
         segment.holds_pointers = true;
+        if !segment.own.contains(&at) {
+            segment.own = 0..segment.data.len();
+        }
         let Some(words) = self.written_words.get_mut(self.written) else { return false };
         if words.is_empty() {
             words.resize(segment.data.len() / 512 + 2, 0);
@@ -452,9 +472,9 @@ mod tests {
 
     fn map() -> AddressMap<'static> {
         AddressMap::new(vec![
-            Segment { address: 0x2000, offset: 8, data: Cow::Borrowed(b"abc\0defg"), holds_pointers: true },
-            Segment { address: 0x1000, offset: 0, data: Cow::Borrowed(b"01234567"), holds_pointers: true },
-            Segment { address: 0x1004, offset: 4, data: Cow::Borrowed(b"overlaps"), holds_pointers: true },
+            Segment::new(0x2000, 8, Cow::Borrowed(b"abc\0defg"), true),
+            Segment::new(0x1000, 0, Cow::Borrowed(b"01234567"), true),
+            Segment::new(0x1004, 4, Cow::Borrowed(b"overlaps"), true),
         ])
     }
 
@@ -477,7 +497,7 @@ mod tests {
         for place in places {
             data[place..place + WANTED.len()].copy_from_slice(WANTED);
         }
-        let segment = |address, data| Segment { address, offset: 0, data: Cow::Borrowed(data), holds_pointers: false };
+        let segment = |address, data| Segment::new(address, 0, Cow::Borrowed(data), false);
         let map = AddressMap::new(vec![segment(1 << 40, WANTED), segment(0x1000, &data)]);
         let found = map.search(WANTED, |segment, at| (at != PIECE - 9).then_some(segment.address + at as u64));
         let kept = places.iter().filter(|place| **place != PIECE - 9).map(|place| 0x1000 + *place as u64);
@@ -488,7 +508,7 @@ mod tests {
     fn pieces_of_a_section_are_whole() {
         let data = b"\0\0abc\0d\0\0ef\0";
         let of = |unit, is_text| {
-            let segment = Segment { address: 0x1000, offset: 0, data: Cow::Borrowed(&data[..]), holds_pointers: true };
+            let segment = Segment::new(0x1000, 0, Cow::Borrowed(&data[..]), true);
             let mut map = AddressMap::new(vec![segment]);
             map.set_merged(vec![Merged { address: 0x1000, end: 0x100c, unit, is_text }]);
             map

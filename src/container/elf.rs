@@ -208,19 +208,18 @@ impl<'a> Elf<'a> {
             if header.p_type(LE) != elf::PT_LOAD || header.p_filesz(LE) == 0 {
                 continue;
             }
-            let (address, offset, data) = self
+            let mapped = self
                 .mapped(header, page)
                 .ok_or_else(|| Error::at(header.p_offset(LE), format!("segment {index} passes the end of the file")))?;
-            total = total.saturating_add(data.len() as u64);
             // In a position-independent file pointers are in segments that relocations write to. Elsewhere they may be
             // anywhere: linkers without a segment for constants (`-z noseparate-code`, `--no-rosegment`) put them
             // beside the code.
             let holds_pointers = is_fixed || has_text_relocations || header.p_flags(LE).contains(elf::PF_W);
             self.clears_alike(header, page)?;
-            segments.push(Segment { address, offset, data: Cow::Borrowed(data), holds_pointers });
-            // glibc clears as much of the last page as the segment has in memory, and no more.
-            if let Some((address, offset, data)) = self.behind(header, page) {
-                segments.push(Segment { address, offset, data: Cow::Borrowed(data), holds_pointers });
+            for segment in mapped {
+                // Pages are no more than the segments.
+                total = total.saturating_add(segment.own.len() as u64);
+                segments.push(Segment { holds_pointers, ..segment });
             }
         }
         // A valid file loads each byte once; a hostile one must not multiply its size by relocated copies.
@@ -249,8 +248,12 @@ impl<'a> Elf<'a> {
         };
         let mut places: Vec<u64> = self.loaded().filter_map(in_memory).collect();
         places.dedup();
+        // Linux before 5.18 looks for them as if the first segment held them.
+        let from_first =
+            |first: &ProgramHeader64<LE>| first.p_vaddr(LE).wrapping_sub(first.p_offset(LE)).wrapping_add(begin);
+        let expected: Vec<u64> = self.loaded().take(1).map(from_first).collect();
         for header in own.filter(|_| is_there(elf::PT_INTERP)) {
-            if header.p_offset(LE) != begin || places != [header.p_vaddr(LE)] {
+            if header.p_offset(LE) != begin || places != [header.p_vaddr(LE)] || places != expected {
                 return Err(Error::at(begin, "the program headers are not in memory where they say that they are"));
             }
         }
@@ -260,10 +263,12 @@ impl<'a> Elf<'a> {
     /// Checks that all loaders clear the same bytes behind a segment: Linux clears none where it may not write.
     fn clears_alike(&self, header: &ProgramHeader64<LE>, page: u64) -> Result<()> {
         let end = header.p_offset(LE).saturating_add(header.p_filesz(LE));
-        // Files of debugging information have no code to run.
+        // Files of debugging information have no code to run, or name no loader: Linux starts none.
         let is_code = |one: &ProgramHeader64<LE>| one.p_flags(LE).contains(elf::PF_X) && one.p_filesz(LE) > 0;
+        let is_unnamed = |one: &ProgramHeader64<LE>| one.p_type(LE) == elf::PT_INTERP && one.p_filesz(LE) == 0;
+        let is_debug = !self.loaded().any(is_code) || self.program_headers.iter().any(is_unnamed);
         let is_read = header.p_memsz(LE) <= header.p_filesz(LE) || header.p_flags(LE).contains(elf::PF_W);
-        if is_read || !self.loaded().any(is_code) {
+        if is_read || is_debug {
             return Ok(());
         }
         let until = self.until(header, end, page).and_then(|until| usize::try_from(until).ok());
@@ -318,38 +323,46 @@ impl<'a> Elf<'a> {
         largest.ok_or_else(|| error("a loadable segment is not at the same place of a page in memory and in the file"))
     }
 
-    /// Returns the address, file offset and bytes of a segment as loaders map them: in whole pages, as far as the bytes around it
-    /// are no other segment's. None where the segment passes the end of the file.
-    fn mapped(&self, header: &ProgramHeader64<LE>, page: u64) -> Option<(u64, u64, &'a [u8])> {
+    /// Returns a segment as loaders map it: in whole pages, but for what they clear. None where it passes the end of the file. Other
+    /// segments may be of bytes beside its own.
+    fn mapped(&self, header: &ProgramHeader64<LE>, page: u64) -> Option<Vec<Segment<'a>>> {
         let (address, offset, size) = (header.p_vaddr(LE), header.p_offset(LE), header.p_filesz(LE));
         let end = offset.checked_add(size).filter(|end| *end <= self.bytes.len() as u64)?;
-        let mut begin = offset.saturating_sub(address.checked_rem(page)?);
-        for other in self.loaded().filter(|other| other.p_offset(LE) < offset) {
-            begin = begin.max(other.p_offset(LE).saturating_add(other.p_filesz(LE)).min(offset));
+        let mut begin = address.saturating_sub(address.checked_rem(page)?);
+        let (mut own, mut own_until) = (0, u64::MAX);
+        for other in self.loaded() {
+            let (first, last) = (other.p_offset(LE), other.p_offset(LE).saturating_add(other.p_filesz(LE)));
+            own = if first < offset { own.max(last.min(offset)) } else { own };
+            own_until = if last > end { own_until.min(first.max(end)) } else { own_until };
+            // Of a page of two segments both have the same bytes.
+            if other.p_vaddr(LE) < address {
+                begin = begin.max(other.p_vaddr(LE).saturating_add(other.p_filesz(LE)).min(address));
+            }
         }
-        // Bytes behind these are cleared where there is more in memory.
-        let until = if header.p_memsz(LE) > size { end } else { self.until(header, end, page)? };
-        let data = self.bytes.get(usize::try_from(begin).ok()?..usize::try_from(until).ok()?)?;
-        Some((address.checked_sub(offset.checked_sub(begin)?)?, begin, data))
-    }
-
-    /// Returns the address, file offset and bytes of the rest of a page behind what a segment has in memory, but not in the file.
-    fn behind(&self, header: &ProgramHeader64<LE>, page: u64) -> Option<(u64, u64, &'a [u8])> {
-        let more = header.p_memsz(LE).checked_sub(header.p_filesz(LE)).filter(|more| *more > 0)?;
-        let end = header.p_offset(LE).checked_add(header.p_filesz(LE))?;
+        let first = offset.saturating_sub(address.checked_sub(begin)?);
         let until = self.until(header, end, page)?;
-        let begin = end.checked_add(more).filter(|begin| *begin < until)?;
-        let data = self.bytes.get(usize::try_from(begin).ok()?..usize::try_from(until).ok()?)?;
-        Some((header.p_vaddr(LE).checked_add(header.p_memsz(LE))?, begin, data))
+        // glibc clears as much of the last page as the segment has in memory, and no more.
+        let more = memory(header).checked_sub(size)?;
+        let (mapped, behind) = match more {
+            0 => (first..until, until..until),
+            _ => (first..end, end.saturating_add(more).min(until)..until),
+        };
+        let mut segments = Vec::new();
+        for range in [mapped, behind].into_iter().filter(|range| !range.is_empty()) {
+            let within = |cut: u64| usize::try_from(cut.clamp(range.start, range.end) - range.start).ok();
+            let data = self.bytes.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)?;
+            let address = address.wrapping_add(range.start).wrapping_sub(offset);
+            let own = within(own)?..within(own_until)?;
+            segments.push(Segment { own, ..Segment::new(address, range.start, Cow::Borrowed(data), false) });
+        }
+        Some(segments)
     }
 
-    /// Returns the offset up to which a segment's last page holds bytes that are no other segment's.
+    /// Returns the offset up to which the pages of a segment hold the file's bytes behind `end`.
     fn until(&self, header: &ProgramHeader64<LE>, end: u64, page: u64) -> Option<u64> {
         let behind = header.p_vaddr(LE).wrapping_add(header.p_filesz(LE));
         let mut until = end.saturating_add(behind.wrapping_neg().checked_rem(page)?).min(self.bytes.len() as u64);
         for other in self.loaded() {
-            let range = other.p_offset(LE)..other.p_offset(LE).saturating_add(other.p_filesz(LE));
-            until = if range.end > end { until.min(range.start.max(end)) } else { until };
             // A page of two segments is the second one's.
             if let Some(apart) = other.p_vaddr(LE).checked_sub(behind) {
                 let apart = apart.saturating_sub(other.p_vaddr(LE).checked_rem(page)?);

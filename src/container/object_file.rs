@@ -221,7 +221,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
                 write(data.to_mut(), place, value.address, &relocation);
             }
         }
-        segments.push(Segment { address: at.address, offset, data, holds_pointers });
+        segments.push(Segment::new(at.address, offset, data, holds_pointers));
     }
     let refers_to_wanted = refers_to(&file, wanted, budget);
     let mut addresses = AddressMap::new(segments);

@@ -188,8 +188,7 @@ impl<'a> Pe<'a> {
         let first = order.first().map_or(self.image_size, |(_, header)| header.virtual_address);
         let headers = self.headers_size.min(first) as usize;
         let headers = self.bytes.get(..headers.min(self.bytes.len())).unwrap_or_default();
-        let mut segments =
-            vec![Segment { address: self.image_base, offset: 0, data: Cow::Borrowed(headers), holds_pointers: true }];
+        let mut segments = vec![Segment::new(self.image_base, 0, Cow::Borrowed(headers), true)];
         let mut total = headers.len() as u64;
         let next = order.iter().skip(1).map(|(_, header)| header.virtual_address).chain([u32::MAX]);
         for ((here, header), next) in order.iter().zip(next) {
@@ -199,12 +198,9 @@ impl<'a> Pe<'a> {
             total = total.saturating_add(data.len() as u64);
             if !data.is_empty() {
                 let is_code = header.characteristics & IMAGE_SCN_MEM_EXECUTE != 0;
-                segments.push(Segment {
-                    address: self.image_base.wrapping_add(header.virtual_address.into()),
-                    offset,
-                    data: Cow::Borrowed(data),
-                    holds_pointers: !is_code || relocations.is_none(),
-                });
+                let address = self.image_base.wrapping_add(header.virtual_address.into());
+                let holds_pointers = !is_code || relocations.is_none();
+                segments.push(Segment::new(address, offset, Cow::Borrowed(data), holds_pointers));
             }
         }
         if total > (self.bytes.len() as u64).saturating_add(1 << 20) {
@@ -250,8 +246,7 @@ impl<'a> Pe<'a> {
         }
         let len = (self.image_size as usize).min(self.bytes.len());
         let data = Cow::Borrowed(self.bytes.get(..len).unwrap_or_default());
-        let mut map =
-            AddressMap::new(vec![Segment { address: self.image_base, offset: 0, data, holds_pointers: true }]);
+        let mut map = AddressMap::new(vec![Segment::new(self.image_base, 0, data, true)]);
         self.mark_relocations(&mut map);
         Ok(map)
     }

@@ -149,6 +149,15 @@ fn the_only_list_may_be_none_that_is_known() {
     }
 }
 
+/// The number of images that `inspect` tells of a program.
+fn count(file: &[u8]) -> usize {
+    let folder = Folder::new();
+    folder.put("a.out", file);
+    let done = tool(&folder, ["inspect", "a.out", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    report["files"][0]["images"].as_array().map_or(0, Vec::len)
+}
+
 /// Loaders map whole pages.
 #[test]
 fn what_stands_on_the_pages_of_a_segment_is_read() {
@@ -157,13 +166,6 @@ fn what_stands_on_the_pages_of_a_segment_is_read() {
         // The addresses are fixed.
         bytes[16] = 2;
         bytes
-    };
-    let count = |file: &[u8]| {
-        let folder = Folder::new();
-        folder.put("a.out", file);
-        let done = tool(&folder, ["inspect", "a.out", "--format", "json"]);
-        let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
-        report["files"][0]["images"].as_array().map_or(0, Vec::len)
     };
     let (file, places) = image();
     let bytes = whole(file);
@@ -187,6 +189,30 @@ fn what_stands_on_the_pages_of_a_segment_is_read() {
     }
     late.resize(0x808, 0);
     assert_eq!(count(&late), 1);
+}
+
+/// A file in which the bytes of a second list stand on the page of the first segment, and are those of a second one somewhere else: its
+/// pointers lead to the page.
+#[test]
+fn what_stands_on_a_page_may_be_another_segment_too() {
+    for cut in [0, 48] {
+        let (mut file, places) = image();
+        let begin = file.add(&[7; 64]) - BASE + cut;
+        second(&mut file, places.target);
+        let mut bytes = file.finish(None, None);
+        (bytes[16], bytes[56]) = (2, 2);
+        let size = bytes.len() as u64 - begin;
+        let address = BASE + 0x10000 + begin;
+        let headers = [
+            words(&[1 | 6 << 32, 0, BASE, BASE, begin, begin, 0x1000]),
+            words(&[1 | 6 << 32, begin, address, address, size, size, 0x1000]),
+        ];
+        bytes[64..64 + 112].copy_from_slice(&headers.concat());
+        assert_eq!(count(&bytes), 2);
+        // The first segment may be the one that its pages repeat.
+        bytes[64..64 + 112].rotate_left(56);
+        assert_eq!(count(&bytes), 2);
+    }
 }
 
 /// A file in which a second segment begins at an address on the page where the first, which holds all, ends. It is at an offset.
@@ -445,7 +471,7 @@ fn program_headers_are_where_they_say() {
     let folder = Folder::new();
     folder.put("a.c", "int main(void) { return 0; }");
     let mut cc = Command::new("cc");
-    cc.args(["-fPIE", "-pie", "-o", "a", "a.c"]);
+    cc.args(["-fPIE", "-pie", "-Wl,-z,noseparate-code", "-o", "a", "a.c"]);
     assert!(cc.current_dir(folder.path()).status().unwrap().success());
     let mut file = std::fs::read(folder.path().join("a")).unwrap();
     let inspected = |file: &[u8]| {
@@ -462,9 +488,19 @@ fn program_headers_are_where_they_say() {
     assert_eq!(seen, Some(6), "{told}");
     // PT_PHDR is the first.
     assert_eq!(file[64], 6);
+    let phdr = file.clone();
     file[64 + 17] = 7;
     let (seen, told) = inspected(&file);
     assert_eq!(seen, Some(3), "{told}");
+    // Old systems go by the first segment's place.
+    let mut file = phdr;
+    let loaded: Vec<usize> = (64..).step_by(56).take(file[56].into()).filter(|at| file[*at] == 1).collect();
+    let (first, last) = (loaded[0], loaded[loaded.len() - 1]);
+    let header = file[first..first + 56].to_vec();
+    file.copy_within(last..last + 56, first);
+    file[last..last + 56].copy_from_slice(&header);
+    let (seen, told) = inspected(&file);
+    assert!(seen == Some(3) && told.contains("program headers"), "{seen:?} {told}");
 }
 
 /// The runtime reads neither the version of a structure nor its kind.
