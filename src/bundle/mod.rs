@@ -217,6 +217,7 @@ impl<'a> Bundle<'a> {
             );
             problems.push(Problem::general(Error::at(0, message)));
         }
+        problems.extend(read_otherwise(host, &descriptors).map(Problem::general));
         // Where that section is, it has told of these.
         let unlisted = if missing.is_empty() { unlisted(host, &descriptors) } else { None };
         problems.extend(unlisted.map(Problem::general));
@@ -225,6 +226,19 @@ impl<'a> Bundle<'a> {
         let (epoch, allowance) = (Epoch::detect(host, version), Arc::clone(&host.allowance));
         Ok(Bundle { kind: host.kind, descriptors, images, epoch, problems, allowance })
     }
+}
+
+/// Returns the error for structures of a layout that the runtime does not have to which the file is linked: it asks for no version.
+/// Version 3 came with `libsycl.so.9` (intel/llvm #20748); the runtime with the next version's changes may have either.
+fn read_otherwise(host: &Host<'_>, descriptors: &[structure::Descriptor]) -> Option<Error> {
+    let abi = host.sycl_abi.filter(|_| !host.is_preview)?;
+    let other = if abi < 9 { structure::ImageLayout::Version3 } else { structure::ImageLayout::WithManifest };
+    let list = descriptors.iter().find(|list| list.layout == other)?;
+    let message = format!(
+        "version {abi} of the SYCL runtime, to which the file is linked, reads image structures of another layout"
+    );
+    let offset = host.addresses.file_offset(list.images).unwrap_or(0);
+    Some(Error::at(offset, message).with_remedy("compile and link with the same version of DPC++"))
 }
 
 /// Returns the error for image structures in none of these lists.

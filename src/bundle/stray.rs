@@ -190,10 +190,15 @@ fn unknown_fields<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm
                 [&b"spir"[..], b"nvptx", b"amdgcn", b"native_cpu"].iter().any(|name| named.starts_with(name))
             });
             let layouts = [ImageLayout::WithManifest, ImageLayout::Version3];
+            // The words before a table of sizes are none.
+            let are_pointers = |layout: &ImageLayout| {
+                let fields = [8, layout.payload(), layout.payload() + 8];
+                fields.iter().all(|field| map.may_be_pointer(at.saturating_add(*field)))
+            };
             let is_wanted = |layout: &ImageLayout| {
                 payload(*at, *layout) == Some(true) && (is_target || is_code(map, at.saturating_add(layout.payload())))
             };
-            return Some(layouts.iter().any(is_wanted));
+            return Some(layouts.iter().any(|layout| are_pointers(layout) && is_wanted(layout)));
         }
         let head = map.slice(*at, 3)?;
         let layout = ImageLayout::from_version(bytes::u16_at(head, 0)?, *head.get(2)?)?;

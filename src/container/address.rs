@@ -61,18 +61,20 @@ pub struct AddressMap<'a> {
     segments: Vec<Segment<'a>>,
     /// Segment that was written to last: relocations come in runs.
     written: usize,
-    /// Addresses of 8 bytes into which a loader writes what is not known here, in order.
-    open: Vec<u64>,
+    /// Addresses into which a loader writes what is not known here: in order, and apart from each other.
+    open: Vec<Range<u64>>,
     /// Addresses of pointers whose value depends on the loader, or on the other files of the program; in order.
     varying: Vec<u64>,
     /// Whether any pointer may depend on the loader, since it is not known which ones it writes.
     all_varying: bool,
     /// Whether all pointers stand at multiples of 8, as far as relocations tell.
     aligned: bool,
+    /// Whether a relocation writes each pointer.
+    relocated: bool,
     /// A bit for each word of a segment that a relocation writes, counted from the word of its address; empty until one does.
     written_words: Vec<Vec<u64>>,
-    /// Open places that may be pointers, where not all may.
-    open_pointers: Option<Vec<u64>>,
+    /// Open places that may be pointers, in order.
+    open_pointers: Vec<u64>,
     /// Addresses of words that a relocation writes into a second time.
     twice: Vec<u64>,
     /// The first address without a byte in the file that a relocation writes to.
@@ -96,8 +98,13 @@ pub(super) struct Merged {
     pub(super) is_text: bool,
 }
 
-/// Bytes from each place on that a loader writes.
+/// Bytes from each place on that a loader writes, but where it says otherwise.
 pub(super) const WRITTEN: u64 = 8;
+
+/// Returns the addresses of the bytes that a loader writes at a place.
+pub(super) fn written(place: u64) -> Range<u64> {
+    place..place.saturating_add(WRITTEN)
+}
 
 /// Bytes that a thread searches at a time.
 const PIECE: usize = 2 << 20;
@@ -162,6 +169,15 @@ impl<'a> AddressMap<'a> {
     pub(super) fn meets(&self, address: u64, len: u64) -> bool {
         let after = self.segments.partition_point(|segment| segment.end() <= address);
         self.segments.get(after).is_some_and(|segment| segment.address < address.saturating_add(len))
+    }
+
+    /// Returns those of some addresses that have bytes.
+    pub(super) fn met(&self, addresses: Range<u64>) -> Vec<Range<u64>> {
+        let first = self.segments.partition_point(|segment| segment.end() <= addresses.start);
+        let met = self.segments.iter().skip(first).take_while(|segment| segment.address < addresses.end);
+        met.map(|segment| segment.address.max(addresses.start)..segment.end().min(addresses.end))
+            .filter(|met| !met.is_empty())
+            .collect()
     }
 
     /// Returns the segment of an address, and the offset in it.
@@ -239,12 +255,10 @@ impl<'a> AddressMap<'a> {
             let offset = self.twice.first().and_then(|place| self.file_offset(*place)).unwrap_or(0);
             return Err(Error::at(offset, "relocations write to the same places, thousands of times"));
         }
-        if let Some(pointers) = &mut self.open_pointers {
-            pointers.extend_from_slice(&self.twice);
-            pointers.sort_unstable();
-        }
-        self.open.append(&mut self.twice);
-        self.open.sort_unstable();
+        self.open_pointers.extend_from_slice(&self.twice);
+        self.open_pointers.sort_unstable();
+        let twice = std::mem::take(&mut self.twice);
+        self.leave_open(twice.into_iter().map(written).collect());
         Ok(())
     }
 
@@ -307,24 +321,28 @@ impl<'a> AddressMap<'a> {
             .filter(move |address| elsewhere(*address))
     }
 
-    /// Notes the addresses of 8 bytes into which a loader writes what is not known.
-    pub(super) fn leave_open(&mut self, mut places: Vec<u64>) {
-        places.sort_unstable();
-        if let Some(place) = places.iter().find(|place| self.find(**place).is_none()) {
-            self.outside.get_or_insert(*place);
-        }
-        self.open = places;
+    /// Notes addresses into which a loader writes what is not known.
+    pub(super) fn leave_open(&mut self, places: Vec<Range<u64>>) {
+        self.open.extend(places);
+        self.open.sort_unstable_by_key(|place| place.start);
+        let outside = self.open.iter().find(|place| !self.meets(place.start, place.end.saturating_sub(place.start)));
+        self.outside = self.outside.or(outside.map(|place| place.start));
+        self.open.dedup_by(|next, before| {
+            let overlap = next.start < before.end;
+            before.end = if overlap { before.end.max(next.end) } else { before.end };
+            overlap
+        });
     }
 
-    /// Notes which of the open places may be pointers, or halves of some, where others are distances within code.
+    /// Notes which of the open places may be pointers, or halves of some: others are distances within code, or too small.
     pub(super) fn set_open_pointers(&mut self, mut places: Vec<u64>) {
         places.sort_unstable();
-        self.open_pointers = Some(places);
+        self.open_pointers = places;
     }
 
     /// Returns the addresses where a loader or linker writes a pointer that is not known, in order.
     pub(crate) fn open_pointers(&self) -> &[u64] {
-        self.open_pointers.as_ref().unwrap_or(&self.open)
+        &self.open_pointers
     }
 
     /// Notes the addresses of pointers whose value depends on the loader, or on the other files of the program.
@@ -341,6 +359,16 @@ impl<'a> AddressMap<'a> {
     /// Whether some pointer within these bytes depends on the loader, or on the other files of the program.
     pub(crate) fn varies(&self, address: u64, len: u64) -> bool {
         self.all_varying || first_within(&self.varying, address, len).is_some()
+    }
+
+    /// Notes that a relocation writes each pointer.
+    pub(super) fn set_relocated(&mut self) {
+        self.relocated = true;
+    }
+
+    /// Whether the word at an address may be a pointer.
+    pub(crate) fn may_be_pointer(&self, address: u64) -> bool {
+        !self.relocated || self.first_changed(address, 8).is_some()
     }
 
     /// Notes that all pointers stand at multiples of 8.
@@ -392,7 +420,9 @@ impl<'a> AddressMap<'a> {
 
     /// Returns the first place within some bytes where a loader or a linker writes what is not known.
     pub(crate) fn first_open(&self, address: u64, len: u64) -> Option<u64> {
-        first_within(&self.open, address, len).or_else(|| self.first_apart(address, len))
+        let first = self.open.partition_point(|place| place.end <= address);
+        let open = self.open.get(first).map(|place| place.start).filter(|start| *start < address.saturating_add(len));
+        open.or_else(|| self.first_apart(address, len))
     }
 
     /// Returns all bytes from an address to the end of its segment.

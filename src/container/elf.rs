@@ -5,7 +5,7 @@
 //! same. Section headers only provide names (`.comment`, `.tgtimg`).
 
 use super::Section;
-use super::address::{AddressMap, Segment, WRITTEN};
+use super::address::{AddressMap, Segment, WRITTEN, written};
 use crate::error::{Error, Result};
 use crate::limits;
 use object::elf::{self, Dyn64, DynamicTag, FileHeader64, ProgramHeader64, Rel64, Rela64, Sym64};
@@ -85,6 +85,8 @@ pub struct Elf<'a> {
     pub(crate) dynamic: Vec<Dynamic>,
     /// Machine, if its relocations are known.
     pub(crate) machine: Option<Machine>,
+    /// Whether the file holds what a debugger needs of another, which has the program.
+    is_debug: bool,
     /// Error of reading the section headers, if there was one.
     pub(crate) section_problem: Option<Error>,
 }
@@ -125,8 +127,10 @@ impl<'a> Elf<'a> {
             Ok(sections) => (sections, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let dynamic = dynamic(program_headers, bytes)?;
-        Ok((Elf { bytes, header, program_headers, dynamic, machine, section_problem }, sections))
+        let dynamic = dynamic(program_headers, bytes);
+        let is_debug = is_debug(header, program_headers, bytes, dynamic.as_deref().unwrap_or_default());
+        let dynamic = if is_debug { Vec::new() } else { dynamic? };
+        Ok((Elf { bytes, header, program_headers, dynamic, machine, is_debug, section_problem }, sections))
     }
 
     /// Returns the dynamic entry with a tag; of several the last, which is the one that loaders take.
@@ -194,6 +198,9 @@ impl<'a> Elf<'a> {
     /// `Input` where segments pass the end of the file, overlap, or together hold more than the file, where the dynamic section is
     /// not in memory as in the file, and where relocations are relocated themselves.
     pub(crate) fn address_map(&self) -> Result<AddressMap<'a>> {
+        if self.is_debug {
+            return Ok(AddressMap::default());
+        }
         let page = self.page()?;
         self.headers_stay()?;
         // A loader maps a library that asks for an address there, if it is free: pointers need no relocations.
@@ -263,12 +270,10 @@ impl<'a> Elf<'a> {
     /// Checks that all loaders clear the same bytes behind a segment: Linux clears none where it may not write.
     fn clears_alike(&self, header: &ProgramHeader64<LE>, page: u64) -> Result<()> {
         let end = header.p_offset(LE).saturating_add(header.p_filesz(LE));
-        // Files of debugging information have no code to run, or name no loader: Linux starts none.
+        // A program without its code is a debugger's.
         let is_code = |one: &ProgramHeader64<LE>| one.p_flags(LE).contains(elf::PF_X) && one.p_filesz(LE) > 0;
-        let is_unnamed = |one: &ProgramHeader64<LE>| one.p_type(LE) == elf::PT_INTERP && one.p_filesz(LE) == 0;
-        let is_debug = !self.loaded().any(is_code) || self.program_headers.iter().any(is_unnamed);
         let is_read = header.p_memsz(LE) <= header.p_filesz(LE) || header.p_flags(LE).contains(elf::PF_W);
-        if is_read || is_debug {
+        if is_read || !self.loaded().any(is_code) {
             return Ok(());
         }
         let until = self.until(header, end, page).and_then(|until| usize::try_from(until).ok());
@@ -377,10 +382,6 @@ impl<'a> Elf<'a> {
         let Some(header) = self.dynamic_header() else { return Ok(()) };
         let (address, offset) = (header.p_vaddr(LE), header.p_offset(LE));
         let in_memory = map.tail(address).map_or(0, |tail| tail.len() as u64);
-        // Files of debugging information have no such bytes.
-        if in_memory == 0 && header.p_filesz(LE) == 0 {
-            return Ok(());
-        }
         let size = (self.dynamic.len() as u64).saturating_add(1).saturating_mul(size_of::<Dyn64<LE>>() as u64);
         if map.file_offset(address) != Some(offset) || size > in_memory.min(header.p_filesz(LE)) {
             return Err(Error::at(
@@ -409,7 +410,8 @@ impl<'a> Elf<'a> {
         }
         // Copies of other files' symbols are where this one has zeros.
         open.retain(|place| map.tail(*place).is_some());
-        map.leave_open(open);
+        map.leave_open(open.iter().copied().map(written).collect());
+        map.set_open_pointers(open);
         self.relocate_runs(map)?;
         // Some loaders write what no table names.
         map.set_all_varying(!self.dynamic.is_empty());
@@ -425,6 +427,7 @@ impl<'a> Elf<'a> {
         let symbols = self.dynamic_value(elf::DT_SYMTAB);
         let relative = self.dynamic_value(elf::DT_RELACOUNT).unwrap_or(0);
         let (mut open, mut varying, mut places, mut used) = (Vec::new(), Vec::new(), 0u64, Vec::new());
+        let mut pointers = Vec::new();
         // Copies that do not overlap are of no more bytes than the file has.
         let mut copied = self.bytes.len() as u64;
         for (start, size) in [(elf::DT_RELA, elf::DT_RELASZ), (elf::DT_JMPREL, elf::DT_PLTRELSZ)] {
@@ -440,7 +443,8 @@ impl<'a> Elf<'a> {
                 places |= place;
                 // glibc takes so many for RELATIVE ones, whatever they are.
                 if !is_plt && (nth as u64) < relative && kind != machine.relative() {
-                    open.push(place);
+                    pointers.push(place);
+                    open.push(written(place));
                     continue;
                 }
                 let value = if kind == machine.relative() {
@@ -462,18 +466,32 @@ impl<'a> Elf<'a> {
                     None if kind == 0 => {}
                     None if kind == machine.copy() => {
                         let size = symbol().map_or(WRITTEN, |symbol| symbol.st_size.get(LE));
-                        let size = size.min(map.tail(place).map_or(0, <[u8]>::len) as u64);
-                        copied = copied.checked_sub(size).ok_or_else(|| {
-                            Error::at(map.file_offset(place).unwrap_or(0), "relocations copy symbols over each other")
-                        })?;
-                        open.extend((place..place.saturating_add(size)).step_by(WRITTEN as usize));
+                        let end = place.saturating_add(size);
+                        for met in map.met(place..end) {
+                            copied = copied.checked_sub(met.end.saturating_sub(met.start)).ok_or_else(|| {
+                                Error::at(
+                                    map.file_offset(met.start).unwrap_or(0),
+                                    "relocations copy symbols over each other",
+                                )
+                            })?;
+                            // The symbol may be a table of pointers.
+                            let words = (met.start..=met.end.saturating_sub(WRITTEN)).step_by(WRITTEN as usize);
+                            pointers.extend(words.filter(|word| word.saturating_add(WRITTEN) <= met.end));
+                            open.push(met);
+                        }
                     }
-                    None if kind == machine.descriptor() => open.extend([place, place.saturating_add(WRITTEN)]),
-                    None => open.push(place),
+                    None if kind == machine.descriptor() => {
+                        open.extend([written(place), written(place.saturating_add(WRITTEN))]);
+                    }
+                    None => {
+                        pointers.push(place);
+                        open.push(written(place));
+                    }
                 }
             }
         }
         map.leave_open(open);
+        map.set_open_pointers(pointers);
         // Not every loader reads this table: glibc does not, musl does.
         for rel in self.table::<Rel64<LE>>(map, elf::DT_REL, elf::DT_RELSZ)? {
             let place = rel.r_offset.get(LE);
@@ -491,6 +509,9 @@ impl<'a> Elf<'a> {
         }
         map.set_varying(varying);
         places |= self.relocate_runs(map)?;
+        if !is_fixed {
+            map.set_relocated();
+        }
         if !is_fixed && places & 7 == 0 {
             map.set_aligned();
         }
@@ -614,6 +635,25 @@ fn sections<'a>(header: &'a FileHeader64<LE>, bytes: &'a [u8]) -> Result<Vec<Sec
         }
     }
     Ok(sections)
+}
+
+/// Whether an ELF file is what `objcopy --only-keep-debug` and `eu-strip -f` make: its sections say that the dynamic section has no bytes,
+/// and where the program headers have it, there is none that a loader could use.
+fn is_debug(
+    header: &FileHeader64<LE>,
+    program_headers: &[ProgramHeader64<LE>],
+    bytes: &[u8],
+    dynamic: &[Dynamic],
+) -> bool {
+    let Some(at) = program_headers.iter().rev().find(|header| header.p_type(LE) == elf::PT_DYNAMIC) else {
+        return false;
+    };
+    if dynamic.iter().any(|entry| [elf::DT_STRTAB, elf::DT_SYMTAB].contains(&entry.tag)) {
+        return false;
+    }
+    let sections = header.sections(LE, bytes);
+    let mut sections = sections.iter().flat_map(|table| table.iter());
+    sections.any(|section| section.sh_type(LE) == elf::SHT_NOBITS && section.sh_addr(LE) == at.p_vaddr(LE))
 }
 
 fn dynamic(program_headers: &[ProgramHeader64<LE>], bytes: &[u8]) -> Result<Vec<Dynamic>> {

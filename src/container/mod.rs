@@ -65,6 +65,8 @@ pub struct Host<'a> {
     pub producer: Option<Producer>,
     /// Major ABI version of the SYCL runtime that the file is linked to (9 for `libsycl.so.9`), if there is one.
     pub sycl_abi: Option<u32>,
+    /// Whether that is a runtime with the changes of the next version (`libsycl-preview.so.8`).
+    pub is_preview: bool,
     /// Whether the file calls the runtime's registration function, so that it should hold images.
     pub registers: bool,
     /// Owner of the bytes that readers inflate or decode.
@@ -100,19 +102,19 @@ impl<'a> Host<'a> {
                 let addresses = elf.address_map()?;
                 let comment = sections.iter().find(|section| section.name == ".comment");
                 let producer = comment.and_then(|section| Producer::from_comment(section.data));
-                let sycl_abi = elf.needed(&addresses).iter().find_map(|name| sycl_abi(name));
+                let (sycl_abi, is_preview) = runtime(elf.needed(&addresses));
                 let registers = elf.imports(&addresses, REGISTRATION);
                 let elf = Some(elf);
-                Ok(Host { addresses, sections, elf, producer, sycl_abi, registers, ..plain })
+                Ok(Host { addresses, sections, elf, producer, sycl_abi, is_preview, registers, ..plain })
             }
             Kind::Pe => {
                 let (pe, sections) = Pe::parse(bytes)?;
                 let addresses = pe.address_map()?;
                 let imports = pe.imports(&addresses, REGISTRATION);
-                let sycl_abi = imports.libraries.iter().find_map(|name| sycl_abi(name));
+                let (sycl_abi, is_preview) = runtime(imports.libraries);
                 let registers = imports.names_wanted;
                 // PE files do not name the compiler.
-                Ok(Host { addresses, sections, sycl_abi, registers, ..plain })
+                Ok(Host { addresses, sections, sycl_abi, is_preview, registers, ..plain })
             }
             Kind::ElfObject | Kind::Coff => {
                 let ObjectFile { addresses, sections, refers_to_wanted } = object_file::read(bytes, REGISTRATION)?;
@@ -146,6 +148,7 @@ impl<'a> Host<'a> {
             elf: None,
             producer: None,
             sycl_abi: None,
+            is_preview: false,
             registers: false,
             arena: Arena::with_limit(limits::MAX_INFLATED.min(allowance.left())),
             allowance: Arc::clone(allowance),
@@ -184,6 +187,12 @@ impl Producer {
             })
         })
     }
+}
+
+/// Returns the ABI version of the SYCL runtime among libraries, and whether that has the next version's changes.
+fn runtime<'l>(libraries: impl IntoIterator<Item = &'l str>) -> (Option<u32>, bool) {
+    let found = libraries.into_iter().find_map(|name| Some((sycl_abi(name)?, name.contains("-preview"))));
+    (found.map(|(abi, _)| abi), found.is_some_and(|(_, is_preview)| is_preview))
 }
 
 /// Returns the ABI version in the name of a SYCL runtime library: 9 for `libsycl.so.9`, `sycl9.dll` or its debug form

@@ -16,8 +16,8 @@ use crate::limits;
 use object::read::elf::SectionHeader as _;
 use object::{
     Architecture, BinaryFormat, File, LittleEndian, Object as _, ObjectComdat as _, ObjectSection as _,
-    ObjectSymbol as _, Relocation, RelocationKind, RelocationTarget, SectionFlags, SectionIndex, SectionKind,
-    SymbolFlags, SymbolKind, elf, pe,
+    ObjectSymbol as _, Relocation, RelocationFlags, RelocationKind, RelocationTarget, SectionFlags, SectionIndex,
+    SectionKind, SymbolFlags, SymbolKind, elf, pe,
 };
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -193,20 +193,18 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
                 let is_known = section.kind() != SectionKind::Text || relocation.size() == 64;
                 let value = Some(&relocation).filter(|_| is_known);
                 let Some(value) = value.and_then(|one| value_of(&file, &placed, one, &data, place)) else {
-                    open.push(address);
+                    let end = address.saturating_add(match relocation.size() {
+                        0 => WRITTEN,
+                        bits => u64::from(bits) / 8,
+                    });
+                    open.push(address..end);
                     pointers.extend((relocation.kind() == RelocationKind::Absolute).then_some(address));
                     // Variables of threads and tables of addresses need code that ELF linkers write anew.
                     let is_plain = [RelocationKind::Absolute, RelocationKind::Relative, RelocationKind::PltRelative];
-                    if file.format() == BinaryFormat::Elf && !is_plain.contains(&relocation.kind()) {
-                        let beside = [address.checked_sub(WRITTEN), address.checked_add(WRITTEN)];
-                        let within = at.address..at.address.saturating_add(data.len() as u64);
-                        open.extend(
-                            beside
-                                .into_iter()
-                                .flatten()
-                                .map(|beside| beside.max(at.address))
-                                .filter(|one| within.contains(one)),
-                        );
+                    let is_plain = is_plain.contains(&relocation.kind()) || is_large(&file, &relocation);
+                    if file.format() == BinaryFormat::Elf && !is_plain {
+                        let (begin, end) = (address.saturating_sub(WRITTEN), end.saturating_add(WRITTEN));
+                        open.push(begin.max(at.address)..end.min(at.address.saturating_add(data.len() as u64)));
                     }
                     continue;
                 };
@@ -283,6 +281,22 @@ fn has(section: &object::Section<'_, '_>, flag: elf::SectionFlags) -> bool {
 /// Whether a COFF section is one of several that a linker takes one of.
 fn is_comdat(section: &object::Section<'_, '_>) -> bool {
     matches!(section.flags(), SectionFlags::Coff { characteristics } if characteristics.contains(pe::IMAGE_SCN_LNK_COMDAT))
+}
+
+/// Whether a relocation is one of the 64 bits of code that may be far from data, which the crate `object` has no kind for: linkers write
+/// these as they are (x86-64 psABI, "Relocation Types").
+fn is_large(file: &File<'_>, relocation: &object::Relocation) -> bool {
+    const LARGE: [elf::RelocationType; 7] = [
+        elf::R_X86_64_PC64,
+        elf::R_X86_64_GOTOFF64,
+        elf::R_X86_64_GOT64,
+        elf::R_X86_64_GOTPC64,
+        elf::R_X86_64_PLTOFF64,
+        elf::R_X86_64_SIZE32,
+        elf::R_X86_64_SIZE64,
+    ];
+    let RelocationFlags::Elf { r_type } = relocation.flags() else { return false };
+    file.architecture() == Architecture::X86_64 && LARGE.contains(&r_type)
 }
 
 /// Whether a linker writes a section of the program anew, whatever it has: it goes by names and types.

@@ -48,6 +48,9 @@ fn second(file: &mut Linked, target: u64) -> (u64, u64, u64) {
     (payload, structure, file.add(&words(&[1 | 1 << 16, structure, 0, 0])))
 }
 
+/// Names that the dynamic section may have.
+const STRINGS: &[u8] = b"\0x\0libsycl.so.9\0libsycl.so.8\0libsycl-preview.so.8\0";
+
 /// Adds relocations to a file, in the table of RELA or of REL, with a symbol of these words.
 fn relocated(file: Linked, relocations: &[u64], with_addend: bool, symbol: &[u64; 3]) -> Vec<u8> {
     with_entries(file, relocations, with_addend, symbol, &[])
@@ -56,7 +59,7 @@ fn relocated(file: Linked, relocations: &[u64], with_addend: bool, symbol: &[u64
 /// Adds relocations like [`relocated`], and more entries of the dynamic section.
 fn with_entries(mut file: Linked, relocations: &[u64], with_addend: bool, symbol: &[u64; 3], more: &[u64]) -> Vec<u8> {
     let table = file.add(&words(relocations));
-    let (strings, symbols) = (file.add(b"\0x\0"), file.add(&words(&[&[0; 3][..], symbol].concat())));
+    let (strings, symbols) = (file.add(STRINGS), file.add(&words(&[&[0; 3][..], symbol].concat())));
     let (tags, entry) = if with_addend { ([7, 8, 9], 24) } else { ([17, 18, 19], 16) };
     let size = relocations.len() as u64 * 8;
     let entries = [tags[0], table, tags[1], size, tags[2], entry, 5, strings, 10, 3, 6, symbols, 11, 24];
@@ -96,6 +99,116 @@ fn relocations_reach_as_far_as_they_write() {
             let (payload, ..) = second(&mut file, target);
             let (seen, told) = checked(relocated(file, &[payload - before, 1 << 32 | kind, 0], true, &symbol));
             assert_eq!(seen, Some(code), "{kind} {before}: {told}");
+        }
+    }
+}
+
+/// Programs have constants and flags of libraries, of less than a word.
+#[test]
+fn copies_of_small_symbols_reach_no_further() {
+    for (size, before, code) in [(1, 1, 0), (1, 0, 3), (4, 4, 0), (4, 3, 3), (12, 12, 0), (12, 11, 3)] {
+        let (mut file, Places { target, .. }) = image();
+        let (payload, ..) = second(&mut file, target);
+        let relocations = [payload - before, 1 << 32 | COPY, 0];
+        let (seen, told) = checked(relocated(file, &relocations, true, &[2 | GLOBAL, 0, size]));
+        assert_eq!(seen, Some(code), "{size} {before}: {told}");
+    }
+}
+
+/// A loader copies a symbol as far as it goes.
+#[test]
+fn copies_reach_into_the_next_segment() {
+    for (size, code) in [(16, 0), (17, 3)] {
+        let (mut file, places) = image();
+        let (payload, ..) = second(&mut file, places.target);
+        let relocations = [payload - 16, 1 << 32 | COPY, 0];
+        let mut file = relocated(file, &relocations, true, &[2 | GLOBAL, 0, size]);
+        let (len, cut) = (file.len() as u64, payload - BASE);
+        let segment = |begin: u64, end: u64| {
+            words(&[1 | 6 << 32, begin, BASE + begin, BASE + begin, end - begin, end - begin, 0x1000])
+        };
+        let headers = [segment(0, cut), segment(cut, len), file[64 + 56..64 + 112].to_vec()].concat();
+        file[32..40].copy_from_slice(&len.to_le_bytes());
+        file[56] = 3;
+        let (seen, told) = checked([file, headers].concat());
+        assert_eq!(seen, Some(code), "{size}: {told}");
+    }
+}
+
+/// Linkers put slots of functions right before the list of payloads and their sizes.
+#[test]
+fn a_size_behind_a_payload_is_no_pointer() {
+    let folder = Folder::new();
+    folder.put("k.spv", module(&"k".repeat(0x4000), 0));
+    assert!(tool(&folder, ["wrap", "k.spv", "--emit", "object", "-o", "k.o"]).status.success());
+    // The first slot stands as far before the list as a structure's head before its payload.
+    for slots in 1..5 {
+        let calls: String = (0..slots).map(|nth| format!(".quad f{nth}\n")).collect();
+        folder
+            .put("a.s", format!(".section .data,\"aw\"\n.p2align 4\n{calls}.section .note.GNU-stack,\"\",@progbits\n"));
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-nostdlib", "-Wl,-z,norelro,--allow-shlib-undefined", "-o", "a.so", "a.s", "k.o"]);
+        assert!(cc.current_dir(folder.path()).status().unwrap().success());
+        let (seen, told) = checked(std::fs::read(folder.path().join("a.so")).unwrap());
+        assert_eq!(seen, Some(0), "{slots}: {told}");
+    }
+}
+
+/// The runtime asks for no version.
+#[test]
+fn structures_are_of_the_layout_that_the_runtime_has() {
+    let needs = |name: &str| {
+        let strings = STRINGS.split(|byte| *byte == 0).scan(0, |at, text| {
+            let begin = *at;
+            *at += text.len() as u64 + 1;
+            Some((begin, text))
+        });
+        strings.into_iter().find(|(_, text)| *text == name.as_bytes()).unwrap().0
+    };
+    let with_manifest = || {
+        let mut file = Linked::new();
+        let code = module("k", 0);
+        let (target, name, payload) = (file.add(b"spir64\0"), file.add(b"k\0"), file.add(&code));
+        let entry = file.add(&words(&[name, name, 0, 0]));
+        let end = payload + code.len() as u64;
+        let structure =
+            file.add(&words(&[2 | 4 << 16 | 2 << 24, target, 0, 0, 0, 0, payload, end, entry, entry + 32, 0, 0]));
+        file.add(&words(&[1 | 1 << 16, structure, 0, 0]));
+        file
+    };
+    for (name, of_3, of_2) in
+        [("libsycl.so.9", 0, 3), ("libsycl.so.8", 3, 0), ("libsycl-preview.so.8", 0, 0), ("x", 0, 0)]
+    {
+        for (file, code) in [(image().0, of_3), (with_manifest(), of_2)] {
+            let (seen, told) = checked(with_entries(file, &[0, 0, 0], true, &[LOCAL, 0, 8], &[1, needs(name)]));
+            assert_eq!(seen, Some(code), "{name}: {told}");
+        }
+    }
+}
+
+/// `objcopy` gives the segments no bytes, `eu-strip` leaves program headers as they were.
+#[test]
+fn files_of_debugging_information_have_no_device_code() {
+    let folder = Folder::new();
+    folder.put("a.c", "int main(void) { return 0; }");
+    let run = |line: &str| {
+        let mut words = line.split(' ');
+        let done = Command::new(words.next().unwrap()).args(words).current_dir(folder.path()).status();
+        assert!(done.unwrap().success(), "{line}");
+    };
+    for options in
+        ["-fPIE -pie", "-fPIE -pie -Wl,-z,noseparate-code", "-fPIC -shared", "-fPIC -shared -Wl,-z,noseparate-code"]
+    {
+        run(&format!("cc -g {options} -o a a.c"));
+        run("objcopy --only-keep-debug a a.debug");
+        let (program, mut file) = (folder.read("a"), folder.read("a.debug"));
+        let headers = 64..64 + 56 * usize::from(program[56]);
+        for _ in 0..2 {
+            folder.put("a.debug", &file);
+            let done = tool(&folder, ["inspect", "a.debug"]);
+            let told = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert!(done.status.code() == Some(6) && told.contains("no device code"), "{options}: {told}");
+            file[headers.clone()].copy_from_slice(&program[headers.clone()]);
         }
     }
 }

@@ -166,6 +166,17 @@ fn sections_that_linkers_write_anew_are_not_judged() {
 }
 
 /// A linker that needs no table for a thread's variable puts other code there, from before the place on.
+/// Distances in tables of jumps stand right before constants, and code that may be far from data has wide ones.
+#[test]
+fn distances_reach_as_far_as_they_are_wide() {
+    for (before, kind, expected) in [(4, "PC32", 0), (3, "PC32", 3), (8, "PC64", 0), (7, "PC64", 3), (8, "GOTOFF64", 0)]
+    {
+        let distance = format!(".skip {}\n.reloc ., R_X86_64_{kind}, other\n.skip {before}\nimage:", 16 - before);
+        let (code, told) = judged(&module_after(PLAIN, "").replace("image:", &distance), "image, end");
+        assert_eq!(code, Some(expected), "{kind} {before}: {told}");
+    }
+}
+
 #[test]
 fn relocations_that_rewrite_code_reach_beyond_their_place() {
     let thread = ".section .tdata,\"awT\",@progbits\nvariable: .quad 0\n";
