@@ -474,14 +474,17 @@ impl<'a> Elf<'a> {
                                     "relocations copy symbols over each other",
                                 )
                             })?;
-                            // The symbol may be a table of pointers.
-                            let words = (met.start..=met.end.saturating_sub(WRITTEN)).step_by(WRITTEN as usize);
-                            pointers.extend(words.filter(|word| word.saturating_add(WRITTEN) <= met.end));
+                            // Any word may be a field, wherever a structure stands.
+                            let words = |begin: u64| (begin..met.end).step_by(WRITTEN as usize);
+                            pointers.extend(words(met.start & !7));
+                            pointers.extend(words(met.start).filter(|_| met.start & 7 != 0));
                             open.push(met);
                         }
                     }
                     None if kind == machine.descriptor() => {
-                        open.extend([written(place), written(place.saturating_add(WRITTEN))]);
+                        let words = [place, place.saturating_add(WRITTEN)];
+                        pointers.extend(words);
+                        open.extend(words.map(written));
                     }
                     None => {
                         pointers.push(place);

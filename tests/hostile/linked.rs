@@ -135,6 +135,20 @@ fn copies_reach_into_the_next_segment() {
     }
 }
 
+/// The heads of the list and of its structure come from another file.
+#[test]
+fn copied_heads_are_told() {
+    for (kind, size) in [(COPY, 4), (COPY, 1), (COPY, 8), (COPY, 16), (TLS_DESCRIPTOR, 0)] {
+        let (mut file, places) = image();
+        let (_, structure, descriptor) = second(&mut file, places.target);
+        let relocations = [descriptor, 1 << 32 | kind, 0, structure, 1 << 32 | kind, 0];
+        let mut file = relocated(file, &relocations, true, &[2 | GLOBAL, 0, size]);
+        [descriptor, structure].iter().for_each(|place| file[(place - BASE) as usize] = 0);
+        let (seen, told) = checked(file);
+        assert!(seen == Some(3) && told.contains("in no known list"), "{kind} {size}: {told}");
+    }
+}
+
 /// Linkers put slots of functions right before the list of payloads and their sizes.
 #[test]
 fn a_size_behind_a_payload_is_no_pointer() {
