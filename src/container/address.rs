@@ -49,7 +49,8 @@ impl<'a> Segment<'a> {
         (address.wrapping_add(skew), rest.as_chunks::<8>().0)
     }
 
-    fn end(&self) -> u64 {
+    /// Returns the address behind the last byte.
+    pub(super) fn end(&self) -> u64 {
         self.address.saturating_add(self.data.len() as u64)
     }
 }

@@ -8,7 +8,7 @@ use super::Section;
 use super::address::{AddressMap, Segment, WRITTEN, written};
 use crate::error::{Error, Result};
 use crate::limits;
-use object::elf::{self, Dyn64, DynamicTag, FileHeader64, ProgramHeader64, Rel64, Rela64, Sym64};
+use object::elf::{self, Dyn64, DynamicTag, FileHeader64, ProgramHeader64, Rel64, Rela64, SectionHeader64, Sym64};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{LittleEndian as LE, U64, pod};
 use std::borrow::Cow;
@@ -127,9 +127,8 @@ impl<'a> Elf<'a> {
             Ok(sections) => (sections, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let dynamic = dynamic(program_headers, bytes);
-        let is_debug = is_debug(header, program_headers, bytes, dynamic.as_deref().unwrap_or_default());
-        let dynamic = if is_debug { Vec::new() } else { dynamic? };
+        let is_debug = is_debug(header, program_headers, bytes);
+        let dynamic = if is_debug { Vec::new() } else { dynamic(program_headers, bytes)? };
         Ok((Elf { bytes, header, program_headers, dynamic, machine, is_debug, section_problem }, sections))
     }
 
@@ -209,10 +208,11 @@ impl<'a> Elf<'a> {
         // Loaders make what cannot be written writable for these.
         let flags = self.dynamic_value(elf::DT_FLAGS).unwrap_or(0);
         let has_text_relocations = flags & elf::DF_TEXTREL.0 != 0 || self.dynamic_value(elf::DT_TEXTREL).is_some();
-        let mut segments = Vec::new();
+        let (mut segments, mut uncertain) = (Vec::new(), Vec::new());
         let mut total = 0u64;
         for (index, header) in self.program_headers.iter().enumerate() {
-            if header.p_type(LE) != elf::PT_LOAD || header.p_filesz(LE) == 0 {
+            let is_empty = header.p_filesz(LE) == 0 && !self.has_page_before(header, page);
+            if header.p_type(LE) != elf::PT_LOAD || is_empty {
                 continue;
             }
             let mapped = self
@@ -226,6 +226,10 @@ impl<'a> Elf<'a> {
             for segment in mapped {
                 // Pages are no more than the segments.
                 total = total.saturating_add(segment.own.len() as u64);
+                // Linux and musl clear the rest of the page, too, and newer systems map no page for what has no bytes.
+                if segment.address >= header.p_vaddr(LE).saturating_add(memory(header)) || header.p_filesz(LE) == 0 {
+                    uncertain.push(segment.address..segment.end());
+                }
                 segments.push(Segment { holds_pointers, ..segment });
             }
         }
@@ -234,7 +238,9 @@ impl<'a> Elf<'a> {
             return Err(Error::at(self.header.e_phoff(LE), "the loadable segments together hold more than the file"));
         }
         let mut map = AddressMap::new(segments);
+        map.leave_open(uncertain);
         self.dynamic_stays(&map)?;
+        self.names_end(&map)?;
         match self.machine {
             Some(machine) => self.relocate(machine, is_fixed, &mut map)?,
             None => self.leave_relocations_open(&mut map)?,
@@ -262,6 +268,33 @@ impl<'a> Elf<'a> {
         for header in own.filter(|_| is_there(elf::PT_INTERP)) {
             if header.p_offset(LE) != begin || places != [header.p_vaddr(LE)] || places != expected {
                 return Err(Error::at(begin, "the program headers are not in memory where they say that they are"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether loaders map a page of the file for what stands before a segment that has no bytes of its own.
+    fn has_page_before(&self, header: &ProgramHeader64<LE>, page: u64) -> bool {
+        let (address, offset) = (header.p_vaddr(LE), header.p_offset(LE));
+        let is_within = address.checked_rem(page).is_some_and(|within| within > 0 && within <= offset);
+        is_within && memory(header) > 0 && address.wrapping_sub(offset).checked_rem(page) == Some(0)
+    }
+
+    /// Checks that the names of libraries end within the strings, which no relocation changes: loaders read them before, and do not
+    /// ask how long the strings are.
+    fn names_end(&self, map: &AddressMap<'a>) -> Result<()> {
+        let needed = self.dynamic.iter().filter(|entry| entry.tag == elf::DT_NEEDED);
+        let (strings, size) = (self.dynamic_value(elf::DT_STRTAB), self.dynamic_value(elf::DT_STRSZ));
+        for (nth, entry) in needed.enumerate() {
+            let name = || {
+                let room = size?.checked_sub(entry.value)?.min(limits::MAX_STRING as u64);
+                map.c_string_within(strings?.checked_add(entry.value)?, usize::try_from(room).ok()?)
+            };
+            if nth >= limits::MAX_SEGMENTS || name().is_none() {
+                return Err(Error::at(
+                    entry.offset,
+                    "the name of a library is not among the strings, or one of too many",
+                ));
             }
         }
         Ok(())
@@ -465,7 +498,11 @@ impl<'a> Elf<'a> {
                     Some(value) => map.relocate(place, value),
                     None if kind == 0 => {}
                     None if kind == machine.copy() => {
-                        let size = symbol().map_or(WRITTEN, |symbol| symbol.st_size.get(LE));
+                        used.push(rela.r_sym(LE, false));
+                        let size = symbol().map(|symbol| symbol.st_size.get(LE)).ok_or_else(|| {
+                            let offset = map.file_offset(place).unwrap_or(0);
+                            Error::at(offset, "a relocation copies a symbol that the file does not have")
+                        })?;
                         let end = place.saturating_add(size);
                         for met in map.met(place..end) {
                             copied = copied.checked_sub(met.end.saturating_sub(met.start)).ok_or_else(|| {
@@ -641,22 +678,47 @@ fn sections<'a>(header: &'a FileHeader64<LE>, bytes: &'a [u8]) -> Result<Vec<Sec
 }
 
 /// Whether an ELF file is what `objcopy --only-keep-debug` and `eu-strip -f` make: its sections say that the dynamic section has no bytes,
-/// and where the program headers have it, there is none that a loader could use.
-fn is_debug(
-    header: &FileHeader64<LE>,
-    program_headers: &[ProgramHeader64<LE>],
-    bytes: &[u8],
-    dynamic: &[Dynamic],
-) -> bool {
-    let Some(at) = program_headers.iter().rev().find(|header| header.p_type(LE) == elf::PT_DYNAMIC) else {
-        return false;
+/// and no loader would find one at the address that the program headers say; or a static program has no bytes
+/// where it begins.
+fn is_debug(header: &FileHeader64<LE>, program_headers: &[ProgramHeader64<LE>], bytes: &[u8]) -> bool {
+    let loaded = || program_headers.iter().filter(|header| header.p_type(LE) == elf::PT_LOAD);
+    let is_small = header.e_machine(LE) == elf::EM_X86_64;
+    let page = PAGES.iter().copied().find(|page| is_small || *page > PAGES[1]).unwrap_or_default();
+    // Loaders map whole pages.
+    let offset_of = |header: &ProgramHeader64<LE>, address: u64| {
+        let (begin, end) = (header.p_vaddr(LE), header.p_vaddr(LE).saturating_add(header.p_filesz(LE)));
+        let is_cleared = (end..begin.saturating_add(memory(header))).contains(&address);
+        let is_mapped = address >= begin & !(page - 1) && address <= end | (page - 1);
+        (is_mapped && !is_cleared).then(|| header.p_offset(LE).wrapping_add(address.wrapping_sub(begin)))
     };
-    if dynamic.iter().any(|entry| [elf::DT_STRTAB, elf::DT_SYMTAB].contains(&entry.tag)) {
-        return false;
-    }
+    let Some(at) = program_headers.iter().rev().find(|header| header.p_type(LE) == elf::PT_DYNAMIC) else {
+        let (entry, len) = (header.e_entry(LE), bytes.len() as u64);
+        let holds = |header: &ProgramHeader64<LE>| {
+            let is_whole = header.p_offset(LE).checked_add(header.p_filesz(LE)).is_some_and(|end| end <= len);
+            is_whole && entry.checked_sub(header.p_vaddr(LE)).is_some_and(|at| at < header.p_filesz(LE))
+        };
+        let is_named = program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
+        return entry > 0 && !is_named && !loaded().any(holds);
+    };
     let sections = header.sections(LE, bytes);
     let mut sections = sections.iter().flat_map(|table| table.iter());
-    sections.any(|section| section.sh_type(LE) == elf::SHT_NOBITS && section.sh_addr(LE) == at.p_vaddr(LE))
+    let is_empty = |one: &SectionHeader64<LE>| one.sh_type(LE) == elf::SHT_NOBITS && one.sh_addr(LE) == at.p_vaddr(LE);
+    let offsets: Vec<u64> = loaded().filter_map(|header| offset_of(header, at.p_vaddr(LE))).collect();
+    // Few segments are near to one address.
+    offsets.len() <= 8 && sections.any(is_empty) && !offsets.iter().any(|offset| may_be_dynamic(bytes, *offset))
+}
+
+/// Whether the bytes at an offset may be a dynamic section: with strings or symbols.
+fn may_be_dynamic(bytes: &[u8], offset: u64) -> bool {
+    let mut rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
+    while let Ok((entry, tail)) = pod::from_bytes::<Dyn64<LE>>(rest) {
+        match entry.d_tag.get(LE) {
+            elf::DT_NULL => return false,
+            elf::DT_STRTAB | elf::DT_SYMTAB => return true,
+            _ => rest = tail,
+        }
+    }
+    false
 }
 
 fn dynamic(program_headers: &[ProgramHeader64<LE>], bytes: &[u8]) -> Result<Vec<Dynamic>> {

@@ -195,7 +195,9 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
                 let Some(value) = value.and_then(|one| value_of(&file, &placed, one, &data, place)) else {
                     let end = address.saturating_add(match relocation.size() {
                         0 => WRITTEN,
-                        bits => u64::from(bits) / 8,
+                        bits if bits % 8 == 0 => u64::from(bits) / 8,
+                        // A part of an instruction.
+                        bits => u64::from(bits.div_ceil(8)).max(4),
                     });
                     open.push(address..end);
                     pointers.extend((relocation.kind() == RelocationKind::Absolute).then_some(address));

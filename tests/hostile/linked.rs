@@ -62,7 +62,8 @@ fn with_entries(mut file: Linked, relocations: &[u64], with_addend: bool, symbol
     let (strings, symbols) = (file.add(STRINGS), file.add(&words(&[&[0; 3][..], symbol].concat())));
     let (tags, entry) = if with_addend { ([7, 8, 9], 24) } else { ([17, 18, 19], 16) };
     let size = relocations.len() as u64 * 8;
-    let entries = [tags[0], table, tags[1], size, tags[2], entry, 5, strings, 10, 3, 6, symbols, 11, 24];
+    let entries =
+        [tags[0], table, tags[1], size, tags[2], entry, 5, strings, 10, STRINGS.len() as u64, 6, symbols, 11, 24];
     let entries = [&entries, more, &[0, 0]].concat();
     let at = file.add(&words(&entries));
     file.finish(Some((at, entries.len() as u64 * 8)), None)
@@ -149,6 +150,34 @@ fn copied_heads_are_told() {
     }
 }
 
+/// The size of what is copied is another file's word.
+#[test]
+fn a_symbol_that_is_copied_is_the_files_own() {
+    for (at, code) in [(16, 3), (-8, 0)] {
+        let (mut file, _) = image();
+        // The symbols stand behind the table and the strings.
+        let table = file.add(&[]);
+        let symbol = table + 48 + (STRINGS.len() as u64).next_multiple_of(8) + 24;
+        let place = symbol.wrapping_add_signed(at);
+        let relocations = [place, 1 << 32 | COPY, 0, place, 0, 0];
+        let (seen, told) = checked(relocated(file, &relocations, true, &[2 | GLOBAL, 0, 8]));
+        assert_eq!(seen, Some(code), "{at}: {told}");
+    }
+    let (file, places) = image();
+    let relocations = [places.descriptor + 32, 1 << 60 | COPY, 0];
+    let (seen, told) = checked(relocated(file, &relocations, true, &[2 | GLOBAL, 0, 8]));
+    assert_eq!(seen, Some(3), "{told}");
+}
+
+/// Loaders read the names before they relocate, and do not ask how long the strings are.
+#[test]
+fn names_of_libraries_are_among_the_strings() {
+    for (at, code) in [(3, 0), (STRINGS.len() as u64 - 1, 0), (STRINGS.len() as u64, 3), (1 << 40, 3)] {
+        let (seen, told) = checked(with_entries(image().0, &[0, 0, 0], true, &[LOCAL, 0, 8], &[1, at]));
+        assert_eq!(seen, Some(code), "{at}: {told}");
+    }
+}
+
 /// Linkers put slots of functions right before the list of payloads and their sizes.
 #[test]
 fn a_size_behind_a_payload_is_no_pointer() {
@@ -210,11 +239,18 @@ fn files_of_debugging_information_have_no_device_code() {
         let done = Command::new(words.next().unwrap()).args(words).current_dir(folder.path()).status();
         assert!(done.unwrap().success(), "{line}");
     };
-    for options in
-        ["-fPIE -pie", "-fPIE -pie -Wl,-z,noseparate-code", "-fPIC -shared", "-fPIC -shared -Wl,-z,noseparate-code"]
+    for options in ["-fPIE -pie", "-fPIC -shared", "-static"]
+        .into_iter()
+        .flat_map(|kind| [kind.to_owned(), format!("{kind} -Wl,-z,noseparate-code")])
     {
         run(&format!("cc -g {options} -o a a.c"));
         run("objcopy --only-keep-debug a a.debug");
+        // A static program has no such table.
+        if options.contains("-static") {
+            let done = tool(&folder, ["inspect", "a.debug"]);
+            assert_eq!(done.status.code(), Some(6), "{}", String::from_utf8_lossy(&done.stderr));
+            continue;
+        }
         let (program, mut file) = (folder.read("a"), folder.read("a.debug"));
         let headers = 64..64 + 56 * usize::from(program[56]);
         for _ in 0..2 {
@@ -224,6 +260,15 @@ fn files_of_debugging_information_have_no_device_code() {
             assert!(done.status.code() == Some(6) && told.contains("no device code"), "{options}: {told}");
             file[headers.clone()].copy_from_slice(&program[headers.clone()]);
         }
+        // Only loaders say what is a library.
+        let mut file = program.clone();
+        let sections = u64::from_le_bytes(file[40..48].try_into().unwrap()) as usize;
+        let dynamic = (sections..file.len()).step_by(64).find(|at| file[at + 4] == 6).unwrap();
+        file[dynamic + 4] = 8;
+        let header = headers.clone().step_by(56).find(|at| file[*at] == 2).unwrap();
+        file[header + 8..header + 16].copy_from_slice(&(program.len() as u64 - 64).to_le_bytes());
+        folder.put("a.debug", &file);
+        assert_eq!(tool(&folder, ["inspect", "a.debug"]).status.code(), Some(3), "{options}");
     }
 }
 
@@ -397,9 +442,9 @@ fn what_is_between_two_segments_on_a_page_is_read_once() {
     assert!(seen == Some(0) && told.contains("compatible"), "{told}");
 }
 
-/// glibc clears what a segment has in memory and not in the file, and leaves the rest of the page.
+/// glibc clears what a segment has in memory and leaves the rest of the page, Linux and musl clear that, too.
 #[test]
-fn what_stands_behind_cleared_bytes_is_read() {
+fn what_stands_behind_cleared_bytes_is_open() {
     let (mut file, places) = image();
     file.add(&[7; 16]);
     let second = file.add(&words(&[1 | 1 << 16, places.structure, 0, 0]));
@@ -410,7 +455,31 @@ fn what_stands_behind_cleared_bytes_is_read() {
     }
     assert!(second > places.descriptor + 40);
     let (seen, told) = checked(bytes);
-    assert!(seen == Some(0) && told.contains("compatible"), "{told}");
+    assert_eq!(seen, Some(3), "{told}");
+}
+
+/// Some loaders map a page of the file, and clear it from there on.
+#[test]
+fn what_stands_before_a_segment_without_bytes_is_open() {
+    let file = |begin: u64| {
+        let (mut file, places) = image();
+        let (.., descriptor) = second(&mut file, places.target);
+        let mut bytes = file.finish(None, None);
+        (bytes[16], bytes[56]) = (2, 2);
+        bytes.resize(0x1000, 0);
+        // The page of the second list is in memory again, behind the first.
+        let (at, address) = (begin, BASE + 0x10000 + begin);
+        bytes[64 + 56..64 + 112].copy_from_slice(&words(&[1 | 6 << 32, at, address, address, 0, 16, 0x1000]));
+        let list = (descriptor - BASE) as usize;
+        // Its pointer leads there.
+        let structure = u64::from_le_bytes(bytes[list + 8..list + 16].try_into().unwrap());
+        bytes[list + 8..list + 16].copy_from_slice(&(structure + 0x10000).to_le_bytes());
+        bytes
+    };
+    let (seen, told) = checked(file(0));
+    assert_eq!(seen, Some(3), "nothing is there: {told}");
+    let (seen, told) = checked(file(0xff0));
+    assert!(seen == Some(3) && told.contains("image 1"), "{told}");
 }
 
 /// Loaders read it at its address, to its end.
