@@ -145,14 +145,24 @@ fn unknown_versions<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 
         let [head, images] = [0, 1].map(|at| window.get(at).map_or(0, |word| u64::from_le_bytes(*word)));
         count(head).map(|_| images)
     });
-    let has_code = move |at: u64, layout: ImageLayout| is_code(map, at.saturating_add(layout.payload()));
+    let open = move |at: u64| map.first_open(at, 8).is_some();
     pointers.filter(move |at| {
-        let target = at.checked_add(8).and_then(|at| map.pointer(at));
-        let target = target.and_then(|target| map.c_string_within(target, limits::MAX_NAME));
-        target.is_some_and(is_printable)
-            && sound_image(map, *at).is_none()
-            && [ImageLayout::WithManifest, ImageLayout::Version3].iter().any(|layout| has_code(*at, *layout))
+        let [target, begins] = [8, 0].map(|field| at.saturating_add(field));
+        let name = map.pointer(target).and_then(|target| map.c_string_within(target, limits::MAX_NAME));
+        // A pointer that is not known may be any.
+        let may_be = |is_wanted: fn(&[u8]) -> bool| open(target) || name.is_some_and(is_wanted);
+        let has_code = |layout: ImageLayout| {
+            let code = begins.saturating_add(layout.payload());
+            let is_open = open(code) || open(code.saturating_add(8));
+            may_be(is_printable) && is_code(map, code) || may_be(is_target) && is_open
+        };
+        sound_image(map, *at).is_none() && [ImageLayout::WithManifest, ImageLayout::Version3].into_iter().any(has_code)
     })
+}
+
+/// Whether a text is the target of an image.
+fn is_target(name: &[u8]) -> bool {
+    [&b"spir"[..], b"nvptx", b"amdgcn", b"native_cpu"].iter().any(|begin| name.starts_with(begin))
 }
 
 /// Whether there are pointers at an address to the begin and end of device code, of a format that is known.
@@ -186,9 +196,7 @@ fn unknown_fields<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm
         if open(*at) {
             // Much else begins with an unknown word and a text: only a target's name tells, or device code.
             let named = target(*at).filter(|_| !open(at.saturating_add(8)));
-            let is_target = named.is_some_and(|named| {
-                [&b"spir"[..], b"nvptx", b"amdgcn", b"native_cpu"].iter().any(|name| named.starts_with(name))
-            });
+            let is_target = named.is_some_and(is_target);
             let layouts = [ImageLayout::WithManifest, ImageLayout::Version3];
             // The words before a table of sizes are none.
             let are_pointers = |layout: &ImageLayout| {

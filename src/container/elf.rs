@@ -4,17 +4,16 @@
 //! comes from the program headers and the dynamic section, as for a loader, so a file without section headers reads the
 //! same. Section headers only provide names (`.comment`, `.tgtimg`).
 
+mod pages;
+
+use self::pages::{is_debug, memory};
 use super::Section;
 use super::address::{AddressMap, Segment, WRITTEN, written};
 use crate::error::{Error, Result};
 use crate::limits;
-use object::elf::{self, Dyn64, DynamicTag, FileHeader64, ProgramHeader64, Rel64, Rela64, SectionHeader64, Sym64};
+use object::elf::{self, Dyn64, DynamicTag, FileHeader64, ProgramHeader64, Rel64, Rela64, Sym64};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{LittleEndian as LE, U64, pod};
-use std::borrow::Cow;
-
-/// Sizes of pages that systems have; those for x86-64 have the first.
-const PAGES: [u64; 3] = [1 << 12, 1 << 14, 1 << 16];
 
 /// Host machine whose relocations are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -273,13 +272,6 @@ impl<'a> Elf<'a> {
         Ok(())
     }
 
-    /// Whether loaders map a page of the file for what stands before a segment that has no bytes of its own.
-    fn has_page_before(&self, header: &ProgramHeader64<LE>, page: u64) -> bool {
-        let (address, offset) = (header.p_vaddr(LE), header.p_offset(LE));
-        let is_within = address.checked_rem(page).is_some_and(|within| within > 0 && within <= offset);
-        is_within && memory(header) > 0 && address.wrapping_sub(offset).checked_rem(page) == Some(0)
-    }
-
     /// Checks that the names of libraries end within the strings, which no relocation changes: loaders read them before, and do not
     /// ask how long the strings are.
     fn names_end(&self, map: &AddressMap<'a>) -> Result<()> {
@@ -298,116 +290,6 @@ impl<'a> Elf<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Checks that all loaders clear the same bytes behind a segment: Linux clears none where it may not write.
-    fn clears_alike(&self, header: &ProgramHeader64<LE>, page: u64) -> Result<()> {
-        let end = header.p_offset(LE).saturating_add(header.p_filesz(LE));
-        // A program without its code is a debugger's.
-        let is_code = |one: &ProgramHeader64<LE>| one.p_flags(LE).contains(elf::PF_X) && one.p_filesz(LE) > 0;
-        let is_read = header.p_memsz(LE) <= header.p_filesz(LE) || header.p_flags(LE).contains(elf::PF_W);
-        if is_read || !self.loaded().any(is_code) {
-            return Ok(());
-        }
-        let until = self.until(header, end, page).and_then(|until| usize::try_from(until).ok());
-        let rest = until.and_then(|until| self.bytes.get(usize::try_from(end).ok()?..until)).unwrap_or_default();
-        match rest.iter().position(|byte| *byte != 0) {
-            Some(at) => {
-                Err(Error::at(end.saturating_add(at as u64), "loaders differ in whether they clear these bytes"))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the program headers of what is loaded, in the order of the file.
-    fn loaded(&self) -> impl Iterator<Item = &'a ProgramHeader64<LE>> + use<'a> {
-        let is_loaded = |header: &&ProgramHeader64<LE>| header.p_type(LE) == elf::PT_LOAD && memory(header) > 0;
-        self.program_headers.iter().filter(is_loaded)
-    }
-
-    /// Returns the largest page that a system may load the file with.
-    ///
-    /// # Errors
-    /// `Input` where segments overlap, where the pages of one take the place of another's bytes, and where a system maps other
-    /// bytes than the headers say.
-    fn page(&self) -> Result<u64> {
-        let error = |message: &str| Error::at(self.header.e_phoff(LE), message);
-        let mut loaded: Vec<(usize, &ProgramHeader64<LE>)> = self.loaded().enumerate().collect();
-        loaded.sort_by_key(|(_, header)| header.p_vaddr(LE));
-        let skew = |header: &ProgramHeader64<LE>| header.p_vaddr(LE).wrapping_sub(header.p_offset(LE));
-        let mut largest = None;
-        let sizes = PAGES.iter().filter(|size| self.machine != Some(Machine::X86_64) || **size == PAGES[0]);
-        for page in sizes {
-            // Loaders refuse the others.
-            let is_aligned = |header: &ProgramHeader64<LE>| header.p_filesz(LE) == 0 || skew(header) % page == 0;
-            if !loaded.iter().all(|(_, header)| is_aligned(header)) {
-                continue;
-            }
-            largest = Some(*page);
-            for pair in loaded.windows(2) {
-                let [(nth, one), (next, other)] = pair else { continue };
-                let (end, begin) = (one.p_vaddr(LE).saturating_add(memory(one)), other.p_vaddr(LE));
-                // Loaders put one over the other in an order of their own, and would see other images than are read here.
-                if end > begin {
-                    return Err(error("the loadable segments overlap in memory"));
-                }
-                // The first page of a segment is mapped over the last one of the segment before it.
-                let is_same = skew(one) == skew(other) && nth < next && other.p_filesz(LE) > 0;
-                if end > begin.saturating_sub(begin % page) && !is_same {
-                    return Err(error("loadable segments have a page in common, and other bytes for it"));
-                }
-            }
-        }
-        largest.ok_or_else(|| error("a loadable segment is not at the same place of a page in memory and in the file"))
-    }
-
-    /// Returns a segment as loaders map it: in whole pages, but for what they clear. None where it passes the end of the file. Other
-    /// segments may be of bytes beside its own.
-    fn mapped(&self, header: &ProgramHeader64<LE>, page: u64) -> Option<Vec<Segment<'a>>> {
-        let (address, offset, size) = (header.p_vaddr(LE), header.p_offset(LE), header.p_filesz(LE));
-        let end = offset.checked_add(size).filter(|end| *end <= self.bytes.len() as u64)?;
-        let mut begin = address.saturating_sub(address.checked_rem(page)?);
-        let (mut own, mut own_until) = (0, u64::MAX);
-        for other in self.loaded() {
-            let (first, last) = (other.p_offset(LE), other.p_offset(LE).saturating_add(other.p_filesz(LE)));
-            own = if first < offset { own.max(last.min(offset)) } else { own };
-            own_until = if last > end { own_until.min(first.max(end)) } else { own_until };
-            // Of a page of two segments both have the same bytes.
-            if other.p_vaddr(LE) < address {
-                begin = begin.max(other.p_vaddr(LE).saturating_add(other.p_filesz(LE)).min(address));
-            }
-        }
-        let first = offset.saturating_sub(address.checked_sub(begin)?);
-        let until = self.until(header, end, page)?;
-        // glibc clears as much of the last page as the segment has in memory, and no more.
-        let more = memory(header).checked_sub(size)?;
-        let (mapped, behind) = match more {
-            0 => (first..until, until..until),
-            _ => (first..end, end.saturating_add(more).min(until)..until),
-        };
-        let mut segments = Vec::new();
-        for range in [mapped, behind].into_iter().filter(|range| !range.is_empty()) {
-            let within = |cut: u64| usize::try_from(cut.clamp(range.start, range.end) - range.start).ok();
-            let data = self.bytes.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)?;
-            let address = address.wrapping_add(range.start).wrapping_sub(offset);
-            let own = within(own)?..within(own_until)?;
-            segments.push(Segment { own, ..Segment::new(address, range.start, Cow::Borrowed(data), false) });
-        }
-        Some(segments)
-    }
-
-    /// Returns the offset up to which the pages of a segment hold the file's bytes behind `end`.
-    fn until(&self, header: &ProgramHeader64<LE>, end: u64, page: u64) -> Option<u64> {
-        let behind = header.p_vaddr(LE).wrapping_add(header.p_filesz(LE));
-        let mut until = end.saturating_add(behind.wrapping_neg().checked_rem(page)?).min(self.bytes.len() as u64);
-        for other in self.loaded() {
-            // A page of two segments is the second one's.
-            if let Some(apart) = other.p_vaddr(LE).checked_sub(behind) {
-                let apart = apart.saturating_sub(other.p_vaddr(LE).checked_rem(page)?);
-                until = until.min(end.saturating_add(apart));
-            }
-        }
-        Some(until)
     }
 
     /// Checks that the dynamic section is in memory what it is in the file: loaders go by its address, up to its end.
@@ -462,7 +344,7 @@ impl<'a> Elf<'a> {
         let (mut open, mut varying, mut places, mut used) = (Vec::new(), Vec::new(), 0u64, Vec::new());
         let mut pointers = Vec::new();
         // Copies that do not overlap are of no more bytes than the file has.
-        let mut copied = self.bytes.len() as u64;
+        let mut copied = (self.bytes.len() as u64).saturating_add(1 << 20);
         for (start, size) in [(elf::DT_RELA, elf::DT_RELASZ), (elf::DT_JMPREL, elf::DT_PLTRELSZ)] {
             let is_plt = start == elf::DT_JMPREL;
             if is_plt && self.dynamic_value(elf::DT_PLTREL) != Some(elf::DT_RELA.0.cast_unsigned()) {
@@ -504,18 +386,19 @@ impl<'a> Elf<'a> {
                             Error::at(offset, "a relocation copies a symbol that the file does not have")
                         })?;
                         let end = place.saturating_add(size);
-                        for met in map.met(place..end) {
-                            copied = copied.checked_sub(met.end.saturating_sub(met.start)).ok_or_else(|| {
-                                Error::at(
-                                    map.file_offset(met.start).unwrap_or(0),
-                                    "relocations copy symbols over each other",
-                                )
+                        let met = map.met(place..end);
+                        open.extend((!met.is_empty()).then_some(place..end));
+                        for met in met {
+                            // What is noted of a piece takes more than few bytes.
+                            let cost = met.end.saturating_sub(met.start).max(64);
+                            copied = copied.checked_sub(cost).ok_or_else(|| {
+                                let offset = map.file_offset(met.start).unwrap_or(0);
+                                Error::at(offset, "relocations copy symbols over each other")
                             })?;
                             // Any word may be a field, wherever a structure stands.
                             let words = |begin: u64| (begin..met.end).step_by(WRITTEN as usize);
                             pointers.extend(words(met.start & !7));
                             pointers.extend(words(met.start).filter(|_| met.start & 7 != 0));
-                            open.push(met);
                         }
                     }
                     None if kind == machine.descriptor() => {
@@ -649,11 +532,6 @@ fn is_address(symbol: &Sym64<LE>) -> bool {
         && ![elf::STT_GNU_IFUNC, elf::STT_TLS].contains(&symbol.st_type())
 }
 
-/// Returns the size of a segment in memory.
-fn memory(header: &ProgramHeader64<LE>) -> u64 {
-    header.p_memsz(LE).max(header.p_filesz(LE))
-}
-
 fn sections<'a>(header: &'a FileHeader64<LE>, bytes: &'a [u8]) -> Result<Vec<Section<'a>>> {
     let at = header.e_shoff(LE);
     let table = header.sections(LE, bytes).map_err(|error| Error::at(at, format!("section headers: {error}")))?;
@@ -675,50 +553,6 @@ fn sections<'a>(header: &'a FileHeader64<LE>, bytes: &'a [u8]) -> Result<Vec<Sec
         }
     }
     Ok(sections)
-}
-
-/// Whether an ELF file is what `objcopy --only-keep-debug` and `eu-strip -f` make: its sections say that the dynamic section has no bytes,
-/// and no loader would find one at the address that the program headers say; or a static program has no bytes
-/// where it begins.
-fn is_debug(header: &FileHeader64<LE>, program_headers: &[ProgramHeader64<LE>], bytes: &[u8]) -> bool {
-    let loaded = || program_headers.iter().filter(|header| header.p_type(LE) == elf::PT_LOAD);
-    let is_small = header.e_machine(LE) == elf::EM_X86_64;
-    let page = PAGES.iter().copied().find(|page| is_small || *page > PAGES[1]).unwrap_or_default();
-    // Loaders map whole pages.
-    let offset_of = |header: &ProgramHeader64<LE>, address: u64| {
-        let (begin, end) = (header.p_vaddr(LE), header.p_vaddr(LE).saturating_add(header.p_filesz(LE)));
-        let is_cleared = (end..begin.saturating_add(memory(header))).contains(&address);
-        let is_mapped = address >= begin & !(page - 1) && address <= end | (page - 1);
-        (is_mapped && !is_cleared).then(|| header.p_offset(LE).wrapping_add(address.wrapping_sub(begin)))
-    };
-    let Some(at) = program_headers.iter().rev().find(|header| header.p_type(LE) == elf::PT_DYNAMIC) else {
-        let (entry, len) = (header.e_entry(LE), bytes.len() as u64);
-        let holds = |header: &ProgramHeader64<LE>| {
-            let is_whole = header.p_offset(LE).checked_add(header.p_filesz(LE)).is_some_and(|end| end <= len);
-            is_whole && entry.checked_sub(header.p_vaddr(LE)).is_some_and(|at| at < header.p_filesz(LE))
-        };
-        let is_named = program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
-        return entry > 0 && !is_named && !loaded().any(holds);
-    };
-    let sections = header.sections(LE, bytes);
-    let mut sections = sections.iter().flat_map(|table| table.iter());
-    let is_empty = |one: &SectionHeader64<LE>| one.sh_type(LE) == elf::SHT_NOBITS && one.sh_addr(LE) == at.p_vaddr(LE);
-    let offsets: Vec<u64> = loaded().filter_map(|header| offset_of(header, at.p_vaddr(LE))).collect();
-    // Few segments are near to one address.
-    offsets.len() <= 8 && sections.any(is_empty) && !offsets.iter().any(|offset| may_be_dynamic(bytes, *offset))
-}
-
-/// Whether the bytes at an offset may be a dynamic section: with strings or symbols.
-fn may_be_dynamic(bytes: &[u8], offset: u64) -> bool {
-    let mut rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
-    while let Ok((entry, tail)) = pod::from_bytes::<Dyn64<LE>>(rest) {
-        match entry.d_tag.get(LE) {
-            elf::DT_NULL => return false,
-            elf::DT_STRTAB | elf::DT_SYMTAB => return true,
-            _ => rest = tail,
-        }
-    }
-    false
 }
 
 fn dynamic(program_headers: &[ProgramHeader64<LE>], bytes: &[u8]) -> Result<Vec<Dynamic>> {

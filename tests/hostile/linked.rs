@@ -136,6 +136,20 @@ fn copies_reach_into_the_next_segment() {
     }
 }
 
+/// The runtime asks for no version, and the payload or the target is another file's.
+#[test]
+fn structures_of_no_known_version_may_have_fields_of_other_files() {
+    for (version, field, code) in [(3, 8, 3), (7, 8, 3), (7, 32, 3), (7, 40, 3)] {
+        let (mut file, Places { target, .. }) = image();
+        let (_, structure, _) = second(&mut file, target);
+        let relocations = [structure + field, 1 << 32 | ABSOLUTE, 0];
+        let mut file = relocated(file, &relocations, true, &[2 | 0x11 << 32, 0, 8]);
+        file[(structure - BASE) as usize] = version;
+        let (seen, told) = checked(file);
+        assert_eq!(seen, Some(code), "{version} {field}: {told}");
+    }
+}
+
 /// The heads of the list and of its structure come from another file.
 #[test]
 fn copied_heads_are_told() {
@@ -471,7 +485,7 @@ fn what_stands_before_a_segment_without_bytes_is_open() {
         let (at, address) = (begin, BASE + 0x10000 + begin);
         bytes[64 + 56..64 + 112].copy_from_slice(&words(&[1 | 6 << 32, at, address, address, 0, 16, 0x1000]));
         let list = (descriptor - BASE) as usize;
-        // Its pointer leads there.
+        // The list's pointer leads there.
         let structure = u64::from_le_bytes(bytes[list + 8..list + 16].try_into().unwrap());
         bytes[list + 8..list + 16].copy_from_slice(&(structure + 0x10000).to_le_bytes());
         bytes
