@@ -9,7 +9,7 @@
 //! In wrappers of version 2, for code that CUDA's device linker made, `more` are the addresses of further fat binaries, up to a null.
 
 use super::blob::Reader;
-use super::gpu_sections::{FAT_BINARY, bundle_len, fat_binary_len};
+use super::gpu_sections::{FAT_BINARY, fat_binary_len};
 use super::image::Image;
 use super::offload_bundle;
 use crate::bytes;
@@ -135,7 +135,7 @@ impl<'a> Registered<'a, '_> {
         self.reader.spend(listed(data).min(data.len()))?;
         let len = match (is_fat, is_bundle) {
             (true, _) => fat_binary_len(data),
-            (_, true) => bundle_len(data),
+            (_, true) => offload_bundle::len(data),
             _ => elf_len(data),
         };
         let Some(whole) = len.and_then(|len| data.get(..len)) else {

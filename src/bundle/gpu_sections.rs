@@ -7,9 +7,9 @@
 //!
 //! A fat binary is one image, since drivers choose among its parts; each part of a bundle is one.
 
-use super::blob::{self, Reader};
+use super::blob::{Reader, next};
 use super::image::Image;
-use super::offload_bundle::{self, Compressed};
+use super::offload_bundle;
 use crate::bytes;
 use crate::container::{Host, Place};
 use std::collections::HashSet;
@@ -66,7 +66,7 @@ fn bundles<'a>(reader: &mut Reader<'a>, data: &'a [u8], offset: u64, known: &mut
     while let Some(start) = next(data, at) {
         let rest = data.get(start..).unwrap_or_default();
         let place = Place::file(offset).at(start as u64);
-        let Some(len) = bundle_len(rest) else {
+        let Some(len) = offload_bundle::len(rest) else {
             return reader.problem(place.error("what is here is no whole offload bundle"));
         };
         let whole = rest.get(..len).unwrap_or_default();
@@ -74,36 +74,6 @@ fn bundles<'a>(reader: &mut Reader<'a>, data: &'a [u8], offset: u64, known: &mut
         reader.read(whole, place, 0, Image { offload_kind: "hip", ..Image::bare(whole, place.offset()) });
         at = start.saturating_add(len);
     }
-}
-
-/// Returns the length of the bundle at the start of the data, if it is whole. A plain one ends where its last part does, and
-/// a compressed one of version 1, which states no size, with the data.
-pub(super) fn bundle_len(data: &[u8]) -> Option<usize> {
-    let len = if data.starts_with(offload_bundle::MAGIC) {
-        let count = bytes::u64_at(data, offload_bundle::MAGIC.len())?;
-        let mut at = offload_bundle::MAGIC.len().checked_add(8)?;
-        let mut end = at;
-        for _ in 0..count {
-            let word = |by: usize| bytes::u64_at(data, at.checked_add(by)?).and_then(|word| usize::try_from(word).ok());
-            let (offset, size, id) = (word(0)?, word(8)?, word(16)?);
-            at = at.checked_add(24)?.checked_add(id)?;
-            end = end.max(at).max(offset.checked_add(size)?);
-        }
-        end
-    } else {
-        let head = Compressed::read(data).ok().filter(|_| data.starts_with(b"CCOB"))?;
-        match head.size {
-            Some(size) => blob::slice(data, 0, size)?.len().max(head.header),
-            None => data.len(),
-        }
-    };
-    (len <= data.len()).then_some(len)
-}
-
-/// Returns where something begins behind zeros, from an offset on.
-fn next(data: &[u8], from: usize) -> Option<usize> {
-    let rest = data.get(from..)?;
-    rest.iter().position(|&byte| byte != 0).and_then(|zeros| from.checked_add(zeros))
 }
 
 #[cfg(test)]

@@ -175,8 +175,39 @@ fn marker(line: &[u8]) -> Option<(bool, &str)> {
     Some((is_start, blob::text(line.get(at..)?)?.trim_end()))
 }
 
-/// Adds the images of a bundle: every part but the host's.
+/// Returns the length of the bundle at the start of the data, if it is whole. A plain one ends where its last part does, and
+/// a compressed one of version 1, which states no size, with the data.
+pub(super) fn len(data: &[u8]) -> Option<usize> {
+    let len = if data.starts_with(MAGIC) {
+        let count = bytes::u64_at(data, MAGIC.len())?;
+        let mut at = MAGIC.len().checked_add(8)?;
+        let mut end = at;
+        for _ in 0..count {
+            let word = |by: usize| bytes::u64_at(data, at.checked_add(by)?).and_then(|word| usize::try_from(word).ok());
+            let (offset, size, id) = (word(0)?, word(8)?, word(16)?);
+            at = at.checked_add(24)?.checked_add(id)?;
+            end = end.max(at).max(offset.checked_add(size)?);
+        }
+        end
+    } else {
+        let head = Compressed::read(data).ok().filter(|_| data.starts_with(&COMPRESSED_MAGIC))?;
+        match head.size {
+            Some(size) => blob::slice(data, 0, size)?.len().max(head.header),
+            None => data.len(),
+        }
+    };
+    (len <= data.len()).then_some(len)
+}
+
+/// Adds the images of a bundle: every part but the host's. Sections hold several, files one.
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32, outer: &Image<'a>) {
+    let end = len(data).filter(|_| data.starts_with(MAGIC) || data.starts_with(&COMPRESSED_MAGIC));
+    let behind = end.and_then(|end| blob::next(data, end));
+    let rest = behind.and_then(|behind| data.get(behind..)).unwrap_or_default();
+    if rest.starts_with(MAGIC) || rest.starts_with(&COMPRESSED_MAGIC) {
+        let message = "another offload bundle stands behind this one, and is not read";
+        reader.problem(place.at(behind.unwrap_or(0) as u64).error(message));
+    }
     for part in parse(reader, data, place) {
         part.read(reader, depth, outer);
     }
@@ -231,6 +262,16 @@ fn inflate<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<
         None => data,
     };
     let stored = whole.get(head.header..).ok_or_else(|| Error::input("a compressed bundle shorter than its header"))?;
+    // LLVM goes by the method, and takes one frame that ends where the size says.
+    let is_zstd = stored.starts_with(&inflate::ZSTD_MAGIC);
+    if head.method > 1 || is_zstd != (head.method == 1) {
+        return Err(place
+            .at(6)
+            .error(format!("compressed by method {}, and what is there is of another", head.method)));
+    }
+    if head.size.is_some() && is_zstd && !inflate::is_one_frame(stored) {
+        return Err(place.at(head.header as u64).error("the compressed bundle holds more than one frame of zstd"));
+    }
     let bytes = inflate::sized(stored, head.inflated, reader.arena)
         .map_err(|error| place.at(head.header as u64).locate(error))?;
     reader.grant(bytes.len());

@@ -158,6 +158,10 @@ impl<'a> DeviceElf<'a> {
             let word = |at| bytes::u32_at(header, at).unwrap_or(0);
             let long = |at| bytes::u64_at(header, at).unwrap_or(0);
             let (name, kind, offset, size) = (word(0), word(4), long(24), long(32));
+            // Intel's driver ends where it looks for one.
+            if machine == EM_INTELGT && name as usize >= strings.len().max(1) {
+                return Err(Error::at(table, format!("the name of a section is at {name:#x}, beyond all names")));
+            }
             let name = names.get(name).ok_or_else(|| {
                 Error::at(table, "the names of the sections come to more than the file; they overlap")
             })?;
@@ -223,7 +227,8 @@ impl<'a> DeviceElf<'a> {
         let beyond =
             || Error::at(32, format!("{count} program headers at {start:#x}, or what they describe, pass the end"));
         if count == 0 {
-            return Ok(Vec::new());
+            // Drivers look for the place, whatever the number.
+            return if start > data.len() as u64 { Err(beyond()) } else { Ok(Vec::new()) };
         }
         let table = usize::try_from(start).ok().zip(size.checked_mul(count).filter(|_| size >= PROGRAM_HEADER));
         let table = table.and_then(|(start, size)| bytes::slice_at(data, start, size)).ok_or_else(beyond)?;

@@ -76,6 +76,11 @@ pub(crate) fn is_sized_zstd(stored: &[u8]) -> bool {
     stored.starts_with(&ZSTD_MAGIC) && matches!(zstd::zstd_safe::get_frame_content_size(stored), Ok(Some(_)))
 }
 
+/// Whether bytes are one zstd frame and nothing else.
+pub(crate) fn is_one_frame(stored: &[u8]) -> bool {
+    zstd::zstd_safe::find_frame_compressed_size(stored).is_ok_and(|size| size == stored.len())
+}
+
 /// Returns the number of bytes that [`zstd`] inflates a frame to, at most; counts no further than `most`.
 pub(crate) fn zstd_cost(stored: &[u8], most: u64) -> u64 {
     let ceiling = ceiling(stored.len());

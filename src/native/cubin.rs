@@ -23,6 +23,8 @@ const STO_CUDA_ENTRY: u8 = 0x10;
 pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     let elf = DeviceElf::parse(data)?;
     let mut read = Read::from(Part::new(Format::Cubin, data.len()));
+    // Drivers end where they are beyond the file.
+    read.problems.extend(DeviceElf::segments(data).err());
     let architecture = architecture(&elf);
     read.part.devices = vec![format!("nvidia_gpu_{architecture}")];
     read.part.stated = architecture;

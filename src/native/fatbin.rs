@@ -127,6 +127,19 @@ fn entry<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], at: usize, place: Plac
     let (number, flags) = (word(28)?, bytes::u64_at(header, 40)?);
     let start = at.checked_add(header_len.max(48))?;
     let bytes_of = bytes::slice_at(data, start, stored)?;
+    // Options of ptxas: where they stand in the header, and their bytes. Drivers end where they are beyond it.
+    let options = || {
+        let at = usize::try_from(word(20)?).ok()?;
+        let own = header.get(..header_len.max(48))?;
+        let (text, len) = (bytes::u32_at(own, at)?, bytes::u32_at(own, at.checked_add(4)?)?);
+        bytes::slice_at(own, usize::try_from(text).ok()?, usize::try_from(len).ok()?)
+    };
+    if kind == 1 && word(20)? != 0 && options().is_none() {
+        let what = "the options of ptxas pass the header of their entry";
+        reader.problem(place.at(at as u64).error(what));
+        reader.unread(&format!("ptx.sm_{number}"));
+        return start.checked_add(stored);
+    }
     let here = place.at(start as u64);
     let kind = match kind {
         1 => Some(Kind::Ptx),
@@ -199,6 +212,19 @@ mod tests {
         empty[6..16].fill(0);
         let native = Native::read(&empty, Format::Fatbin, Place::file(0)).unwrap();
         assert_eq!(native.problems.len(), 1, "{:?}", native.problems);
+    }
+
+    #[test]
+    fn options_are_within_the_header_of_their_entry() {
+        let ptx = b".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n\0".to_vec();
+        for (at, value, problems) in [(0, 0, 0), (20, 0x0100_0040, 1), (64, 0x0100_0000, 1), (68, 100, 1), (68, 8, 0)] {
+            let mut written = write(&[(Kind::Ptx, 90, ptx.clone())]);
+            if at > 0 {
+                written[16 + at..20 + at].copy_from_slice(&u32::to_le_bytes(value));
+            }
+            let native = Native::read(&written, Format::Fatbin, Place::file(0)).unwrap();
+            assert_eq!(native.problems.len(), problems, "{at}: {:?}", native.problems);
+        }
     }
 
     #[test]

@@ -13,6 +13,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The version that the rules are of. Of a newer one with the same major number, drivers take what they know.
 const NEWEST: (u32, u32) = (1, 73);
+/// Arguments of which driver 26.27 takes none without a place.
+const PLACED: [&str; 9] = [
+    "printf_buffer",
+    "private_base_stateless",
+    "sync_buffer",
+    "assert_buffer",
+    "rt_global_buffer",
+    "implicit_arg_buffer",
+    "inline_sampler",
+    "scratch_pointer",
+    "indirect_data_pointer",
+];
 /// The most bytes that all arguments take, and arguments that there may be: drivers count them in 16 bits.
 const MOST_BYTES: i64 = 0xffff;
 /// Functions that kernels may call stand under this name.
@@ -281,19 +293,26 @@ impl Rules<'_> {
             let is_size = match of {
                 "buffer_offset" | "work_dimensions" | "region_group_dimension" => size == 4,
                 "buffer_size" => size == 8,
-                // An address of 32 or 64 bits is written there.
+                "const_base" | "global_base" if mode != Some("bindless") => {
+                    matches!(size, 4 | 8) || size == 0 && number(piece, "bti_value").is_some()
+                }
+                // An address of 32 or 64 bits is written there, or none.
                 "printf_buffer"
                 | "assert_buffer"
                 | "rt_global_buffer"
                 | "sync_buffer"
                 | "private_base_stateless"
                 | "buffer_address" => matches!(size, 0 | 4 | 8),
-                "const_base" | "global_base" | "arg_bypointer" if mode != Some("bindless") => matches!(size, 0 | 4 | 8),
+                "arg_bypointer" if mode != Some("bindless") => matches!(size, 0 | 4 | 8),
                 "local_size" | "global_id_offset" | "group_count" | "global_size" | "enqueued_local_size" => {
                     matches!(size, 4 | 8 | 12)
                 }
                 _ => true,
             };
+            let has_place = offset != -1 || size != 0;
+            if !has_place && PLACED.contains(&of) {
+                return Err(wrong("offset", &format!("`{of}` has neither a place nor a size")));
+            }
             if !is_size {
                 return Err(wrong("size", &format!("`{of}` has {size} bytes, which drivers do not take")));
             }
@@ -501,6 +520,11 @@ mod tests {
                 "passed inline",
             ),
             ("", argument("arg_type: printf_buffer, offset: 32, size: 16"), "has 16 bytes"),
+            ("", argument("arg_type: printf_buffer"), "neither a place nor a size"),
+            ("inline_data_payload_size: 32", argument("arg_type: scratch_pointer"), "neither a place nor a size"),
+            ("", argument("arg_type: inline_sampler"), "neither a place nor a size"),
+            ("", argument("arg_type: const_base, offset: 32"), "has 0 bytes"),
+            ("", argument("arg_type: global_base, offset: 32, size: 0"), "has 0 bytes"),
             (
                 "",
                 argument("arg_type: arg_byvalue, offset: 65535, size: 4, arg_index: 0"),

@@ -191,9 +191,13 @@ pub(crate) fn undefined(data: &[u8]) -> Vec<String> {
     DeviceElf::parse(data).and_then(|elf| elf.symbols()).map(open_symbols).unwrap_or_default()
 }
 
+/// Symbols that driver 26.27 fills in (`linker.cpp`).
+const FILLED_IN: [&str; 3] =
+    ["__INTEL_PATCH_CROSS_THREAD_OFFSET_OFF_R0", "__INTEL_PER_THREAD_OFF", "__INTEL_SURFACE_STATE_SIZE"];
+
 fn open_symbols(symbols: Vec<Symbol<'_>>) -> Vec<String> {
     let open = symbols.into_iter().filter(Symbol::is_undefined);
-    open.map(|symbol| symbol.name).filter(|name| !name.starts_with("__INTEL_")).map(str::to_owned).collect()
+    open.map(|symbol| symbol.name).filter(|name| !FILLED_IN.contains(name)).map(str::to_owned).collect()
 }
 
 #[cold]
@@ -266,6 +270,45 @@ pub(crate) mod tests {
         alone(true)
     }
 
+    /// A zebin with one kernel, changed.
+    fn changed(change: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
+        let mut payload = zebin(&[(".text.k", 1, &[0; 16]), (".ze_info", 0xff00_0011, INFO)]);
+        change(&mut payload);
+        payload
+    }
+
+    /// The driver unlinks the module, or takes none of it.
+    #[test]
+    fn relocations_and_symbols_are_within_their_sections() {
+        let symbol = |value: u64, size: u64, section: u16| {
+            let head = [0u32.to_le_bytes().to_vec(), vec![0x11, 0], section.to_le_bytes().to_vec()].concat();
+            [head, value.to_le_bytes().to_vec(), size.to_le_bytes().to_vec()].concat()
+        };
+        for (place, kind, value, size, expected) in [
+            (8u64, 1u64, 0, 8, None),
+            (12, 2, 0, 8, None),
+            (9, 1, 0, 8, Some("beyond")),
+            (13, 2, 0, 8, Some("beyond")),
+            (1 << 40, 2, 0, 8, Some("beyond")),
+            (0, 1, 1, 8, Some("symbol")),
+            (0, 1, u64::MAX, 8, Some("symbol")),
+        ] {
+            let relocation = [place.to_le_bytes(), (1 << 32 | kind).to_le_bytes()].concat();
+            let symbols = [symbol(0, 0, 0), symbol(value, size, 4)].concat();
+            let told = problems_with(
+                &[(".data.const", 1, &[0; 8]), (".symtab", 2, &symbols), (".rel.text.k", 9, &relocation)],
+                |payload| {
+                    let table = payload.len() - 64 * 3;
+                    payload[table + 56..][..8].copy_from_slice(&24u64.to_le_bytes());
+                    payload[table + 64 + 44] = 1;
+                    payload[table + 64 + 56] = 16;
+                },
+            );
+            let is_told = expected.is_none_or(|expected| told.iter().any(|problem| problem.contains(expected)));
+            assert!(is_told && told.is_empty() == expected.is_none(), "{place} {kind} {value}: {told:?}");
+        }
+    }
+
     /// Each was refused by driver 26.27 for a Data Center GPU Max, or by `ocloc validate`.
     #[test]
     fn what_drivers_refuse_is_a_problem() {
@@ -314,8 +357,25 @@ pub(crate) mod tests {
             let told = problems_with(&[], |payload| payload[16..18].copy_from_slice(&kind.to_le_bytes()));
             assert!(told[0].contains("ELF type"), "{kind:#x}: {told:?}");
         }
-        let told = problems_with(&[], |payload| (payload[35], payload[56]) = (1, 1));
-        assert!(told[0].contains("program headers"), "{told:?}");
+        for (place, count) in [(1, 1), (1, 0)] {
+            let told = problems_with(&[], |payload| (payload[35], payload[56]) = (place, count));
+            assert!(told[0].contains("program headers"), "{told:?}");
+        }
+        // Drivers look at the first section, too, and at each name.
+        let first = |payload: &[u8]| u64::from_le_bytes(payload[40..48].try_into().unwrap()) as usize;
+        let told = problems_with(&[], |payload| {
+            let first = first(payload);
+            payload[first + 37] = 1;
+        });
+        assert!(told[0].contains("passes the end"), "{told:?}");
+        for nth in [0, 1] {
+            let payload = changed(|payload| {
+                let first = first(payload);
+                payload[first + 64 * nth + 1] = 1;
+            });
+            let error = read(&payload, true, &Items::new(&Room::of_one(payload.len()))).err().unwrap();
+            assert!(error.to_string().contains("name of a section"), "{error}");
+        }
     }
 
     #[test]

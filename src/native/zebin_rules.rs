@@ -36,6 +36,8 @@ const NUMBERS: [u32; 6] = [PRODUCT_FAMILY, GFX_CORE, TARGET, PRODUCT_CONFIG, 7, 
 
 /// `st_info` of functions that others may call.
 const GLOBAL_FUNCTION: u8 = 0x12;
+/// `R_ZE_SYM_ADDR`: the address of a symbol.
+const R_ZE_SYM_ADDR: u64 = 1;
 /// `ET_REL` and `ET_ZEBIN_EXE`.
 const TYPES: [u16; 2] = [1, 0xff12];
 
@@ -51,6 +53,10 @@ pub(super) fn form(data: &[u8], elf: &DeviceElf<'_>) -> Result<()> {
     let mut seen = HashSet::new();
     for section in &elf.sections {
         let wrong = |message: String| Error::at(section.offset, format!("section `{}` {message}", section.name));
+        // Drivers look at those without a type, too.
+        if section.kind == SHT_NULL && section.offset.saturating_add(section.size) > data.len() as u64 {
+            return Err(wrong(format!("at {:#x}, {} bytes, passes the end", section.offset, section.size)));
+        }
         let single = match section.kind {
             SHT_PROGBITS => code_or_data(section)
                 .ok_or_else(|| wrong("has no name of code or data that drivers know".to_owned()))?,
@@ -172,7 +178,9 @@ pub(super) fn data(elf: &DeviceElf<'_>, of: &str) -> Option<Error> {
     } else {
         &[".data.global", ".bss.global"]
     };
-    let has_data = elf.sections.iter().any(|section| names.contains(&section.name) && section.size > 0);
+    let is_data = |section: &&Section<'_>| matches!(section.kind, SHT_PROGBITS | SHT_NOBITS);
+    let mut data = elf.sections.iter().filter(is_data);
+    let has_data = data.any(|section| names.contains(&section.name) && section.size > 0);
     (!has_data).then(|| Error::at(40, format!("a kernel is passed `{of}`, and there are no such data")))
 }
 
@@ -190,9 +198,28 @@ fn linked(elf: &DeviceElf<'_>, listed: &HashSet<&str>) -> Result<()> {
         if let (Some(name), Some(_)) = (changed, relocations.peek()) {
             return Err(wrong(format!("changes the code of `{name}`, which is no kernel")));
         }
+        // The lower half is the type: an address is of 64 bits, parts of one are of 32.
+        let beyond = |entry: &[u8]| {
+            let (place, info) = (bytes::u64_at(entry, 0)?, bytes::u64_at(entry, 8)?);
+            let end = place.saturating_add(if info & 0xffff_ffff == R_ZE_SYM_ADDR { 8 } else { 4 });
+            target.filter(|target| target.kind == SHT_PROGBITS && end > target.size).map(|_| place)
+        };
+        if let Some(place) = section.data.chunks_exact(size).find_map(beyond) {
+            return Err(wrong(format!("changes what is at {place:#x}, beyond the section that it is for")));
+        }
         // The upper half is the symbol.
         if relocations.any(|entry| bytes::u64_at(entry, 8).is_some_and(|info| info >> 32 >= count)) {
             return Err(wrong(format!("refers to more than the {count} symbols that there are")));
+        }
+    }
+    let of_code_or_data = |section: &&Section<'_>| matches!(section.kind, SHT_PROGBITS | SHT_NOBITS);
+    for symbol in entries.clone() {
+        let section = bytes::u16_at(symbol, 6).and_then(|section| elf.sections.get(usize::from(section)));
+        let (value, size) = (bytes::u64_at(symbol, 8).unwrap_or(0), bytes::u64_at(symbol, 16).unwrap_or(0));
+        let section = section.filter(of_code_or_data);
+        if let Some(section) = section.filter(|section| value.saturating_add(size) > section.size) {
+            let offset = table.map_or(0, |table| table.offset);
+            return Err(Error::at(offset, format!("a symbol passes the end of section `{}`", section.name)));
         }
     }
     let mut exporting = listed.contains(ze_rules::FUNCTIONS).then_some(ze_rules::FUNCTIONS);

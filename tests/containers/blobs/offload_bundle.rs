@@ -43,6 +43,41 @@ fn compressed_ones_come_back() {
     assert!(compress(&bundle, 4, 3, 0).is_err());
 }
 
+/// LLVM's tools take no other.
+#[test]
+fn compressed_ones_are_of_their_method_and_size() {
+    let sound = compress(&binary(1), 3, 3, 0).unwrap();
+    let size = sound.len() as u64;
+    let changed = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = sound.clone();
+        change(&mut bytes);
+        read(&bytes).1.join("; ")
+    };
+    assert_eq!(changed(&|_| {}), "");
+    for method in [0, 2, 7] {
+        assert!(changed(&|bytes| bytes[6] = method).contains("method"), "{method}");
+    }
+    let told = changed(&|bytes| {
+        bytes[8..16].copy_from_slice(&(size + 50).to_le_bytes());
+        bytes.extend([0; 50]);
+    });
+    assert!(told.contains("more than one frame"), "{told}");
+}
+
+/// Sections hold several, one behind the other; of a file the others would be lost.
+#[test]
+fn a_bundle_behind_another_is_told() {
+    for first in [binary(1), compress(&binary(1), 3, 3, 0).unwrap()] {
+        for second in [binary(4096), compress(&binary(1), 2, 3, 0).unwrap()] {
+            for zeros in [0, 100] {
+                let told = read(&[first.clone(), vec![0; zeros], second.clone()].concat()).1.join("; ");
+                assert!(told.contains("another offload bundle"), "{told}");
+            }
+        }
+        assert_eq!(read(&[first, vec![0; 100]].concat()).1.join("; "), "");
+    }
+}
+
 #[test]
 fn text_ones_come_back() {
     for comment in ["#", ";", "//"] {
