@@ -3,11 +3,12 @@
 //! Files that lie in a folder may be put there by others: pipes that nobody writes to, files of gigabytes without a byte on the
 //! disk, and what the kernel shows as a file and blocks on. None is waited for, and none is read beyond a limit.
 
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::io::Errno;
 use std::fs::{File, Metadata};
-use std::io::{Error, Read as _, Result};
+use std::io::{Error, ErrorKind, Read as _, Result};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// Opens a plain file for reading.
 ///
@@ -25,6 +26,38 @@ pub(crate) fn open_itself(path: &Path) -> Result<(File, Metadata)> {
     with(path, OFlags::NONBLOCK | OFlags::NOFOLLOW)
 }
 
+/// Opens what is below a folder for reading, which may be anything, without waiting for anything. A link there, or on the way
+/// from the folder, is not followed.
+///
+/// # Errors
+/// Errors of opening it, and that of a link or of a path that leads out of the folder.
+pub(crate) fn open_below(folder: &Path, path: &Path) -> Result<File> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    open_within(&File::from(rustix::fs::open(folder, flags, Mode::empty())?), path)
+}
+
+fn open_within(folder: &File, path: &Path) -> Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
+    match openat2(folder, path, flags, Mode::empty(), resolve) {
+        // An older kernel, or a sandbox that does not know the call.
+        Err(Errno::NOSYS | Errno::PERM) => step_by_step(folder, path, flags),
+        opened => Ok(File::from(opened?)),
+    }
+}
+
+fn step_by_step(folder: &File, path: &Path, flags: OFlags) -> Result<File> {
+    let mut parts = path.components().peekable();
+    let mut at = openat(folder, ".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    while let Some(part) = parts.next() {
+        let Component::Normal(name) = part else { return Err(ErrorKind::InvalidInput.into()) };
+        let within = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = if parts.peek().is_some() { within } else { flags };
+        at = openat(&at, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok(File::from(at))
+}
+
 /// Returns the number of the user that this process is, which files that it makes belong to.
 pub(crate) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
@@ -35,7 +68,7 @@ fn with(path: &Path, flags: OFlags) -> Result<(File, Metadata)> {
     let file = File::options().read(true).custom_flags(flags).open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(Error::new(std::io::ErrorKind::InvalidInput, "it is no plain file"));
+        return Err(Error::new(ErrorKind::InvalidInput, "it is no plain file"));
     }
     Ok((file, metadata))
 }
@@ -58,7 +91,7 @@ pub(crate) fn read_itself(path: &Path, most: u64) -> Result<Vec<u8>> {
 
 fn whole((file, metadata): (File, Metadata), most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let too_long = || Error::new(std::io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes"));
+    let too_long = || Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} bytes"));
     if metadata.len() > most {
         return Err(too_long());
     }
@@ -69,7 +102,6 @@ fn whole((file, metadata): (File, Metadata), most: u64) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::ErrorKind;
 
     #[test]
     fn what_is_no_plain_file_of_that_length_is_refused() {
@@ -91,5 +123,23 @@ mod tests {
         assert_eq!(read(Path::new("/proc/self/status"), 5).map_err(|error| error.kind()), Err(ErrorKind::FileTooLarge));
         assert!(open_itself(&at("link")).is_err() && open_itself(&at("plain")).is_ok());
         assert!(read_itself(&at("link"), 5).is_err() && read_itself(&at("plain"), 5).is_ok());
+    }
+
+    #[test]
+    fn links_below_a_folder_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(at("d/in")).unwrap();
+        std::fs::write(at("secret"), "secret").unwrap();
+        std::fs::write(at("d/in/plain"), "plain").unwrap();
+        std::os::unix::fs::symlink("../secret", at("d/link")).unwrap();
+        std::os::unix::fs::symlink("in", at("d/way")).unwrap();
+        let top = File::open(at("d")).unwrap();
+        let text = |file: Result<File>| file.and_then(std::io::read_to_string).ok();
+        for open in [open_within, |folder: &File, path: &Path| step_by_step(folder, path, OFlags::RDONLY)] {
+            let read = |name: &str| text(open(&top, Path::new(name)));
+            assert_eq!(read("in/plain").as_deref(), Some("plain"));
+            assert_eq!([read("link"), read("way/plain"), read("../secret"), read("in/none")], [None, None, None, None]);
+        }
     }
 }

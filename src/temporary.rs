@@ -151,24 +151,25 @@ impl Drop for Begun {
 
 /// Has the files of a set appear in a folder, one by one. The last is the table, which lists the others: where one of these is
 /// replaced the table that is there goes first, so that none lists old parts and new ones. Whoever finds the set's own folder
-/// left knows by a list in it what appeared; where the file system does not tell parts from other files, they stay.
+/// left knows by a list in it what appeared; where the file system does not tell parts from other files, they stay. The folder is
+/// the one that is open, whatever lies at its path by now.
 ///
 /// # Errors
 /// The system's, where a file cannot be moved; nothing of the set is there then.
-pub(crate) fn appear(set: &Path, folder: &Path, names: &[String]) -> std::io::Result<()> {
+pub(crate) fn appear(set: &Path, (folder, open): (&Path, &File), names: &[String]) -> std::io::Result<()> {
     let (old, listing) = listing(set, folder, names);
     std::fs::write(set.join(LISTING), listing)?;
     // A signal's handler waits until all are there; it does not take their folder away meanwhile.
     let _all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
-    old.map_or(Ok(()), |table| std::fs::rename(folder.join(table), set.join(REPLACED)))?;
+    old.map_or(Ok(()), |table| renameat(open, table, CWD, set.join(REPLACED)))?;
     for (number, name) in names.iter().enumerate() {
-        if let Err(error) = std::fs::rename(set.join(name), folder.join(name)) {
+        if let Err(error) = renameat(CWD, set.join(name), open, name) {
             if number > 0 {
                 remove_left(set);
             } else if let Some(table) = old {
-                std::fs::rename(set.join(REPLACED), folder.join(table))?;
+                renameat(CWD, set.join(REPLACED), open, table)?;
             }
-            return Err(error);
+            return Err(error.into());
         }
     }
     Ok(())

@@ -18,7 +18,7 @@ use crate::files::emit;
 use crate::files::input::Input;
 use crate::files::linked::{Linked, Target};
 use crate::files::package::{LinkedFile, Package};
-use crate::files::table::{Files as Parts, beside_which, is_there};
+use crate::files::table::{Beside, Files as Parts, beside_which, is_there};
 use crate::report::document::Form;
 use crate::report::edited::{self, Edited};
 use crate::report::text::counted;
@@ -118,7 +118,7 @@ impl Opened {
         let cell = |there: bool, path: &Path| if there { name(path) } else { String::new() };
         let row = format!("{}|{}|{}", name(path), cell(with, &properties), cell(entries, &symbols));
         let text = format!("[Code|Properties|Symbols]\n{row}\n").into_bytes();
-        let parts = Parts::open(path, &text)?;
+        let parts = Beside::default().open(path)?.map_or_else(|| Parts::open(path, &text), Ok)?;
         Ok(Opened { input, table: Some(text), parts: Some(parts) })
     }
 

@@ -174,7 +174,10 @@ fn watch(child: &mut Child) -> (std::io::Result<ExitStatus>, BTreeSet<PathBuf>) 
     let look = || {
         let (mut mapped, mut pause) = (BTreeSet::new(), Duration::from_millis(2));
         while !ended.load(Ordering::Acquire) {
-            descendants(pid).into_iter().for_each(|process| mapped.extend(mapped_code(process)));
+            for process in descendants(pid) {
+                let new = mapped_code(process, &mapped);
+                mapped.extend(new);
+            }
             std::thread::park_timeout(pause);
             pause = pause.saturating_mul(2).min(PAUSE);
         }

@@ -2,7 +2,7 @@
 //!
 //! Files are identified by content, never by name, and only here: every reader starts from this answer.
 
-use super::address::find_last;
+use super::address::{find_last, occurrences};
 use super::device_elf;
 use super::inflate::ZSTD_MAGIC;
 use crate::bytes;
@@ -107,7 +107,7 @@ impl Kind {
     /// `Input` where it is none of these.
     pub fn identify(bytes: &[u8]) -> Result<Kind> {
         let kind = Self::identify_head(bytes, bytes.len() as u64);
-        if kind.is_err() && Self::ends_as_zip(bytes) { Ok(Kind::Zip) } else { kind }
+        if kind.is_err() && Self::ends_as_zip_by(bytes, &[]) { Ok(Kind::Zip) } else { kind }
     }
 
     /// Whether a file of no known kind may be a zip archive behind other bytes, which its end tells: a script, or what has such
@@ -135,8 +135,24 @@ impl Kind {
         known.iter().any(|known| extension.eq_ignore_ascii_case(known))
     }
 
+    /// Whether bytes, or the last [`ZIP_END`] of them, end as a zip archive to those that know the name. Of what nobody expects to
+    /// be one the record has to fit: its two letters stand in other files, too (CPython's own `zipimport`).
+    pub(crate) fn ends_as_zip_by(bytes: &[u8], name: &[u8]) -> bool {
+        if Self::may_be_zip(name, bytes) {
+            return Self::ends_as_zip(bytes);
+        }
+        let last = bytes.get(bytes.len().saturating_sub(ZIP_END)..).unwrap_or_default();
+        occurrences(last, b"PK\x05\x06").any(|begin| {
+            let field = |at: usize| bytes::u16_at(last, begin.saturating_add(at));
+            // Those of large archives are elsewhere.
+            let is_one_disk = [4, 6].into_iter().all(|at| matches!(field(at), Some(0 | u16::MAX)));
+            let end = field(20).map(|comment| begin.saturating_add(ZIP_RECORD).saturating_add(comment.into()));
+            is_one_disk && end.is_some_and(|end| end <= last.len())
+        })
+    }
+
     /// Whether bytes, or the last [`ZIP_END`] of them, end with the record that ends a zip archive.
-    pub(crate) fn ends_as_zip(bytes: &[u8]) -> bool {
+    fn ends_as_zip(bytes: &[u8]) -> bool {
         let last = bytes.get(bytes.len().saturating_sub(ZIP_END)..).unwrap_or_default();
         let begin = find_last(last, b"PK\x05\x06");
         begin.is_some_and(|begin| last.len().saturating_sub(begin) >= ZIP_RECORD)

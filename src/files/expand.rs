@@ -10,10 +10,10 @@
 //!
 //! A process stands for the files that it maps, each once, in the order of addresses: executable and libraries, not
 //! packages or data. They
-//! are opened as the process sees them (it may have another root), and those that were deleted or replaced since, through
-//! its maps.
+//! are opened through its maps. Where that is not allowed, they are opened as the process sees them (it may have another root), and
+//! those that are other files than it has mapped, which lie there since, are told.
 
-use super::input::{FileId, Found, Input};
+use super::input::{FileId, Found, Input, is_mapped_as};
 use super::table::has_beside;
 use crate::container::package::{self, Content};
 use crate::container::{Allowance, Kind};
@@ -107,9 +107,24 @@ impl Expansion<'_, '_> {
     /// A file within a folder, a process or a thin archive: what can hold no device code is passed over, as is what
     /// was there before.
     fn found(&mut self, path: &Path, name: &str, packages: bool, depth: usize) -> Result<()> {
-        let (mut kind, mut unread) = (None, None);
+        self.found_as(path, name, (packages, depth), None)
+    }
+
+    /// Hands on a file like [`Expansion::found`]; where it is to be what a process has mapped, another one is told.
+    fn found_as(
+        &mut self,
+        path: &Path,
+        name: &str,
+        (packages, depth): (bool, usize),
+        mapped: Option<&Mapping<'_>>,
+    ) -> Result<()> {
+        let (mut kind, mut unread, mut is_other) = (None, None, false);
         let seen = &mut self.seen;
         let found = Input::open_found(path, name, |id, head| {
+            is_other = mapped.is_some_and(|mapping| !head.is_mapped_as(mapping.identity));
+            if is_other {
+                return false;
+            }
             kind = head.kind();
             unread = package::unread(name.as_bytes(), head.bytes);
             let useful = kind.is_some_and(|kind| kind != Kind::Table && (packages || !package::is_package(kind)));
@@ -122,6 +137,7 @@ impl Expansion<'_, '_> {
             }
         }
         match (found, kind) {
+            _ if is_other => self.damaged(name, in_its_place()),
             (Ok(Found::Input(input)), Some(kind)) if package::is_package(kind) => {
                 self.package(&input, kind, path, depth)
             }
@@ -269,11 +285,31 @@ fn pid(argument: &Path) -> Option<String> {
     (number || pid == "self").then(|| pid.to_owned())
 }
 
+#[cold]
+fn in_its_place() -> Error {
+    let error = Error::input("another file is there than the process has mapped");
+    error.with_remedy("run this as root, who may read what is mapped, or name the files")
+}
+
 /// One mapping of a file.
 struct Mapping<'m> {
     range: &'m str,
     executable: bool,
+    /// Device and inode, as the kernel writes them.
+    identity: (&'m str, &'m str),
     path: &'m str,
+}
+
+impl Mapping<'_> {
+    /// Returns the name of the mapping in the process's folder `map_files`, whose addresses have no zeros before them.
+    fn file_name(&self) -> String {
+        let plain = |address: &str| match address.trim_start_matches('0') {
+            "" => "0".to_owned(),
+            plain => plain.to_owned(),
+        };
+        let (begin, end) = self.range.split_once('-').unwrap_or((self.range, ""));
+        format!("{}-{}", plain(begin), plain(end))
+    }
 }
 
 fn mapping(line: &str) -> Option<Mapping<'_>> {
@@ -285,17 +321,35 @@ fn mapping(line: &str) -> Option<Mapping<'_>> {
         Some(field)
     };
     let (range, permissions) = (field()?, field()?);
-    let _ = (field()?, field()?, field()?);
+    let _ = field()?;
+    let identity = (field()?, field()?);
     let path = rest.trim_start_matches(' ');
-    path.starts_with('/').then_some(Mapping { range, executable: permissions.contains('x'), path })
+    path.starts_with('/').then_some(Mapping { range, executable: permissions.contains('x'), identity, path })
 }
 
-/// Files that a process has mapped as code, but for deleted ones; none where it is gone.
-pub(crate) fn mapped_code(pid: u32) -> Vec<PathBuf> {
+/// Returns device and inode of the file that this process has mapped at an address, as the kernel writes them.
+pub(super) fn mapped_at(address: usize) -> Option<(String, String)> {
+    let maps = fs::read("/proc/self/maps").ok()?;
+    let maps = String::from_utf8_lossy(&maps);
+    let begin = |mapping: &Mapping<'_>| usize::from_str_radix(mapping.range.split_once('-')?.0, 16).ok();
+    let found = maps.lines().filter_map(mapping).find(|mapping| begin(mapping) == Some(address))?;
+    Some((found.identity.0.to_owned(), found.identity.1.to_owned()))
+}
+
+/// Files that a process has mapped as code, but for deleted ones, and those in whose place another one is; none where the process
+/// is gone. Those that are `known` are not looked at again.
+pub(crate) fn mapped_code(pid: u32, known: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let maps = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
     let maps = String::from_utf8_lossy(&maps);
     let code = maps.lines().filter_map(mapping).filter(|mapping| mapping.executable);
-    code.filter(|mapping| !mapping.path.ends_with(" (deleted)")).map(|mapping| PathBuf::from(mapping.path)).collect()
+    let mut new = BTreeSet::new();
+    for mapping in code.filter(|mapping| !mapping.path.ends_with(" (deleted)")) {
+        let path = PathBuf::from(mapping.path);
+        if !known.contains(&path) && !new.contains(&path) && is_mapped_as(&path, mapping.identity) {
+            new.insert(path);
+        }
+    }
+    new.into_iter().collect()
 }
 
 impl Expansion<'_, '_> {
@@ -318,19 +372,20 @@ impl Expansion<'_, '_> {
         for mapping in maps.lines().filter_map(mapping) {
             let deleted = mapping.path.strip_suffix(" (deleted)");
             // Of what is deleted only code is of interest: the rest is shared memory.
-            if deleted.is_some() && !mapping.executable || !known.insert(mapping.path) {
+            if deleted.is_some() && !mapping.executable || !known.insert((mapping.identity, mapping.path)) {
                 continue;
             }
-            let path = match deleted {
-                Some(_) => folder.join("map_files").join(mapping.range),
-                None => {
-                    let path = Path::new(mapping.path);
-                    let seen = folder.join("root").join(path.strip_prefix("/").unwrap_or(path));
-                    // Without the right to look through the eyes of the process, ours must do.
-                    if seen.exists() && !same(&seen, path) { seen } else { path.to_path_buf() }
-                }
-            };
-            self.found(&path, mapping.path, false, 0)?;
+            let itself = folder.join("map_files").join(mapping.file_name());
+            // What is mapped is there, whatever lies at its path by now.
+            if deleted.is_some() || fs::metadata(&itself).is_ok() {
+                self.found(&itself, mapping.path, false, 0)?;
+                continue;
+            }
+            let path = Path::new(mapping.path);
+            let seen = folder.join("root").join(path.strip_prefix("/").unwrap_or(path));
+            // Without the right to look through the eyes of the process, ours must do.
+            let path = if seen.exists() && !same(&seen, path) { &seen } else { path };
+            self.found_as(path, mapping.path, (false, 0), Some(&mapping))?;
         }
         Ok(())
     }
@@ -373,6 +428,9 @@ mod tests {
         let line = "7f00-7f01 r-xp 00000000 fe:00 42                       /a b/lib.so (deleted)";
         let found = mapping(line).unwrap();
         assert_eq!((found.range, found.executable, found.path), ("7f00-7f01", true, "/a b/lib.so (deleted)"));
+        assert_eq!(found.identity, ("fe:00", "42"));
+        let low = mapping("00400000-00401000 r-xp 00000000 fe:00 42                       /a/program").unwrap();
+        assert_eq!(low.file_name(), "400000-401000");
         assert!(mapping("7f00-7f01 rw-p 00000000 00:00 0 ").is_none());
         assert!(mapping("7f00-7f01 rw-p 00000000 00:00 0                  [heap]").is_none());
     }

@@ -6,11 +6,13 @@
 //!
 //! Large drafts are kept in files without names, which are mapped: their pages leave memory when others need it.
 
+use super::expand::mapped_at;
+use super::place::{self, Place};
 use super::write::{LOOK, PARTNER, cannot_write};
 use crate::bytes::{self, Space};
 use crate::container::kind::{self, Kind};
 use crate::error::{Error, Result};
-use crate::limits;
+use crate::{limits, plain_file};
 use memmap2::{Mmap, MmapMut, UncheckedAdvice};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
@@ -21,7 +23,7 @@ use std::io::{Cursor, Read as _};
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// An open input.
@@ -29,6 +31,9 @@ use std::time::Instant;
 pub(crate) struct Input {
     name: String,
     absolute: Option<PathBuf>,
+    /// State when it was opened, of plain files.
+    state: Option<State>,
+    owner: u32,
     data: Data,
 }
 
@@ -63,16 +68,34 @@ impl Head<'_> {
     /// Returns the kind of the file, if it is known. The last bytes are read only where they may tell.
     pub(crate) fn kind(&self) -> Option<Kind> {
         let by_end = || {
-            if !Kind::may_be_zip(self.name, self.bytes) || self.len <= self.bytes.len() as u64 {
-                return Some(Kind::Zip).filter(|_| Kind::ends_as_zip(self.bytes));
+            if self.len <= self.bytes.len() as u64 {
+                return Some(Kind::Zip).filter(|_| Kind::ends_as_zip_by(self.bytes, self.name));
+            }
+            if !Kind::may_be_zip(self.name, self.bytes) {
+                return None;
             }
             let mut end = vec![0; usize::try_from(self.len).unwrap_or(usize::MAX).min(kind::ZIP_END)];
             let at = self.len.saturating_sub(end.len() as u64);
             let read = self.file.read_exact_at(&mut end, at).is_ok();
-            (read && Kind::ends_as_zip(&end)).then_some(Kind::Zip)
+            (read && Kind::ends_as_zip_by(&end, self.name)).then_some(Kind::Zip)
         };
         Kind::identify_head(self.bytes, self.len).ok().or_else(by_end)
     }
+
+    /// Whether the file is one that the kernel would call by a device and an inode in the maps of a process. Those that it tells of
+    /// a file in other ways are others on some file systems (overlayfs, btrfs), so that the file is mapped for it.
+    pub(super) fn is_mapped_as(&self, identity: (&str, &str)) -> bool {
+        map(self.file)
+            .ok()
+            .and_then(|map| mapped_at(map.as_ptr().addr()))
+            .is_some_and(|(device, inode)| (device.as_str(), inode.as_str()) == identity)
+    }
+}
+
+/// Whether the file at a path is one that the kernel calls by a device and an inode in the maps of a process.
+pub(super) fn is_mapped_as(path: &Path, identity: (&str, &str)) -> bool {
+    let Ok((file, metadata)) = plain_file::open(path) else { return false };
+    Head { name: &[], bytes: &[], len: metadata.len(), file: &file }.is_mapped_as(identity)
 }
 
 /// Bytes that are read of a file to tell what it is.
@@ -96,64 +119,89 @@ pub(crate) fn read_all() {
     READ_ALL.store(true, Ordering::Relaxed);
 }
 
-/// Inputs that were opened, and what lies beside them, by their real paths.
-static OPENED: Mutex<BTreeMap<PathBuf, Opened>> = Mutex::new(BTreeMap::new());
+/// Inputs that were opened, and what lies beside them.
+static OPENED: Mutex<Opened> = Mutex::new(Opened { files: BTreeMap::new(), names: BTreeMap::new() });
 
-/// Input that was opened.
-#[derive(Debug)]
+/// Inputs that were opened.
 struct Opened {
-    /// Path that it was opened by.
-    path: PathBuf,
-    /// State when it was first opened.
-    state: State,
+    /// By their real paths: the path that each was first opened by, and its state then.
+    files: BTreeMap<PathBuf, (PathBuf, State)>,
+    /// Real paths by the paths that they were opened by. Another file may be at such a path by now.
+    names: BTreeMap<PathBuf, PathBuf>,
+}
+
+fn opened() -> MutexGuard<'static, Opened> {
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn note_opened(real: Option<&PathBuf>, path: &Path, metadata: Option<&Metadata>) {
     if let (Some(real), Some(metadata)) = (real, metadata) {
-        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Opened { path: path.to_owned(), state: State::new(metadata) };
-        opened.entry(real.clone()).or_insert_with(new);
+        let mut opened = opened();
+        opened.files.entry(real.clone()).or_insert_with(|| (path.to_owned(), State::new(metadata)));
+        opened.names.entry(path.to_owned()).or_insert_with(|| real.clone());
     }
 }
 
-/// Checks that a file which is about to be replaced is what was read of it, if it was.
+impl Opened {
+    /// Returns the real path of what was opened by a path, or is to be replaced at a place.
+    fn real(&self, path: &Path, place: &Place) -> PathBuf {
+        let by_name = || self.names.get(path).cloned();
+        let at = || place::real(&place.path).unwrap_or_else(|_| place.path.clone());
+        by_name().unwrap_or_else(at)
+    }
+}
+
+/// Checks that a file which is about to be replaced is what was read of it, if it was: by this path, or as the file at this place.
 ///
 /// # Errors
 /// `Input` where another file is there now, none is, or it was changed.
-pub(super) fn is_what_was_read(target: &Path) -> Result<()> {
-    let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(read) = opened.get(&target.canonicalize().unwrap_or_else(|_| target.to_owned())) else { return Ok(()) };
-    match std::fs::metadata(target) {
-        Ok(now) if State::new(&now) == read.state => Ok(()),
-        _ => {
-            let error = Error::input("another process replaced the file since it was read, and it stays as it is now");
-            Err(error.with_remedy("run the command again").context(read.path.display().to_string()))
-        }
+pub(super) fn is_what_was_read(path: &Path, place: &Place) -> Result<()> {
+    let opened = opened();
+    let Some((name, read)) = opened.files.get(&opened.real(path, place)) else { return Ok(()) };
+    match place.now() {
+        Some(now) if State::new(&now) == *read => Ok(()),
+        _ => Err(replaced_meanwhile().context(name.display().to_string())),
     }
 }
 
+#[cold]
+fn replaced_meanwhile() -> Error {
+    let error = Error::input("another process replaced the file since it was read, and it stays as it is now");
+    error.with_remedy("run the command again")
+}
+
 /// Notes that this process has replaced a file, if that was an input: it may do so again.
-pub(super) fn was_replaced(target: &Path) {
-    let (Ok(real), Ok(metadata)) = (target.canonicalize(), std::fs::metadata(target)) else { return };
-    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(read) = opened.get_mut(&real) {
-        read.state = State::new(&metadata);
+pub(super) fn was_replaced(path: &Path, place: &Place) {
+    let Some(metadata) = place.now() else { return };
+    let mut opened = opened();
+    let real = opened.real(path, place);
+    if let Some((_, read)) = opened.files.get_mut(&real) {
+        *read = State::new(&metadata);
     }
 }
 
 /// Whether a path leads to a file that was opened as an input, a part of a table, or beside a module.
 pub(crate) fn is_opened(path: &Path) -> bool {
-    let is_one = |real: PathBuf| OPENED.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&real);
     // Pipes and devices have nothing that could be lost.
-    path.is_file() && path.canonicalize().is_ok_and(is_one)
+    path.is_file() && place::real(path).is_ok_and(|real| opened().files.contains_key(&real))
+}
+
+/// Whether what was opened by a path is what is at another one now; what was not opened is.
+pub(super) fn is_opened_at(path: &Path, other: &Path) -> bool {
+    let opened = opened();
+    let real = opened.names.get(path).map_or(path, PathBuf::as_path);
+    opened
+        .files
+        .get(real)
+        .is_none_or(|(_, state)| std::fs::metadata(other).is_ok_and(|there| (there.dev(), there.ino()) == state.id))
 }
 
 /// Returns the paths of all that was opened, without those that lead to one of `known`.
 pub(crate) fn opened_beside(known: &[PathBuf]) -> Vec<PathBuf> {
-    let known: Vec<PathBuf> = known.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    let others = opened.iter().filter(|(real, _)| !known.contains(real));
-    others.map(|(_, opened)| opened.path.clone()).collect()
+    let known: Vec<PathBuf> = known.iter().filter_map(|path| place::real(path).ok()).collect();
+    let opened = opened();
+    let others = opened.files.iter().filter(|(real, _)| !known.contains(real));
+    others.map(|(_, (path, _))| path.clone()).collect()
 }
 
 /// State of a file: another one, or other contents, have another.
@@ -204,11 +252,35 @@ impl Input {
             return Ok(Found::Unwanted);
         }
         let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-        let mut file = File::options().read(true).custom_flags(flags).open(path).map_err(failed)?;
+        let file = File::options().read(true).custom_flags(flags).open(path).map_err(failed)?;
+        Input::found(file, path, name, wanted)
+    }
+
+    /// Opens what was found below a folder, as [`Input::open_found`] does. There is no link on the way.
+    ///
+    /// # Errors
+    /// `Io` where it cannot be read, or something has come there that is a link.
+    pub(crate) fn open_below(
+        folder: &Path,
+        path: &Path,
+        wanted: impl FnOnce(FileId, &Head<'_>) -> bool,
+    ) -> Result<Found> {
+        let failed = |error: std::io::Error| Error::io("cannot read", &error);
+        if !std::fs::symlink_metadata(path).map_err(failed)?.is_file() {
+            return Ok(Found::Unwanted);
+        }
+        let within = path.strip_prefix(folder).unwrap_or(path);
+        let file = plain_file::open_below(folder, within).map_err(failed)?;
+        Input::found(file, path, &path.display().to_string(), wanted)
+    }
+
+    /// Takes what is open, and was found at a path.
+    fn found(mut file: File, path: &Path, name: &str, wanted: impl FnOnce(FileId, &Head<'_>) -> bool) -> Result<Found> {
+        let failed = |error: std::io::Error| Error::io("cannot read", &error);
         let metadata = file.metadata().map_err(failed)?;
         let mut head = [0; HEAD];
         let mut have = 0usize;
-        while let Some(rest) = head.get_mut(have..).filter(|rest| !rest.is_empty()) {
+        while let Some(rest) = head.get_mut(have..).filter(|rest| !rest.is_empty() && metadata.is_file()) {
             match file.read_at(rest, have as u64).map_err(failed)? {
                 0 => break,
                 read => have = have.saturating_add(read),
@@ -222,10 +294,10 @@ impl Input {
             return Ok(Found::Unwanted);
         }
         let data = contents(path, &mut file, &metadata)?;
-        // Links below /proc lead where their text does not.
-        let absolute = if path.starts_with("/proc") { Some(path.to_path_buf()) } else { path.canonicalize().ok() };
+        let absolute = real_path(path, &metadata);
         note_opened(absolute.as_ref(), path, Some(&metadata));
-        Ok(Found::Input(Input { name: name.to_owned(), absolute, data }))
+        let state = Some(State::new(&metadata));
+        Ok(Found::Input(Input { name: name.to_owned(), absolute, state, owner: metadata.uid(), data }))
     }
 
     /// Opens a file; `-` is standard input.
@@ -235,9 +307,25 @@ impl Input {
     pub(crate) fn open(path: &Path) -> Result<Input> {
         let name = path.display().to_string();
         let (data, metadata) = open(path)?;
-        let absolute = if path == Path::new("-") { None } else { path.canonicalize().ok() };
+        let absolute = metadata.as_ref().and_then(|metadata| real_path(path, metadata));
         note_opened(absolute.as_ref(), path, metadata.as_ref());
-        Ok(Input { name, absolute, data })
+        let owner = metadata.as_ref().map_or_else(plain_file::user, Metadata::uid);
+        let state = metadata.as_ref().filter(|metadata| metadata.is_file()).map(State::new);
+        Ok(Input { name, absolute, state, owner, data })
+    }
+
+    /// Opens a file that may have been opened before.
+    ///
+    /// # Errors
+    /// Errors of [`Input::open`]; `Input` where another file was there then, or it was changed since.
+    pub(crate) fn open_again(path: &Path) -> Result<Input> {
+        let input = Input::open(path)?;
+        let opened = opened();
+        let first = opened.names.get(path).and_then(|real| opened.files.get(real));
+        match first {
+            Some((_, state)) if input.state.is_some_and(|now| now != *state) => Err(replaced_meanwhile()),
+            _ => Ok(input),
+        }
     }
 
     /// Opens a file that another input names, which may be anything: only a regular file within one of the folders
@@ -246,16 +334,38 @@ impl Input {
     /// # Errors
     /// `Io` where it cannot be read, `Input` where it is no file or elsewhere.
     pub(crate) fn open_within(path: &Path, roots: &[PathBuf], own: &str) -> Result<Input> {
-        let real = path.canonicalize().map_err(|error| Error::io("cannot read", &error))?;
-        if !roots.iter().any(|root| real.starts_with(root)) {
+        let failed = |error: std::io::Error| Error::io("cannot read", &error);
+        let real = place::real(path).map_err(failed)?;
+        let Some(root) = roots.iter().find(|root| real.starts_with(root)) else {
             let error = Error::input(format!("this leads to `{}`, outside of {own}", real.display()));
             return Err(error.with_remedy("name a folder that holds all files with --table-root"));
+        };
+        match std::fs::metadata(&real).map_err(failed)?.is_file() {
+            true => Input::open_real(path, &real, root),
+            false => Err(Error::input("this is no plain file")),
         }
-        note_opened(Some(&real), path, std::fs::metadata(&real).ok().as_ref());
-        match Input::open_found(&real, &path.display().to_string(), |_, _| true)? {
+    }
+
+    /// Opens what a path was found to lead to, within a folder. A link that has come there since is not followed.
+    ///
+    /// # Errors
+    /// `Io` where it cannot be read, `Input` where it is no file.
+    fn open_real(path: &Path, real: &Path, root: &Path) -> Result<Input> {
+        let failed = |error: std::io::Error| Error::io("cannot read", &error);
+        // To a folder of another process its path leads by a link of /proc; what is below it has none.
+        let top = if root.starts_with("/proc") { root } else { Path::new("/") };
+        let within = real.strip_prefix(top).unwrap_or(real);
+        let file = plain_file::open_below(top, within).map_err(failed)?;
+        note_opened(Some(&real.to_owned()), path, file.metadata().ok().as_ref());
+        match Input::found(file, real, &path.display().to_string(), |_, _| true)? {
             Found::Input(input) => Ok(input),
             Found::Unwanted => Err(Error::input("this is no plain file")),
         }
+    }
+
+    /// The number of the user that it belongs to.
+    pub(crate) fn owner(&self) -> u32 {
+        self.owner
     }
 
     /// Reads a text that the user names, of at most `most` bytes: a policy, a configuration, a baseline. It may come out of a
@@ -309,6 +419,18 @@ impl Input {
             Data::Read(bytes) => bytes,
         }
     }
+}
+
+/// Returns the path of an open file without links; the path that it was opened by where the text of links is not where they lead, as
+/// below /proc. None for what has no path.
+fn real_path(path: &Path, metadata: &Metadata) -> Option<PathBuf> {
+    let is_it = |there: Metadata| (there.dev(), there.ino()) == (metadata.dev(), metadata.ino());
+    let real = path.canonicalize().ok();
+    if real.as_ref().is_some_and(|real| std::fs::metadata(real).is_ok_and(is_it)) {
+        return real;
+    }
+    let has_one = metadata.is_file() && !place::is_open_file(path) && (real.is_some() || path.starts_with("/proc"));
+    if has_one { std::path::absolute(path).ok() } else { None }
 }
 
 /// Whether standard input is among the files, which can be read only once.
@@ -555,5 +677,55 @@ mod tests {
         file.bytes_mut()[4999] = 7;
         file.grow(1 << 20).unwrap();
         assert_eq!((file.bytes().len(), file.bytes()[4999], file.bytes()[5000]), (1 << 20, 7, 0));
+    }
+
+    #[test]
+    fn what_comes_to_the_place_of_a_file_that_was_found_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("in")).unwrap();
+        std::fs::write(at("secret"), "password").unwrap();
+        std::fs::write(at("in/m.sym"), "add_one").unwrap();
+        let root = place::real(&at("in")).unwrap();
+        let real = place::real(&at("in/m.sym")).unwrap();
+        let open = || Input::open_real(&at("in/m.sym"), &real, &root).map(|input| input.bytes().to_vec());
+        assert_eq!(open().unwrap(), b"add_one");
+        std::fs::remove_file(&real).unwrap();
+        std::os::unix::fs::symlink("../secret", &real).unwrap();
+        assert!(open().is_err());
+        let wanted = |_: FileId, _: &Head<'_>| true;
+        assert!(matches!(Input::open_below(&at("in"), &at("in/m.sym"), wanted), Ok(Found::Unwanted)));
+        // A folder on the way.
+        std::fs::rename(&root, at("old")).unwrap();
+        std::fs::create_dir(at("other")).unwrap();
+        std::fs::write(at("other/m.sym"), "password").unwrap();
+        std::os::unix::fs::symlink("other", &root).unwrap();
+        assert!(open().is_err());
+        assert!(Input::open_below(folder.path(), &at("in/m.sym"), wanted).is_err());
+    }
+
+    #[test]
+    fn a_file_that_another_has_replaced_is_not_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("a.whl"), "one").unwrap();
+        assert!(Input::open(&at("a.whl")).is_ok() && Input::open_again(&at("a.whl")).is_ok());
+        assert!(is_opened_at(&at("a.whl"), &at("a.whl")));
+        std::fs::write(at("new"), "two").unwrap();
+        std::fs::rename(at("new"), at("a.whl")).unwrap();
+        let error = Input::open_again(&at("a.whl")).unwrap_err();
+        assert!(error.to_string().contains("another process replaced"), "{error}");
+        assert!(!is_opened_at(&at("a.whl"), &at("a.whl")) && is_opened_at(&at("unknown"), &at("a.whl")));
+    }
+
+    #[test]
+    fn files_are_known_as_maps_call_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        ["a", "b"].iter().for_each(|name| std::fs::write(at(name), name).unwrap());
+        let map = mapped(&File::open(at("a")).unwrap()).unwrap();
+        let (device, inode) = mapped_at(map.as_ptr().addr()).unwrap();
+        assert!(is_mapped_as(&at("a"), (&device, &inode)) && !is_mapped_as(&at("b"), (&device, &inode)));
+        assert!(!is_mapped_as(&at("a"), ("ff:ff", &inode)) && !is_mapped_as(&at("c"), (&device, &inode)));
     }
 }

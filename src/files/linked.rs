@@ -56,7 +56,7 @@ impl Linked {
             return Err(replaces_input());
         }
         let named = || name.clone();
-        let input = Input::open(path).context(named)?;
+        let input = Input::open_again(path).context(named)?;
         let kind = Kind::identify(input.bytes()).context(named)?;
         if !matches!(kind, Kind::Elf | Kind::Pe) {
             let message = format!("this is {}, which has no list of images of its own", kind.description());

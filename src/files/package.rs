@@ -230,7 +230,7 @@ impl Package {
         for input in found {
             let name = input.display().to_string();
             let mut is_packed = false;
-            let opened = Input::open_found(&input, &name, |_, head| {
+            let opened = Input::open_below(folder, &input, |_, head| {
                 let kind = head.kind();
                 is_packed = kind.is_some_and(package::is_package);
                 matches!(kind, Some(Kind::Elf | Kind::Pe))
@@ -405,7 +405,7 @@ impl Package {
                 spare_opened(&wheel.output)?;
             }
             let named = || wheel.input.display().to_string();
-            let input = Input::open(&wheel.input).context(named)?;
+            let input = Input::open_again(&wheel.input).context(named)?;
             if !wheel.copies.values().any(|path| path.is_file()) {
                 // Nothing in it was changed, so it stays what it is, signature and all.
                 if !same_file(&wheel.input, &wheel.output) {

@@ -8,6 +8,7 @@
 use super::emit::stem_and_folder;
 use super::input::{Input, is_opened};
 use super::linked::without_signature;
+use super::place;
 use super::table::{BESIDE, Beside, Files as Parts};
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
@@ -47,7 +48,7 @@ impl Source {
         name: String,
         (output, drop_signature): (Option<&Path>, bool),
     ) -> Result<Source> {
-        let input = Input::open(path)?;
+        let input = Input::open_again(path)?;
         if output.is_some_and(|output| same_file(path, output)) {
             return Err(replaces_input());
         }
@@ -128,7 +129,7 @@ impl Source {
 
 /// Whether two paths lead to one file.
 pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
-    a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+    place::is_same(a, b)
 }
 
 /// The error for an output that is the input, of the verbs that can do that where they are told to.
@@ -238,7 +239,7 @@ pub(crate) fn parts_in_folder<'n>(
 }
 
 fn real(inputs: &[&Path]) -> HashSet<PathBuf> {
-    inputs.iter().filter_map(|input| input.canonicalize().ok()).collect()
+    inputs.iter().filter_map(|input| place::real(input).ok()).collect()
 }
 
 /// Files that are an output's own, and those that it may not replace.
@@ -250,7 +251,7 @@ struct Own<'o> {
 
 impl Own<'_> {
     fn is_input(&self, path: &Path) -> bool {
-        is_opened(path) || path.canonicalize().is_ok_and(|path| self.inputs.contains(&path))
+        is_opened(path) || place::real(path).is_ok_and(|path| self.inputs.contains(&path))
     }
 
     /// Refuses names of files that are there and are not the output's own, and those beside which such a file lies that would

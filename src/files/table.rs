@@ -4,15 +4,18 @@
 //! while their images are in use. A table may come from anywhere, so it may name plain files below its own folder only,
 //! or below the folder that `--table-root` names.
 
-use super::input::Input;
+use super::input::{Input, is_opened_at};
+use super::place::{self, is_shared};
+use super::write::folder_of;
 use crate::bundle::Bundle;
 use crate::bundle::table::{Row, Table};
 use crate::container::Host;
 use crate::error::{Context as _, Error, ErrorKind, Problem, Result};
-use crate::limits;
+use crate::{limits, plain_file};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -80,6 +83,15 @@ impl Beside {
             return Ok(None);
         }
         let code = Input::open(module)?;
+        for (named, found, extension) in [(&self.properties, &properties, "prop"), (&self.symbols, &symbols, "sym")] {
+            let beside = by.with_extension(extension);
+            match found {
+                Some(found) if named.is_none() => {
+                    is_no_strangers(&beside, found, &code).context(|| beside.display().to_string())?;
+                }
+                _ => {}
+            }
+        }
         let [properties, symbols] = [properties, symbols].map(|part| part.map(Arc::new));
         Ok(Some(Files { rows: vec![Opened { code: Arc::new(code), properties, symbols }], problems: Vec::new() }))
     }
@@ -110,14 +122,44 @@ pub(crate) fn beside_which(module: &Path) -> Cow<'_, Path> {
 /// A link to anything else would show that as the names of kernels.
 fn found_beside(module: &Path, path: &Path, extension: &str) -> Result<Input> {
     let beside_real = module.canonicalize().ok().map(|real| real.with_extension(extension));
-    let roots: Vec<PathBuf> = roots_of(module).into_iter().chain(beside_real).collect();
+    let roots: Vec<PathBuf> = roots_of(module)?.into_iter().chain(beside_real).collect();
     Input::open_within(path, &roots, "the module's folder")
 }
 
+/// Checks that what lies beside a module, and was not named, is of whoever may say what the module needs. In a folder that all may
+/// write to, as `/tmp`, anybody leaves it.
+///
+/// # Errors
+/// `Input` where it is another's.
+fn is_no_strangers(path: &Path, found: &Input, module: &Input) -> Result<()> {
+    let failed = |error: io::Error| Error::io("cannot tell whose it is", &error);
+    let folder = std::fs::metadata(folder_of(path)).map_err(failed)?;
+    let link = path.symlink_metadata().map_err(failed)?.uid();
+    let may_say = |owner: u32| [plain_file::user(), 0, folder.uid(), module.owner()].contains(&owner);
+    match [link, found.owner()].into_iter().find(|owner| !may_say(*owner)) {
+        Some(stranger) if is_shared(&folder) => {
+            let text = format!(
+                "this belongs to user {stranger}, in a folder that all may write to, and would count for `{}`",
+                module.name()
+            );
+            Err(Error::input(text).with_remedy("copy the module to a folder of your own"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns the folders below which what a file names may lie.
-fn roots_of(path: &Path) -> Vec<PathBuf> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    folder.canonicalize().ok().into_iter().chain(ROOT.get().cloned()).collect()
+///
+/// # Errors
+/// `Input` where its folder is another one than that which it was read from.
+fn roots_of(path: &Path) -> Result<Vec<PathBuf>> {
+    let folder = place::real(folder_of(path)).ok();
+    let is_it = |folder: &PathBuf| path.file_name().is_none_or(|name| is_opened_at(path, &folder.join(name)));
+    if folder.as_ref().is_some_and(|folder| !is_it(folder)) {
+        let error = Error::input("another process replaced it, or its folder, since it was read");
+        return Err(error.with_remedy("run the command again").context(path.display().to_string()));
+    }
+    Ok(folder.into_iter().chain(ROOT.get().cloned()).collect())
 }
 
 #[derive(Debug)]
@@ -174,7 +216,7 @@ impl Files {
         let codes = table.column("Code").ok_or_else(|| Error::at(0, "the file table has no column `Code`"))?;
         let [properties, symbols] = ["Properties", "Symbols"].map(|title| table.column(title));
         let folder = path.parent().unwrap_or(Path::new(""));
-        let mut opening = Opening { folder, roots: roots_of(path), open: HashMap::new(), distinct: 0, mentioned: 0 };
+        let mut opening = Opening { folder, roots: roots_of(path)?, open: HashMap::new(), distinct: 0, mentioned: 0 };
         let mut problems = Vec::new();
         let mut open = |row: usize, name: Option<&str>| {
             let name = name.filter(|name| !name.is_empty())?;

@@ -4,15 +4,15 @@
 //! has begun; what a killed one left is removed by the next that writes to the folder ([`sweep`]).
 
 use super::input;
-use super::place::{is_no_strangers, is_open_file, is_strangers, steps};
+use super::place::{Dangling, Place, is_open_file, steps};
 use crate::error::{Error, ErrorKind, Result};
-use crate::plain_file;
 use crate::temporary::{Begun, Made, RANDOM, appear, begin, hold, in_folder, lock, make_folder, prefix, sweep};
-use rustix::fs::{FlockOperation, OFlags, XattrFlags, fchown, flock, fremovexattr, fsetxattr, getxattr};
+use rustix::fs::{FlockOperation, Mode, OFlags, XattrFlags, fchown, flock, fremovexattr, fsetxattr, getxattr};
 use rustix::process::{Gid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::{NamedTempFile, TempDir};
@@ -42,39 +42,45 @@ const BLOCK: usize = 256 << 10;
 /// # Errors
 /// `Environment` where the file cannot be written; `Input` where an input has changed meanwhile, or been replaced in the place of the
 /// output.
-pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mut mode: Option<u32>) -> Result<bool> {
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<bool> {
     input::unchanged()?;
-    is_no_strangers(path)?;
     is_no_folder(path)?;
+    write_at(Place::find(path, Dangling::First)?, path, bytes, mode)
+}
+
+/// Writes a file to a place that was found: what comes there by then is not followed.
+fn write_at(mut place: Place, path: &Path, bytes: &[u8], mut mode: Option<u32>) -> Result<bool> {
     let failed = |error: &std::io::Error| cannot_write(path, error);
-    if let Some(opened) = open_descriptor(path) {
-        let written = opened.and_then(|mut file| file.write_all(bytes));
+    if place.is_open_file {
+        let written = open_descriptor(&place.path).and_then(|mut file| file.write_all(bytes));
         return written.map(|()| true).map_err(|error| failed(&error));
     }
     // A link that leads nowhere is replaced by the file.
-    let there = std::fs::symlink_metadata(path).is_ok();
-    let target = if there { path.canonicalize().ok() } else { None }.unwrap_or_else(|| path.to_path_buf());
-    let existing = if there { std::fs::metadata(&target).ok() } else { None };
+    let existing = place.there.clone().filter(|there| !there.is_symlink());
     if let Some(metadata) = &existing {
+        if metadata.is_dir() {
+            return Err(Error::new(ErrorKind::Usage, format!("`{}` is a folder", path.display())));
+        }
         if !metadata.is_file() {
-            let written = open_special(&target).and_then(|mut file| file.write_all(bytes));
+            let written = open_special(&place).and_then(|mut file| file.write_all(bytes));
             return written.map(|()| true).map_err(|error| failed(&error));
         }
-        mode = mode.filter(|mode| !keeps(*mode, &target, metadata));
+        mode = mode.filter(|mode| !keeps(*mode, &place.path, metadata));
         let same_mode = mode.is_none_or(|mode| metadata.mode() & 0o7777 == allowed(mode, Some(metadata)));
-        let is_same = same_mode && metadata.len() == bytes.len() as u64 && !is_strangers(&target, metadata);
-        if is_same && holds(&target, bytes) {
+        let is_same = same_mode && metadata.len() == bytes.len() as u64 && !place.is_strangers();
+        if is_same && holds(&place, bytes) {
             return Ok(false);
         }
     }
-    let folder = folder_of(&target);
-    let _made = Made::folder(folder).map_err(|error| failed(&error))?;
-    sweep(folder);
+    let folder = folder_of(&place.path).to_owned();
+    let _made = Made::folder(&folder).map_err(|error| failed(&error))?;
+    sweep(&folder);
     let access = Access::new(mode, existing.as_ref());
-    let (_begun, mut file) = temporary(folder, access).map_err(|error| failed(&error))?;
+    let (_begun, mut file) = temporary(&folder, access).map_err(|error| failed(&error))?;
+    place.open_folder().map_err(|error| failed(&error))?;
     write_sparse(file.as_file_mut(), bytes).map_err(|error| failed(&error))?;
-    access.grant(file.as_file(), &target).map_err(|error| failed(&error))?;
-    replace(file, &target, path)?;
+    access.grant(file.as_file(), &place.path).map_err(|error| failed(&error))?;
+    replace(file, &place, path)?;
     Ok(true)
 }
 
@@ -103,12 +109,12 @@ fn write_sparse(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
 ///
 /// # Errors
 /// `Input` where another file is in the place of an input, `Environment` where the file cannot appear.
-fn replace(file: NamedTempFile, target: &Path, path: &Path) -> Result<()> {
+fn replace(file: NamedTempFile, place: &Place, path: &Path) -> Result<()> {
     // Others of this tool wait for their look at it.
-    let _held = input::is_opened(target).then(|| hold(folder_of(target)));
-    input::is_what_was_read(target)?;
-    file.persist(target).map_err(|error| cannot_write(path, &error.error))?;
-    input::was_replaced(target);
+    let _held = input::is_opened(&place.path).then(|| hold(folder_of(&place.path)));
+    input::is_what_was_read(path, place)?;
+    place.put(file).map_err(|error| cannot_write(path, &error))?;
+    input::was_replaced(path, place);
     Ok(())
 }
 
@@ -242,9 +248,9 @@ fn is_no_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether a file holds these bytes.
-fn holds(path: &Path, bytes: &[u8]) -> bool {
-    let Ok((mut file, _)) = plain_file::open(path) else { return false };
+/// Whether the file at a place holds these bytes.
+fn holds(place: &Place, bytes: &[u8]) -> bool {
+    let Ok(mut file) = place.read() else { return false };
     let mut block = vec![0; BLOCK];
     bytes
         .chunks(BLOCK)
@@ -256,12 +262,16 @@ fn holds(path: &Path, bytes: &[u8]) -> bool {
 /// # Errors
 /// `Environment` where that is not possible.
 pub(crate) fn touch(path: &Path) -> Result<()> {
-    is_no_strangers(path)?;
-    let folder = make_folder(folder_of(path));
+    let mut place = Place::find(path, Dangling::Last)?;
     // A pipe without a reader is an error, not to be waited for: nothing is written to it.
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let open = || File::options().create(true).append(true).custom_flags(flags).open(path);
-    let file = folder.and_then(|_| open());
+    let flags = OFlags::CREATE | OFlags::APPEND | OFlags::WRONLY | OFlags::NONBLOCK;
+    let file = make_folder(folder_of(&place.path)).and_then(|_| {
+        if place.is_open_file {
+            return File::options().append(true).open(&place.path);
+        }
+        place.open_folder()?;
+        place.open_as_it_is(flags, Mode::from_raw_mode(FILE_MODE))
+    });
     file.and_then(|file| file.set_modified(std::time::SystemTime::now())).map_err(|error| cannot_write(path, &error))
 }
 
@@ -276,46 +286,40 @@ pub(crate) fn write_streamed<T>(
     write: impl FnOnce(&mut File) -> Result<T>,
 ) -> Result<T> {
     let failed = |error: &std::io::Error| cannot_write(path, error);
-    is_no_strangers(path)?;
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    if is_descriptor(path) || std::fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
+    let mut place = Place::find(path, Dangling::First)?;
+    let existing = place.there.clone().filter(|there| !there.is_symlink());
+    if place.is_open_file || existing.as_ref().is_some_and(|there| !there.is_file()) {
         let error =
             Error::new(ErrorKind::Usage, format!("`{}` is no file that a wheel can be written to", path.display()));
         return Err(error.with_remedy("name a file or a folder with `-o`"));
     }
-    let folder = folder_of(&target);
-    let _made = Made::folder(folder).map_err(|error| failed(&error))?;
-    sweep(folder);
-    let existing = std::fs::metadata(&target).ok();
-    let same = existing.as_ref().filter(|there| mode.is_some_and(|mode| keeps(mode, &target, there)));
+    let folder = folder_of(&place.path).to_owned();
+    let _made = Made::folder(&folder).map_err(|error| failed(&error))?;
+    sweep(&folder);
+    let same = existing.as_ref().filter(|there| mode.is_some_and(|mode| keeps(mode, &place.path, there)));
     let access = match same {
         Some(_) => Access::new(None, same),
         None => Access::new(mode, existing.as_ref().filter(|_| mode.is_some())),
     };
-    let (_begun, mut file) = temporary(folder, access).map_err(|error| failed(&error))?;
+    let (_begun, mut file) = temporary(&folder, access).map_err(|error| failed(&error))?;
+    place.open_folder().map_err(|error| failed(&error))?;
     let written = write(file.as_file_mut())?;
     input::unchanged()?;
-    access.grant(file.as_file(), &target).map_err(|error| failed(&error))?;
-    replace(file, &target, path)?;
+    access.grant(file.as_file(), &place.path).map_err(|error| failed(&error))?;
+    replace(file, &place, path)?;
     Ok(written)
 }
 
 /// Whether a path is that of an open file, as `/dev/stdout` is, or a link to it: what is there has no other place, and goes on
 /// behind what is written.
 pub(crate) fn is_descriptor(path: &Path) -> bool {
-    descriptor(path).is_some()
+    steps(path).any(|path| is_open_file(&path))
 }
 
-/// Returns the path of an open file that a path leads to.
-fn descriptor(path: &Path) -> Option<PathBuf> {
-    steps(path).find(|path| is_open_file(path))
-}
-
-/// Opens the open file that a path names, where it names one, with its position. A system that does not hand it over, or another
-/// process's, is asked for one to append to.
-fn open_descriptor(path: &Path) -> Option<std::io::Result<File>> {
-    let path = &descriptor(path)?;
-    let name = path.file_name()?.to_str().unwrap_or_default();
+/// Opens the open file that a path is that of, with its position. A system that does not hand it over, or another process's, is
+/// asked for one to append to.
+fn open_descriptor(path: &Path) -> std::io::Result<File> {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     let number = match name {
         "stdout" => Some(1),
         "stderr" => Some(2),
@@ -329,15 +333,14 @@ fn open_descriptor(path: &Path) -> Option<std::io::Result<File>> {
         let process = pidfd_open(getpid(), PidfdFlags::empty()).ok()?;
         pidfd_getfd(process, number, PidfdGetfdFlags::empty()).ok()
     });
-    Some(own.map_or_else(|| File::options().append(true).open(path), |own| Ok(File::from(own))))
+    own.map_or_else(|| File::options().append(true).open(path), |own| Ok(File::from(own)))
 }
 
 /// Opens a device or pipe. A pipe without a reader is waited for, but not for ever.
-fn open_special(path: &Path) -> std::io::Result<File> {
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+fn open_special(place: &Place) -> std::io::Result<File> {
     let begin = Instant::now();
     loop {
-        match File::options().write(true).custom_flags(flags).open(path) {
+        match place.open_as_it_is(OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty()) {
             Ok(file) => {
                 let flags = rustix::fs::fcntl_getfl(&file)?;
                 rustix::fs::fcntl_setfl(&file, flags.difference(OFlags::NONBLOCK))?;
@@ -400,6 +403,9 @@ pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
 /// temporary one lies within it, and the files are moved up one by one, in the order they were written.
 pub(crate) struct Folder {
     target: PathBuf,
+    place: Place,
+    /// The target, open, where it was there.
+    there: Option<File>,
     temporary: TempDir,
     names: Vec<String>,
     whole: bool,
@@ -417,7 +423,9 @@ impl Folder {
     /// `Environment` where nothing can be written there, `Usage` where the target is a file.
     pub(crate) fn begin(target: &Path) -> Result<Folder> {
         let failed = |error: &std::io::Error| cannot_write(target, error);
-        is_no_strangers(target)?;
+        let place = Place::find(target, Dangling::First)?;
+        let target = place.path.clone();
+        let target = target.as_path();
         let whole = match std::fs::read_dir(target) {
             Ok(_) => false,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
@@ -426,6 +434,7 @@ impl Folder {
             }
             Err(error) => return Err(failed(&error)),
         };
+        let there = if whole { None } else { Some(place.as_folder().map_err(|error| failed(&error))?) };
         // One beside the target can take its name; one within it needs no permission elsewhere and shares its file system.
         let beside = if whole { folder_of(target) } else { target };
         let made = Made::folder(beside).map_err(|error| failed(&error))?;
@@ -438,6 +447,8 @@ impl Folder {
         let lock = lock(temporary.path());
         Ok(Folder {
             target: target.to_path_buf(),
+            place,
+            there,
             temporary,
             names: Vec::new(),
             whole,
@@ -472,15 +483,19 @@ impl Folder {
     ///
     /// # Errors
     /// `Environment` where they cannot be moved; `Input` where an input has changed meanwhile.
-    pub(crate) fn finish(self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         input::unchanged()?;
-        let failed = |error: &std::io::Error| cannot_write(&self.target, error);
         // The renaming fails where another process has made the target since.
         if self.whole && std::fs::rename(self.temporary.path(), &self.target).is_ok() {
             let _ = self.temporary.keep();
             return Ok(());
         }
-        appear(self.temporary.path(), &self.target, &self.names).map_err(|error| failed(&error))
+        let there = match self.there.take() {
+            Some(there) => Ok(there),
+            None => self.place.open_folder().map(drop).and_then(|()| self.place.as_folder()),
+        };
+        let appeared = there.and_then(|there| appear(self.temporary.path(), (&self.target, &there), &self.names));
+        appeared.map_err(|error| cannot_write(&self.target, &error))
     }
 }
 
@@ -633,7 +648,7 @@ mod tests {
             let mut begin = || {
                 std::fs::write(&other, vec![1; len]).unwrap();
                 std::fs::rename(&other, &path).unwrap();
-                input::was_replaced(&path);
+                input::was_replaced(&path, &Place::find(&path, Dangling::First).unwrap());
                 inputs.push(Input::open(by).unwrap());
             };
             begin();
@@ -665,6 +680,55 @@ mod tests {
             assert!(!path.exists());
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left");
+    }
+
+    #[test]
+    fn what_comes_to_the_place_of_an_output_is_replaced_and_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("important"), "precious").unwrap();
+        let place = Place::find(&at("out.o"), Dangling::First).unwrap();
+        std::os::unix::fs::symlink("important", at("out.o")).unwrap();
+        assert!(write_at(place, &at("out.o"), b"new", None).unwrap());
+        assert!(!at("out.o").is_symlink() && std::fs::read(at("out.o")).unwrap() == b"new");
+        // A set that was to be a folder of its own.
+        std::fs::create_dir(at("private")).unwrap();
+        std::fs::write(at("private/important"), "precious").unwrap();
+        let mut set = Folder::begin(&at("set")).unwrap();
+        set.add("important", b"new").unwrap();
+        std::os::unix::fs::symlink("private", at("set")).unwrap();
+        assert!(set.finish().is_err());
+        // And one that goes into a folder which is another by then.
+        std::fs::remove_file(at("set")).unwrap();
+        std::fs::create_dir(at("set")).unwrap();
+        let mut set = Folder::begin(&at("set")).unwrap();
+        set.add("important", b"new").unwrap();
+        std::fs::rename(at("set"), at("old")).unwrap();
+        std::os::unix::fs::symlink("private", at("set")).unwrap();
+        assert!(set.finish().is_err());
+        assert!(["important", "private/important"].iter().all(|name| std::fs::read(at(name)).unwrap() == b"precious"));
+    }
+
+    /// As `ln -sfn release-2 current` while `current/a.so` is built in place.
+    #[test]
+    fn a_file_that_was_not_read_is_not_replaced_where_a_link_is_turned() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for release in ["one", "two"] {
+            std::fs::create_dir(at(release)).unwrap();
+            std::fs::write(at(release).join("a.so"), release).unwrap();
+        }
+        std::os::unix::fs::symlink("one", at("current")).unwrap();
+        let path = at("current/a.so");
+        let _input = Input::open(&path).unwrap();
+        std::fs::remove_file(at("current")).unwrap();
+        std::os::unix::fs::symlink("two", at("current")).unwrap();
+        let error = write_atomically(&path, b"new", None).unwrap_err();
+        assert!(error.to_string().contains("another process replaced"), "{error}");
+        assert!(write_streamed(&path, None, |_| Ok(())).is_err());
+        assert!(
+            ["one", "two"].iter().all(|release| std::fs::read(at(release).join("a.so")).unwrap() == release.as_bytes())
+        );
     }
 
     #[test]

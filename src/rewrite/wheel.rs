@@ -7,7 +7,7 @@
 
 use crate::bytes::{slice_at, u16_at, u32_at};
 use crate::container::kind::ZIP_RECORD;
-use crate::container::package::{Directory, shown_name, unlisted};
+use crate::container::package::{Directory, disagreement, shown_name, unlisted};
 use crate::error::{Error, Result};
 use crate::limits;
 use base64::Engine as _;
@@ -81,6 +81,9 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
                 "the member {} is not as its directory lists it",
                 shown_name(member.name_raw())
             )));
+        }
+        if let Some(what) = disagreement(&member, wheel) {
+            return Err(malformed(&format!("of the member {}, {what}", shown_name(member.name_raw()))));
         }
         let new = contents(&shown_name(member.name_raw()));
         match (dist_info_file(&name), new) {
@@ -163,7 +166,6 @@ fn is_as_listed<R: Read>(wheel: &[u8], member: &ZipFile<'_, R>, directory: u64) 
     u32_at(wheel, at) == Some(SIGNATURE)
         && slice_at(wheel, begin, name) == Some(member.name_raw())
         && data.checked_add(member.compressed_size()).is_some_and(|end| end <= directory)
-        && (member.compression() != CompressionMethod::Stored || member.size() == member.compressed_size())
         && !member.encrypted()
 }
 

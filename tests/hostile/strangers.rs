@@ -127,6 +127,49 @@ fn a_policy_that_was_found_is_no_strangers() {
     assert!(done.status.code() == Some(3) && said(&done).contains("cannot look for a policy"), "{}", said(&done));
 }
 
+/// In a folder that all may write to, anybody leaves a list of entries beside a module, which would leave kernels out.
+#[test]
+fn what_lies_beside_a_module_is_no_strangers() {
+    let folder = Folder::new();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("st")).unwrap();
+    std::fs::set_permissions(at("st"), Permissions::from_mode(0o1777)).unwrap();
+    folder.put("st/m.spv", spirv::module("two_kernels"));
+    folder.put("host.spv", spirv::module("add_one"));
+    assert!(tool(&folder, "wrap host.spv --emit shared -o host.so".split(' ')).status.success());
+    let calls = ["inspect st/m.spv", "inspect st", "wrap st/m.spv -o m.o", "embed host.so st/m.spv -o o.so"];
+    let run = |code: i32| {
+        for call in calls {
+            let done = tool(&folder, call.split(' '));
+            assert_eq!(done.status.code(), Some(code), "{call}: {}", said(&done));
+            assert_eq!(code == 3, said(&done).contains("belongs to user 65534"), "{call}: {}", said(&done));
+        }
+    };
+    for (name, text) in [("m.sym", "add_two\n"), ("m.prop", "[SYCL/device requirements]\n")] {
+        let path = at("st").join(name);
+        std::fs::write(&path, text).unwrap();
+        run(0);
+        // Only root gives files away.
+        if chown(&path, Some(65534), None).is_ok() {
+            run(3);
+            chown(at("st/m.spv"), Some(65534), None).unwrap();
+            run(0);
+            chown(at("st/m.spv"), Some(0), None).unwrap();
+            // A link of another user to a file of this one.
+            std::fs::rename(&path, at("st/own")).unwrap();
+            chown(at("st/own"), Some(0), None).unwrap();
+            symlink("own", &path).unwrap();
+            run(0);
+            lchown(&path, Some(65534), None).unwrap();
+            run(3);
+            chown(at("st"), Some(65534), None).unwrap();
+            run(0);
+            chown(at("st"), Some(0), None).unwrap();
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
 /// The kernel's rule for what is opened in a folder that all may write to, as `/tmp`.
 #[test]
 fn outputs_follow_no_links_and_pipes_of_strangers_where_all_may_write() {

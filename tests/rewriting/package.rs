@@ -180,6 +180,9 @@ fn a_wheel_that_would_lose_something_stays() {
     let mut encrypted = wheel(&[("foo/a.so", &rewritten), ("foo/b.txt", b"text")]);
     let listed = position(&encrypted, b"foo/b.txt") - 46;
     encrypted[listed + 8] |= 1;
+    let mut summed = wheel(&[("foo/a.so", &rewritten), ("foo/b.txt", b"text")]);
+    let listed = position(&summed, b"foo/b.txt") - 46;
+    summed[listed + 16] ^= 1;
     let script = [b"#!/bin/sh\n".as_slice(), &wheel(&[("foo/a.so", &rewritten)])].concat();
     let prefixed = [b"PK".as_slice(), &wheel(&[("foo/a.so", &rewritten)])].concat();
     let followed = [wheel(&[("foo/a.so", &rewritten)]).as_slice(), b"signature"].concat();
@@ -188,7 +191,7 @@ fn a_wheel_that_would_lose_something_stays() {
     unlisted[end + 8..end + 12].copy_from_slice(&[2, 0, 2, 0]);
     unlisted[end + 12] -= 55;
     unlisted.drain(listed..listed + 55);
-    for bytes in [same, counted, encrypted, script, prefixed, followed, unlisted] {
+    for bytes in [same, counted, encrypted, summed, script, prefixed, followed, unlisted] {
         let folder = Folder::new();
         folder.file("foo.whl", &bytes);
         let output = tool(folder.path(), &["prune", "foo.whl", "--restore", "--in-place"]);

@@ -16,6 +16,7 @@ use crate::limits;
 use flate2::Crc;
 use object::read::archive::ArchiveFile;
 use std::collections::HashSet;
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState};
 use std::io::{self, Cursor, Read, Seek};
 use tar::{Archive, Entries, Entry, EntryType};
 use zip::read::ZipFile;
@@ -161,6 +162,19 @@ enum Planned<'z> {
 
 /// Returns what is to be done with a member, with its name; several where it is also damaged.
 fn planned<'z, R: Read>(
+    file: ZipFile<'_, R>,
+    index: usize,
+    bytes: &'z [u8],
+    budget: &Budget<'_>,
+) -> Vec<(Option<Vec<u8>>, Planned<'z>)> {
+    let name = file.name_raw().to_vec();
+    // It is read as the directory has it nevertheless.
+    let differs = disagreement(&file, bytes).map(|what| (Some(name), Planned::Damaged(Error::input(what))));
+    differs.into_iter().chain(listed(file, index, bytes, budget)).collect()
+}
+
+/// Returns what is to be done with a member as the directory lists it.
+fn listed<'z, R: Read>(
     mut file: ZipFile<'_, R>,
     index: usize,
     bytes: &'z [u8],
@@ -202,6 +216,52 @@ fn planned<'z, R: Read>(
     }
     all.extend(one(Planned::Stored(at as u64, data)));
     all
+}
+
+/// Returns in what a member's own header differs from the directory, or the directory from itself: some programs go by the one, and
+/// some by the other. Each reads another member then.
+pub(crate) fn disagreement<R: Read>(file: &ZipFile<'_, R>, bytes: &[u8]) -> Option<&'static str> {
+    /// Flag of a member whose sizes stand behind it (4.4.4).
+    const BEHIND: u16 = 8;
+    const LARGE: u32 = u32::MAX;
+    let (size, compressed) = (file.size(), file.compressed_size());
+    if file.compression() == CompressionMethod::Stored && size != compressed && !file.encrypted() {
+        return Some("its directory states two sizes though it is not compressed, and programs differ in which counts");
+    }
+    let begin = usize::try_from(file.header_start()).ok()?;
+    let at = |offset: usize| begin.saturating_add(offset);
+    let (flags, method) = (u16_at(bytes, at(6))?, u16_at(bytes, at(8))?);
+    let [crc, own_compressed, own_size] = [u32_at(bytes, at(14))?, u32_at(bytes, at(18))?, u32_at(bytes, at(22))?];
+    #[allow(deprecated, reason = "a number is compared, whatever method it is that of")]
+    let stated = file.compression().to_u16();
+    if method != stated {
+        return Some("its own header states another method than the directory, and programs differ in which counts");
+    }
+    // Sizes beyond four bytes are in a field of their own (4.5.3), that of the contents first.
+    let (name, extra) = (u16_at(bytes, at(26))?, u16_at(bytes, at(28))?);
+    let extra = slice_at(bytes, at(30).saturating_add(name.into()), extra.into()).unwrap_or_default();
+    let large = large_field(extra).unwrap_or_default();
+    let after = if own_size == LARGE { 8 } else { 0 };
+    let whole = |own: u32, at: usize| if own == LARGE { u64_at(large, at) } else { Some(own.into()) };
+    let (own_size, own_compressed) = (whole(own_size, 0), whole(own_compressed, after));
+    let is_behind = flags & BEHIND != 0;
+    let is = |own: Option<u64>, stated: u64| own == Some(stated) || is_behind && own.is_none_or(|own| own == 0);
+    if is(Some(crc.into()), file.crc32().into()) && is(own_size, size) && is(own_compressed, compressed) {
+        return None;
+    }
+    Some("its own header states another size or checksum than the directory, and programs differ in which counts")
+}
+
+/// Returns the field for the sizes of a large member among its extra fields.
+fn large_field(mut extra: &[u8]) -> Option<&[u8]> {
+    while let (Some(id), Some(size)) = (u16_at(extra, 0), u16_at(extra, 2)) {
+        let field = slice_at(extra, 4, size.into());
+        if id == 1 {
+            return field;
+        }
+        extra = extra.get(usize::from(size).saturating_add(4)..)?;
+    }
+    None
 }
 
 /// Inflates a member of a zip archive.
@@ -337,7 +397,8 @@ pub(super) fn walk_tar(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
     if let Err(error) = reader.by_ref().take(HEAD as u64).read_to_end(&mut head) {
         return walk.damaged(place.path, unreadable(&error));
     }
-    let name = stream::inner_name(place.path).as_bytes();
+    let name = stream::inner_name(place.path);
+    let name = name.as_bytes();
     if is_useless(name, &head, u64::MAX) {
         return walk.passed_over(place, name, &head);
     }
@@ -366,6 +427,8 @@ fn each<R: Read>(
         Err(error) => return walk.damaged(place.path, broken(&error)),
     };
     let (mut long_name, mut extended) = (None, Extended::default());
+    // Of members of one name the last stays where the archive is unpacked. Names of those with code are kept by their hashes.
+    let (mut with_code, hasher) = (HashSet::new(), RandomState::new());
     for entry in entries {
         let mut entry = match entry {
             Ok(entry) => entry,
@@ -391,6 +454,12 @@ fn each<R: Read>(
         }
         let name = long_name.take().unwrap_or_else(|| entry.path_bytes().into_owned());
         walk.neighbours.meet(&name);
+        let own = hash_of(&name, &hasher);
+        if with_code.contains(&own) {
+            let error = "two members have this name, and the last is what stays where the archive is unpacked";
+            walk.damaged_member(place, &name, Error::input(error))?;
+        }
+        let visited = walk.visited;
         let Extended { size: stated, sparse } = std::mem::take(&mut extended);
         let (at, size) = (entry.raw_file_position(), entry.size());
         // Links, devices, folders, pipes.
@@ -408,20 +477,29 @@ fn each<R: Read>(
         if has_none {
             continue;
         }
-        let Some(bytes) = memory else {
-            walk.inflated(place, &name, &mut entry, Some(size), limits::MAX_MEMBER)?;
-            continue;
-        };
-        let data = usize::try_from(at).ok().and_then(|at| slice_at(bytes, at, usize::try_from(size).ok()?));
-        match data {
-            Some(data) => walk.member(place, &name, data, Some(at))?,
-            None => {
+        match memory
+            .map(|bytes| usize::try_from(at).ok().and_then(|at| slice_at(bytes, at, usize::try_from(size).ok()?)))
+        {
+            None => walk.inflated(place, &name, &mut entry, Some(size), limits::MAX_MEMBER)?,
+            Some(Some(data)) => walk.member(place, &name, data, Some(at))?,
+            Some(None) => {
                 let error = format!("the member declares {size} bytes and passes the end of the tar archive");
                 walk.damaged_member(place, &name, Error::input(error))?;
             }
         }
+        if walk.visited > visited {
+            with_code.insert(own);
+        }
     }
     Ok(())
+}
+
+/// Returns the hash of the place that a member's name stands for: `./a//b` is `a/b`.
+fn hash_of(name: &[u8], hasher: &RandomState) -> u64 {
+    let mut state = hasher.build_hasher();
+    let parts = name.split(|byte| *byte == b'/').filter(|part| !matches!(part, [] | [b'.']));
+    parts.for_each(|part| part.hash(&mut state));
+    state.finish()
 }
 
 /// Facts about the next member, beside its path, that extension headers state.

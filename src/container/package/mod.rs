@@ -15,7 +15,7 @@
 mod formats;
 mod stream;
 
-pub(crate) use formats::{Directory, unlisted};
+pub(crate) use formats::{Directory, disagreement, unlisted};
 
 use super::{Allowance, Kind};
 use crate::bytes::Draft;
@@ -84,7 +84,7 @@ pub fn members(
     let own = (bytes.len() as u64).saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_PACKAGE_FLOOR);
     let budget = Budget { own: Cell::new(own), all: allowance };
     let paths = Some(bytes.len().saturating_mul(limits::MAX_PATHS_RATIO).max(limits::MAX_PATHS_FLOOR));
-    let mut walk = Walk { visit, budget: &budget, damaged: 0, paths, neighbours: Neighbours::default() };
+    let mut walk = Walk { visit, budget: &budget, damaged: 0, visited: 0, paths, neighbours: Neighbours::default() };
     walk.package(PackageLocation { path, offset: Some(0), depth: 0 }, bytes, kind)
 }
 
@@ -99,6 +99,8 @@ struct Walk<'w> {
     visit: &'w mut dyn FnMut(Member<'_>) -> Result<()>,
     budget: &'w Budget<'w>,
     damaged: usize,
+    /// Number of files that were handed on.
+    visited: usize,
     /// Bytes that the paths of members may still have; none once that they have more was told.
     paths: Option<usize>,
     /// Modules of the package that is walked through, and files that would count for them.
@@ -169,6 +171,9 @@ impl PackageLocation<'_> {
     }
 }
 
+/// Bytes of a header in a tar archive.
+const TAR_BLOCK: usize = 512;
+
 /// Returns the error for a file that is a package in a form which is not read, by its name or its first bytes, and is in no
 /// form that is.
 pub(crate) fn unread(name: &[u8], head: &[u8]) -> Option<Error> {
@@ -196,6 +201,10 @@ pub(crate) fn unread(name: &[u8], head: &[u8]) -> Option<Error> {
         let last = name.len().checked_sub(end.len()).and_then(|at| name.get(at..));
         last.is_some_and(|last| last.eq_ignore_ascii_case(end.as_bytes()))
     };
+    // Unpackers look for the next header behind a first one that is damaged.
+    if ends(&".tar") && head.len() >= TAR_BLOCK && head.iter().any(|byte| *byte != 0) {
+        return Some(Error::input("the tar archive is malformed: it begins with no header of a member"));
+    }
     let is_one = ENDINGS.iter().any(ends) || MAGICS.iter().any(|magic| head.starts_with(magic));
     is_one.then(unread_form)
 }
@@ -258,6 +267,7 @@ impl Walk<'_> {
             if matches!(kind, Kind::SpirV | Kind::LlvmBitcode) {
                 self.neighbours.modules.push(name.to_owned());
             }
+            self.visited = self.visited.saturating_add(1);
             (self.visit)(Member { path: &path, depth, content: Content::Bytes { bytes, offset } })
         }
     }

@@ -5,6 +5,7 @@ use crate::container::kind::is_zstd_stream;
 use crate::error::Result;
 use crate::limits;
 use bzip2::bufread::BzDecoder;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -94,9 +95,12 @@ pub(super) fn decoder<'a>(bytes: &'a [u8], budget: &'a Budget<'a>) -> io::Result
 }
 
 /// Returns the name of a compressed file's contents: its name without the suffix.
-pub(super) fn inner_name(path: &str) -> &str {
+pub(super) fn inner_name(path: &str) -> Cow<'_, str> {
     let name = path.rsplit(['/', '!']).next().unwrap_or(path);
-    [".gz", ".zst", ".bz2", ".xz"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+    let is_tar = |suffix: &&str| name.strip_suffix(*suffix).map(|stem| format!("{stem}.tar").into());
+    let tar = [".tgz", ".tzst", ".tbz2", ".tbz", ".txz"].iter().find_map(is_tar);
+    let plain = || [".gz", ".zst", ".bz2", ".xz"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name);
+    tar.unwrap_or_else(|| plain().into())
 }
 
 /// Threads at most: each holds a member, and members below the size of large drafts are in memory.
@@ -206,6 +210,7 @@ mod tests {
     fn names_lose_their_suffix() {
         assert_eq!(inner_name("a.zip!lib/x.so.gz"), "x.so");
         assert_eq!(inner_name("-"), "-");
+        assert_eq!([inner_name("a.tgz"), inner_name("b/a.tar.xz")], ["a.tar", "a.tar"]);
     }
 
     #[test]

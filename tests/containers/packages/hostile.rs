@@ -208,6 +208,103 @@ fn two_members_of_one_name_are_told() {
     assert!(told.ends_with("!a.spv") && error.contains("two members have this name"), "{:?}", seen.problems);
 }
 
+/// Python refuses most of these, and unzip takes out the whole second module without a word.
+#[test]
+fn members_whose_headers_disagree_with_the_directory_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    for (method, other) in [(Stored, 8u16), (Deflated, 0)] {
+        let zip = make::zip(method, &[("a.spv", &module()), ("b.spv", &module())]);
+        let (local, central) = (position(&zip, b"PK\x03\x04", 1), position(&zip, b"PK\x01\x02", 1));
+        // The method, the checksum and the two sizes.
+        let places = [(local + 8, 2), (local + 14, 4), (local + 18, 4), (local + 22, 4)];
+        let all =
+            places.into_iter().chain([(central + 10, 2), (central + 16, 4), (central + 20, 4), (central + 24, 4)]);
+        for (at, len) in all {
+            let mut bytes = zip.clone();
+            bytes[at..at + len].copy_from_slice(&u32::from(other).to_le_bytes()[..len]);
+            if len == 4 {
+                bytes[at] = 3;
+            }
+            let path = file(&folder, "a.zip", &bytes);
+            let seen = inspect(&path);
+            assert_eq!(seen.code, 3, "{method:?} {}: {}", at - if at < central { local } else { central }, seen.stderr);
+            assert!(seen.problems.iter().any(|(path, _)| path.ends_with("!b.spv")), "{:?}", seen.problems);
+            assert!(seen.names(&path).contains(&"!a.spv".to_owned()));
+        }
+    }
+}
+
+/// Unpacking leaves the last.
+#[test]
+fn members_of_a_tar_that_replace_others_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let ustar = tar::Header::new_ustar;
+    let code = |name: &str| member(ustar(), name, b'0', &module());
+    let text = |name: &str| member(ustar(), name, b'0', b"text");
+    let cases: [(&str, Vec<Vec<u8>>, i32); 7] = [
+        ("both.tar", vec![code("x/a.spv"), code("x/a.spv")], 3),
+        ("spelled.tar", vec![code("x/a.spv"), code("./x//a.spv")], 3),
+        ("text.tar", vec![code("x/a.spv"), text("x/a.spv")], 3),
+        ("link.tar", vec![code("x/a.spv"), member(ustar(), "x/a.spv", b'2', b"")], 3),
+        // What is gone has no code.
+        ("later.tar", vec![text("x/a.spv"), code("x/a.spv")], 0),
+        ("folders.tar", vec![member(ustar(), "x/", b'5', b""), code("x/a.spv"), member(ustar(), "x/", b'5', b"")], 0),
+        ("others.tar", vec![code("x/a.spv"), code("y/a.spv")], 0),
+    ];
+    for (name, members, code) in cases {
+        let bytes = [members.concat(), vec![0; 1024]].concat();
+        for (name, bytes) in [(name.to_owned(), bytes.clone()), (format!("{name}.gz"), make::gz(&bytes))] {
+            let seen = inspect(&file(&folder, &name, &bytes));
+            assert_eq!(seen.code, code, "{name}: {}", seen.stderr);
+            let told = seen.problems.iter().any(|(_, error)| error.contains("two members have this name"));
+            assert_eq!(told, code == 3, "{name}: {:?}", seen.problems);
+        }
+    }
+}
+
+/// GNU tar goes on with the next header.
+#[test]
+fn a_tar_whose_first_header_is_damaged_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = [member(tar::Header::new_ustar(), "a.spv", b'0', &module()), vec![0; 1024]].concat();
+    bytes[148..160].fill(b'x');
+    bytes[257..262].fill(b'x');
+    let empty = vec![0; 1024];
+    for (name, bytes, code) in [
+        ("d/a.tar", bytes.clone(), 3),
+        ("d/a.tar.gz", make::gz(&bytes), 3),
+        ("d/a.tgz", make::gz(&bytes), 3),
+        ("d/a.tar.gz", make::gz(&empty), 0),
+        ("d/a.tar", empty, 0),
+        ("d/a.tar", b"version https://git-lfs.github.com/spec/v1\n".to_vec(), 0),
+        ("d/a.bin.gz", make::gz(&bytes), 0),
+    ] {
+        file(&folder, "d/b.spv", &module());
+        let path = file(&folder, name, &bytes);
+        let seen = inspect(path.parent().unwrap());
+        assert_eq!(seen.code, code, "{name}: {}", seen.stderr);
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
+/// CPython's own `zipimport`, compiled, has the letters of the record at the end of an archive.
+#[test]
+fn a_file_with_the_letters_of_a_zip_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    file(&folder, "d/b.spv", &module());
+    let texts = [&[7; 500][..], b"PK\x05\x06 end record of a zip archive, as a text has it; ", &[7; 3000]].concat();
+    let short = [&[7; 100][..], b"PK\x05\x06 end record of a zip archive, as a text has it"].concat();
+    for (name, bytes) in [("d/a.pyc", &texts), ("d/b.pyc", &short)] {
+        let path = file(&folder, name, bytes);
+        assert!(!inspect(&path).stderr.contains("zip archive is malformed"), "{name}");
+        let seen = inspect(path.parent().unwrap());
+        assert_eq!(seen.code, 0, "{name}: {}", seen.stderr);
+    }
+    // What is called a zip archive is one.
+    let path = file(&folder, "d/c.zip", &texts);
+    assert_eq!((inspect(&path).code, inspect(path.parent().unwrap()).code), (3, 3));
+}
+
 /// A member of a tar archive.
 fn member(mut header: tar::Header, name: &str, kind: u8, bytes: &[u8]) -> Vec<u8> {
     header.set_path(name).unwrap();

@@ -86,6 +86,35 @@ fn a_library_that_was_replaced_is_read_as_the_process_has_it_or_told() {
     }
 }
 
+/// A file that is mounted over it since, or the one that is called as the kernel spells a line break.
+#[test]
+fn a_library_with_another_file_in_its_place_is_read_as_the_process_has_it_or_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let hollow = super::file(&folder, "hollow.so", &super::hollow());
+    let check = |mapper: &Mapper, path: &Path| {
+        let seen = inspect(Path::new(&format!("pid:{}", mapper.0.id())));
+        if seen.code == 0 {
+            assert_eq!(seen.images(), library().1, "{}", path.display());
+        } else {
+            assert_eq!(seen.code, 3);
+            assert!(seen.problems[0].1.contains("another file is there"), "{:?}", seen.problems);
+        }
+    };
+    let path = super::file(&folder, "x\n.so", library().0);
+    let mapper = Mapper::start(&path);
+    std::fs::copy(&hollow, folder.path().join("x\\012.so")).unwrap();
+    check(&mapper, &path);
+    let path = super::file(&folder, "y.so", library().0);
+    let mapper = Mapper::start(&path);
+    // Only root mounts.
+    let quiet = || Stdio::null();
+    let mounted = Command::new("mount").arg("--bind").args([&hollow, &path]).stderr(quiet()).status();
+    if mounted.is_ok_and(|status| status.success()) {
+        check(&mapper, &path);
+        assert!(Command::new("umount").arg(&path).status().unwrap().success());
+    }
+}
+
 #[test]
 fn a_process_that_is_not_there() {
     let seen = inspect(Path::new("pid:4194999"));
