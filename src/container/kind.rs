@@ -144,7 +144,7 @@ impl Kind {
         let last = bytes.get(bytes.len().saturating_sub(ZIP_END)..).unwrap_or_default();
         occurrences(last, b"PK\x05\x06").any(|begin| {
             let field = |at: usize| bytes::u16_at(last, begin.saturating_add(at));
-            // Those of large archives are elsewhere.
+            // Large archives have them elsewhere.
             let is_one_disk = [4, 6].into_iter().all(|at| matches!(field(at), Some(0 | u16::MAX)));
             let end = field(20).map(|comment| begin.saturating_add(ZIP_RECORD).saturating_add(comment.into()));
             is_one_disk && end.is_some_and(|end| end <= last.len())

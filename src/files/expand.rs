@@ -376,7 +376,7 @@ impl Expansion<'_, '_> {
                 continue;
             }
             let itself = folder.join("map_files").join(mapping.file_name());
-            // What is mapped is there, whatever lies at its path by now.
+            // The kernel leads to what is mapped, whatever lies at its path by now.
             if deleted.is_some() || fs::metadata(&itself).is_ok() {
                 self.found(&itself, mapping.path, false, 0)?;
                 continue;

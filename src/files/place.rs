@@ -18,7 +18,6 @@ use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// Links that lead from one to the next; as many as Linux follows.
 const MAX_LINKS: usize = 40;
@@ -76,12 +75,12 @@ fn is_no_strangers(path: &Path, folder: &Metadata, itself: &Metadata) -> Result<
     Ok(())
 }
 
-/// What a path whose links lead nowhere stands for.
+/// Meaning of a path whose links lead nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dangling {
     /// The first link itself, which an output replaces.
     First,
-    /// What the last one would lead to.
+    /// The file that the last one would lead to.
     Last,
 }
 
@@ -94,7 +93,7 @@ pub(super) struct Place {
     name: OsString,
     /// The folder, opened to look names up; none where there is none.
     folder: Option<File>,
-    /// What is there, opened to look at alone.
+    /// State of what is there; none where nothing is.
     pub(super) there: Option<Metadata>,
     /// Whether it is an open file, which has no other place.
     pub(super) is_open_file: bool,
@@ -234,16 +233,14 @@ impl Place {
         Ok(File::from(openat(folder, &self.name, flags, Mode::empty())?))
     }
 
-    /// Has a temporary file of the same folder appear here, in place of what is here: of a link, too.
+    /// Has a file of the same folder appear here, in place of what is here: of a link, too.
     ///
     /// # Errors
     /// The system's.
-    pub(super) fn put(&self, file: NamedTempFile) -> std::io::Result<()> {
+    pub(super) fn put(&self, file: &Path) -> std::io::Result<()> {
         let folder = self.folder.as_ref().ok_or(std::io::ErrorKind::NotFound)?;
-        let path = file.into_temp_path();
-        let name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
-        renameat(folder, name, folder, &self.name)?;
-        path.keep().map(drop).map_err(|error| error.error)
+        let name = file.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
+        Ok(renameat(folder, name, folder, &self.name)?)
     }
 }
 
@@ -316,8 +313,8 @@ mod tests {
         let place = Place::find(&at("out"), Dangling::First).unwrap();
         symlink("file", at("out")).unwrap();
         assert!(place.read().is_err() && place.open_as_it_is(OFlags::WRONLY, Mode::empty()).is_err());
-        let temporary = NamedTempFile::new_in(folder.path()).unwrap();
-        place.put(temporary).unwrap();
+        std::fs::write(at("temporary"), "new").unwrap();
+        place.put(&at("temporary")).unwrap();
         assert!(std::fs::read(at("file")).unwrap() == b"precious" && !at("out").is_symlink());
         std::fs::remove_file(at("out")).unwrap();
         // A folder that is another by then.
@@ -326,9 +323,9 @@ mod tests {
         let place = Place::find(&inner, Dangling::First).unwrap();
         std::fs::rename(at("set"), at("old")).unwrap();
         symlink("other", at("set")).unwrap();
-        let temporary = NamedTempFile::new_in(at("set")).unwrap();
-        assert!(place.put(temporary).is_err() && set.as_folder().is_err());
-        assert_eq!(std::fs::read_dir(at("other")).unwrap().count(), 0);
+        std::fs::write(at("set/temporary"), "new").unwrap();
+        assert!(place.put(&at("set/temporary")).is_err() && set.as_folder().is_err());
+        assert_eq!(std::fs::read_dir(at("other")).unwrap().count(), 1);
     }
 
     #[test]

@@ -113,7 +113,10 @@ fn replace(file: NamedTempFile, place: &Place, path: &Path) -> Result<()> {
     // Others of this tool wait for their look at it.
     let _held = input::is_opened(&place.path).then(|| hold(folder_of(&place.path)));
     input::is_what_was_read(path, place)?;
-    place.put(file).map_err(|error| cannot_write(path, &error))?;
+    let file = file.into_temp_path();
+    place.put(&file).map_err(|error| cannot_write(path, &error))?;
+    // The name is no more, so that nothing is left to remove.
+    let _ = file.keep();
     input::was_replaced(path, place);
     Ok(())
 }

@@ -168,7 +168,7 @@ fn planned<'z, R: Read>(
     budget: &Budget<'_>,
 ) -> Vec<(Option<Vec<u8>>, Planned<'z>)> {
     let name = file.name_raw().to_vec();
-    // It is read as the directory has it nevertheless.
+    // Whatever differs, the member is read as the directory has it.
     let differs = disagreement(&file, bytes).map(|what| (Some(name), Planned::Damaged(Error::input(what))));
     differs.into_iter().chain(listed(file, index, bytes, budget)).collect()
 }

@@ -246,7 +246,7 @@ fn members_of_a_tar_that_replace_others_are_told() {
         ("spelled.tar", vec![code("x/a.spv"), code("./x//a.spv")], 3),
         ("text.tar", vec![code("x/a.spv"), text("x/a.spv")], 3),
         ("link.tar", vec![code("x/a.spv"), member(ustar(), "x/a.spv", b'2', b"")], 3),
-        // What is gone has no code.
+        // Nothing is left of the first.
         ("later.tar", vec![text("x/a.spv"), code("x/a.spv")], 0),
         ("folders.tar", vec![member(ustar(), "x/", b'5', b""), code("x/a.spv"), member(ustar(), "x/", b'5', b"")], 0),
         ("others.tar", vec![code("x/a.spv"), code("y/a.spv")], 0),
@@ -300,7 +300,7 @@ fn a_file_with_the_letters_of_a_zip_is_none() {
         let seen = inspect(path.parent().unwrap());
         assert_eq!(seen.code, 0, "{name}: {}", seen.stderr);
     }
-    // What is called a zip archive is one.
+    // By its name it is one.
     let path = file(&folder, "d/c.zip", &texts);
     assert_eq!((inspect(&path).code, inspect(path.parent().unwrap()).code), (3, 3));
 }
