@@ -283,7 +283,8 @@ fn written(facts: &[Facts], choices: &mut Choices<'_>, linked: bool) -> Result<V
     let entries = [EntryForm::Old, EntryForm::New][choices.below(2)];
     let machine = if linked { Machine::X86_64 } else { [Machine::X86_64, Machine::Aarch64][choices.below(2)] };
     if linked {
-        let options = SharedOptions { machine, version, entries, ..SharedOptions::new("libmade.so") };
+        let runtime = if version == ImageVersion::V3 { "libsycl.so.9" } else { "libsycl.so.8" };
+        let options = SharedOptions { machine, version, entries, runtime, ..SharedOptions::new("libmade.so") };
         return shared_library(&out, &options).map(Draft::into_vec);
     }
     let format = [ObjectFormat::Elf, ObjectFormat::Coff][choices.below(2)];

@@ -389,7 +389,7 @@ impl<'a> Elf<'a> {
                         let met = map.met(place..end);
                         open.extend((!met.is_empty()).then_some(place..end));
                         for met in met {
-                            // What is noted of a piece takes more than few bytes.
+                            // Notes on a piece take more than few bytes.
                             let cost = met.end.saturating_sub(met.start).max(64);
                             copied = copied.checked_sub(cost).ok_or_else(|| {
                                 let offset = map.file_offset(met.start).unwrap_or(0);

@@ -7,24 +7,24 @@ use super::support::folder::Folder;
 use std::process::Command;
 
 /// Types of relocations of x86-64.
-const COPY: u64 = 5;
-const ABSOLUTE: u64 = 1;
+pub const COPY: u64 = 5;
+pub const ABSOLUTE: u64 = 1;
 const RELATIVE: u64 = 8;
-const TLS_DESCRIPTOR: u64 = 36;
+pub const TLS_DESCRIPTOR: u64 = 36;
 /// A global object of section 1.
-const GLOBAL: u64 = 0x11 << 32 | 1 << 48;
+pub const GLOBAL: u64 = 0x11 << 32 | 1 << 48;
 /// A local one.
-const LOCAL: u64 = 0x01 << 32 | 1 << 48;
+pub const LOCAL: u64 = 0x01 << 32 | 1 << 48;
 
 /// Addresses in a file with one image: the target's name, the structure and the descriptor.
-struct Places {
-    target: u64,
-    structure: u64,
-    descriptor: u64,
+pub struct Places {
+    pub target: u64,
+    pub structure: u64,
+    pub descriptor: u64,
 }
 
 /// Begins a file with a list of one image.
-fn image() -> (Linked, Places) {
+pub fn image() -> (Linked, Places) {
     let mut file = Linked::new();
     let code = module("k", 0);
     let (target, name, payload) = (file.add(b"spir64\0\0\0\0\0\0\0\0\0"), file.add(b"k\0"), file.add(&code));
@@ -38,7 +38,7 @@ fn image() -> (Linked, Places) {
 
 /// Adds a second list, of an image whose payload has room before it. Gives the addresses of the payload, the structure and the
 /// descriptor.
-fn second(file: &mut Linked, target: u64) -> (u64, u64, u64) {
+pub fn second(file: &mut Linked, target: u64) -> (u64, u64, u64) {
     let (_, payload) = (file.add(&[0; 64]), file.add(&module("b", 0)));
     let end = payload + module("b", 0).len() as u64;
     let name = file.add(b"b\0");
@@ -49,15 +49,21 @@ fn second(file: &mut Linked, target: u64) -> (u64, u64, u64) {
 }
 
 /// Names that the dynamic section may have.
-const STRINGS: &[u8] = b"\0x\0libsycl.so.9\0libsycl.so.8\0libsycl-preview.so.8\0";
+pub const STRINGS: &[u8] = b"\0x\0libsycl.so.9\0libsycl.so.8\0libsycl-preview.so.8\0";
 
 /// Adds relocations to a file, in the table of RELA or of REL, with a symbol of these words.
-fn relocated(file: Linked, relocations: &[u64], with_addend: bool, symbol: &[u64; 3]) -> Vec<u8> {
+pub fn relocated(file: Linked, relocations: &[u64], with_addend: bool, symbol: &[u64; 3]) -> Vec<u8> {
     with_entries(file, relocations, with_addend, symbol, &[])
 }
 
 /// Adds relocations like [`relocated`], and more entries of the dynamic section.
-fn with_entries(mut file: Linked, relocations: &[u64], with_addend: bool, symbol: &[u64; 3], more: &[u64]) -> Vec<u8> {
+pub fn with_entries(
+    mut file: Linked,
+    relocations: &[u64],
+    with_addend: bool,
+    symbol: &[u64; 3],
+    more: &[u64],
+) -> Vec<u8> {
     let table = file.add(&words(relocations));
     let (strings, symbols) = (file.add(STRINGS), file.add(&words(&[&[0; 3][..], symbol].concat())));
     let (tags, entry) = if with_addend { ([7, 8, 9], 24) } else { ([17, 18, 19], 16) };
@@ -70,7 +76,7 @@ fn with_entries(mut file: Linked, relocations: &[u64], with_addend: bool, symbol
 }
 
 /// The exit code of `check` for a file, with what was told.
-fn checked(file: Vec<u8>) -> (Option<i32>, String) {
+pub fn checked(file: Vec<u8>) -> (Option<i32>, String) {
     let folder = Folder::new();
     folder.put("a.so", file);
     let done = tool(&folder, ["check", "--strict", "-t", "spir64_x86_64", "a.so"]);
@@ -104,94 +110,6 @@ fn relocations_reach_as_far_as_they_write() {
     }
 }
 
-/// Programs have constants and flags of libraries, of less than a word.
-#[test]
-fn copies_of_small_symbols_reach_no_further() {
-    for (size, before, code) in [(1, 1, 0), (1, 0, 3), (4, 4, 0), (4, 3, 3), (12, 12, 0), (12, 11, 3)] {
-        let (mut file, Places { target, .. }) = image();
-        let (payload, ..) = second(&mut file, target);
-        let relocations = [payload - before, 1 << 32 | COPY, 0];
-        let (seen, told) = checked(relocated(file, &relocations, true, &[2 | GLOBAL, 0, size]));
-        assert_eq!(seen, Some(code), "{size} {before}: {told}");
-    }
-}
-
-/// A loader copies a symbol as far as it goes.
-#[test]
-fn copies_reach_into_the_next_segment() {
-    for (size, code) in [(16, 0), (17, 3)] {
-        let (mut file, places) = image();
-        let (payload, ..) = second(&mut file, places.target);
-        let relocations = [payload - 16, 1 << 32 | COPY, 0];
-        let mut file = relocated(file, &relocations, true, &[2 | GLOBAL, 0, size]);
-        let (len, cut) = (file.len() as u64, payload - BASE);
-        let segment = |begin: u64, end: u64| {
-            words(&[1 | 6 << 32, begin, BASE + begin, BASE + begin, end - begin, end - begin, 0x1000])
-        };
-        let headers = [segment(0, cut), segment(cut, len), file[64 + 56..64 + 112].to_vec()].concat();
-        file[32..40].copy_from_slice(&len.to_le_bytes());
-        file[56] = 3;
-        let (seen, told) = checked([file, headers].concat());
-        assert_eq!(seen, Some(code), "{size}: {told}");
-    }
-}
-
-/// The runtime asks for no version, and the payload or the target is another file's.
-#[test]
-fn structures_of_no_known_version_may_have_fields_of_other_files() {
-    for (version, field, code) in [(3, 8, 3), (7, 8, 3), (7, 32, 3), (7, 40, 3)] {
-        let (mut file, Places { target, .. }) = image();
-        let (_, structure, _) = second(&mut file, target);
-        let relocations = [structure + field, 1 << 32 | ABSOLUTE, 0];
-        let mut file = relocated(file, &relocations, true, &[2 | 0x11 << 32, 0, 8]);
-        file[(structure - BASE) as usize] = version;
-        let (seen, told) = checked(file);
-        assert_eq!(seen, Some(code), "{version} {field}: {told}");
-    }
-}
-
-/// The heads of the list and of its structure come from another file.
-#[test]
-fn copied_heads_are_told() {
-    for (kind, size) in [(COPY, 4), (COPY, 1), (COPY, 8), (COPY, 16), (TLS_DESCRIPTOR, 0)] {
-        let (mut file, places) = image();
-        let (_, structure, descriptor) = second(&mut file, places.target);
-        let relocations = [descriptor, 1 << 32 | kind, 0, structure, 1 << 32 | kind, 0];
-        let mut file = relocated(file, &relocations, true, &[2 | GLOBAL, 0, size]);
-        [descriptor, structure].iter().for_each(|place| file[(place - BASE) as usize] = 0);
-        let (seen, told) = checked(file);
-        assert!(seen == Some(3) && told.contains("in no known list"), "{kind} {size}: {told}");
-    }
-}
-
-/// The size of what is copied is another file's word.
-#[test]
-fn a_symbol_that_is_copied_is_the_files_own() {
-    for (at, code) in [(16, 3), (-8, 0)] {
-        let (mut file, _) = image();
-        // The symbols stand behind the table and the strings.
-        let table = file.add(&[]);
-        let symbol = table + 48 + (STRINGS.len() as u64).next_multiple_of(8) + 24;
-        let place = symbol.wrapping_add_signed(at);
-        let relocations = [place, 1 << 32 | COPY, 0, place, 0, 0];
-        let (seen, told) = checked(relocated(file, &relocations, true, &[2 | GLOBAL, 0, 8]));
-        assert_eq!(seen, Some(code), "{at}: {told}");
-    }
-    let (file, places) = image();
-    let relocations = [places.descriptor + 32, 1 << 60 | COPY, 0];
-    let (seen, told) = checked(relocated(file, &relocations, true, &[2 | GLOBAL, 0, 8]));
-    assert_eq!(seen, Some(3), "{told}");
-}
-
-/// Loaders read the names before they relocate, and do not ask how long the strings are.
-#[test]
-fn names_of_libraries_are_among_the_strings() {
-    for (at, code) in [(3, 0), (STRINGS.len() as u64 - 1, 0), (STRINGS.len() as u64, 3), (1 << 40, 3)] {
-        let (seen, told) = checked(with_entries(image().0, &[0, 0, 0], true, &[LOCAL, 0, 8], &[1, at]));
-        assert_eq!(seen, Some(code), "{at}: {told}");
-    }
-}
-
 /// Linkers put slots of functions right before the list of payloads and their sizes.
 #[test]
 fn a_size_behind_a_payload_is_no_pointer() {
@@ -208,81 +126,6 @@ fn a_size_behind_a_payload_is_no_pointer() {
         assert!(cc.current_dir(folder.path()).status().unwrap().success());
         let (seen, told) = checked(std::fs::read(folder.path().join("a.so")).unwrap());
         assert_eq!(seen, Some(0), "{slots}: {told}");
-    }
-}
-
-/// The runtime asks for no version.
-#[test]
-fn structures_are_of_the_layout_that_the_runtime_has() {
-    let needs = |name: &str| {
-        let strings = STRINGS.split(|byte| *byte == 0).scan(0, |at, text| {
-            let begin = *at;
-            *at += text.len() as u64 + 1;
-            Some((begin, text))
-        });
-        strings.into_iter().find(|(_, text)| *text == name.as_bytes()).unwrap().0
-    };
-    let with_manifest = || {
-        let mut file = Linked::new();
-        let code = module("k", 0);
-        let (target, name, payload) = (file.add(b"spir64\0"), file.add(b"k\0"), file.add(&code));
-        let entry = file.add(&words(&[name, name, 0, 0]));
-        let end = payload + code.len() as u64;
-        let structure =
-            file.add(&words(&[2 | 4 << 16 | 2 << 24, target, 0, 0, 0, 0, payload, end, entry, entry + 32, 0, 0]));
-        file.add(&words(&[1 | 1 << 16, structure, 0, 0]));
-        file
-    };
-    for (name, of_3, of_2) in
-        [("libsycl.so.9", 0, 3), ("libsycl.so.8", 3, 0), ("libsycl-preview.so.8", 0, 0), ("x", 0, 0)]
-    {
-        for (file, code) in [(image().0, of_3), (with_manifest(), of_2)] {
-            let (seen, told) = checked(with_entries(file, &[0, 0, 0], true, &[LOCAL, 0, 8], &[1, needs(name)]));
-            assert_eq!(seen, Some(code), "{name}: {told}");
-        }
-    }
-}
-
-/// `objcopy` gives the segments no bytes, `eu-strip` leaves program headers as they were.
-#[test]
-fn files_of_debugging_information_have_no_device_code() {
-    let folder = Folder::new();
-    folder.put("a.c", "int main(void) { return 0; }");
-    let run = |line: &str| {
-        let mut words = line.split(' ');
-        let done = Command::new(words.next().unwrap()).args(words).current_dir(folder.path()).status();
-        assert!(done.unwrap().success(), "{line}");
-    };
-    for options in ["-fPIE -pie", "-fPIC -shared", "-static"]
-        .into_iter()
-        .flat_map(|kind| [kind.to_owned(), format!("{kind} -Wl,-z,noseparate-code")])
-    {
-        run(&format!("cc -g {options} -o a a.c"));
-        run("objcopy --only-keep-debug a a.debug");
-        // A static program has no such table.
-        if options.contains("-static") {
-            let done = tool(&folder, ["inspect", "a.debug"]);
-            assert_eq!(done.status.code(), Some(6), "{}", String::from_utf8_lossy(&done.stderr));
-            continue;
-        }
-        let (program, mut file) = (folder.read("a"), folder.read("a.debug"));
-        let headers = 64..64 + 56 * usize::from(program[56]);
-        for _ in 0..2 {
-            folder.put("a.debug", &file);
-            let done = tool(&folder, ["inspect", "a.debug"]);
-            let told = String::from_utf8_lossy(&done.stderr).into_owned();
-            assert!(done.status.code() == Some(6) && told.contains("no device code"), "{options}: {told}");
-            file[headers.clone()].copy_from_slice(&program[headers.clone()]);
-        }
-        // Only loaders say what is a library.
-        let mut file = program.clone();
-        let sections = u64::from_le_bytes(file[40..48].try_into().unwrap()) as usize;
-        let dynamic = (sections..file.len()).step_by(64).find(|at| file[at + 4] == 6).unwrap();
-        file[dynamic + 4] = 8;
-        let header = headers.clone().step_by(56).find(|at| file[*at] == 2).unwrap();
-        file[header + 8..header + 16].copy_from_slice(&(program.len() as u64 - 64).to_le_bytes());
-        folder.put("a.debug", &file);
-        assert_eq!(tool(&folder, ["inspect", "a.debug"]).status.code(), Some(3), "{options}");
     }
 }
 

@@ -10,6 +10,7 @@ mod bitcode;
 mod bodies;
 mod cached;
 mod confined;
+mod copied;
 mod costly;
 mod cut_off;
 mod embedding;

@@ -151,8 +151,9 @@ fn registered(images: &[Image<'_>]) -> Vec<Vec<u8>> {
         (ImageVersion::V3, EntryForm::Old),
         (ImageVersion::V3, EntryForm::New),
     ] {
+        let runtime = if version == ImageVersion::V3 { "libsycl.so.9" } else { "libsycl.so.8" };
         all.push(
-            shared_library(&out, &SharedOptions { version, entries, ..SharedOptions::new("lib.so") })
+            shared_library(&out, &SharedOptions { version, entries, runtime, ..SharedOptions::new("lib.so") })
                 .unwrap()
                 .into_vec(),
         );
