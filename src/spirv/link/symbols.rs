@@ -3,16 +3,13 @@
 use super::input::{Definition, InputModule};
 use super::{Folded, Options, Source};
 use crate::error::{Error, ErrorKind};
-use crate::spirv::index::{Index, LinkageKind};
+use crate::spirv::index::{Index, LinkageKind, is_helper};
 use crate::spirv::op;
 use crate::spirv::types::{self, Type};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Number of users that an error about a missing definition names.
 const NAMED: usize = 5;
-/// Prefix of functions that the SPIR-V/LLVM translator writes for LLVM intrinsics, and exports from every module that
-/// needs them. The name determines the code (`SPIRVLowerLLVMIntrinsic.cpp`, `spirv.llvm_fshl_i32`).
-const HELPER: &str = "spirv.llvm_";
 /// `HostAccessINTEL`, and the number that it had before it was published, which DPC++ writes.
 const HOST_ACCESS: [u32; 2] = [6188, 6147];
 /// Number of parameters that the text of a type shows.
@@ -169,7 +166,7 @@ impl Symbols {
                 let Some(candidates) = candidates.get_mut(at) else { continue };
                 match linkage.kind {
                     LinkageKind::Import => candidates.wanted.push(candidate),
-                    LinkageKind::Export if linkage.name.starts_with(HELPER) || is_device_global(part, id) => {
+                    LinkageKind::Export if is_helper(&linkage.name) || is_device_global(part, id) => {
                         candidates.weak.push(candidate);
                     }
                     LinkageKind::Export => candidates.strong.push(candidate),

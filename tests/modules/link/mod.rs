@@ -430,6 +430,21 @@ fn helpers_of_the_translator_are_there_once() {
     assert_eq!(judged.calls["k"], judged.calls["l"]);
 }
 
+/// Drivers know them by their symbols, whoever else may import from the module.
+#[test]
+fn helpers_of_the_translator_stay_exported() {
+    let helper = "spirv.llvm_fshl_i32";
+    let head = format!("{HEAD}OpEntryPoint Kernel %l \"l\"\nOpName %h \"{helper}\"\n");
+    let said = format!("OpDecorate %h LinkageAttributes \"{helper}\" Export\n");
+    let with = module(&format!("{head}{said}{TYPES}{}{}", function("h", None), kernel("l", "h")));
+    let modules = [importer(), exporter(), with];
+    let mut sources = sources(&modules);
+    sources[2].internal = true;
+    let linked = link(&sources, &Options::default()).unwrap();
+    let judged = judge(&linked.bytes);
+    assert!(judged.linked.contains(&(helper.to_owned(), "Export".to_owned())), "{:?}", judged.linked);
+}
+
 /// Images that use one device global have a copy each; a linked one has it once.
 #[test]
 fn device_globals_are_there_once() {
