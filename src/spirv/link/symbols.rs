@@ -64,6 +64,24 @@ struct Candidate {
     is_function: bool,
 }
 
+/// Whether all definitions are the same function of the translator under a name without a prefix (`LLVMBitreverse.h`,
+/// `LLVMSaddWithOverflow.h` of the SPIR-V/LLVM translator): one with the instructions that the others have.
+fn are_helpers(parts: &[InputModule<'_>], candidates: &Candidates) -> bool {
+    let is_named = candidates.name.starts_with("llvm_bitreverse_")
+        || candidates.name.starts_with("llvm_") && candidates.name.contains("_with_overflow_");
+    let code = |candidate: &Candidate| {
+        let index = &parts.get(candidate.place.part)?.index;
+        let function = index.function(candidate.id).filter(|_| candidate.is_function)?;
+        let instructions = index.instructions(function.instructions.clone());
+        Some(instructions.map(|(_, instruction)| (instruction.opcode, instruction.len())).collect::<Vec<_>>())
+    };
+    let Some(first) = candidates.strong.first().filter(|_| is_named && candidates.strong.len() > 1) else {
+        return false;
+    };
+    let first = code(first);
+    first.is_some() && candidates.strong.iter().all(|other| code(other) == first)
+}
+
 impl Symbols {
     /// Finds a definition for each import; errors are appended to `errors`.
     pub(crate) fn resolve(
@@ -75,7 +93,10 @@ impl Symbols {
         let mut symbols = Symbols::default();
         let (candidates, kernels) = Symbols::candidates(parts, errors);
         let mut missing: BTreeMap<usize, Vec<(u32, String)>> = BTreeMap::new();
-        for candidates in candidates {
+        for mut candidates in candidates {
+            if are_helpers(parts, &candidates) {
+                candidates.weak.append(&mut candidates.strong);
+            }
             if let [first, second, ..] = candidates.strong.as_slice() {
                 errors.push(duplicate_definition(parts, &candidates.name, *first, *second));
                 continue;
