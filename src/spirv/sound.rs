@@ -323,7 +323,7 @@ impl Soundness {
         }
         let stride = if self.wide.contains(selector) { 3 } else { 2 };
         let cases = instruction.len().saturating_sub(2);
-        self.short = self.short.saturating_add(usize::from(cases % stride != 0));
+        self.short = self.short.saturating_add(usize::from(!cases.is_multiple_of(stride)));
         for at in (stride.saturating_add(1)..instruction.len()).step_by(stride) {
             self.use_inside(instruction.word(at));
             self.branch(&[instruction.word(at)]);

@@ -59,8 +59,9 @@ fn with_names(names: &[(u32, &str)], symbol: &[u32], code: &[(u32, &[u32])]) -> 
 /// Drivers go by `OpName` and by symbols.
 #[test]
 fn kernels_and_functions_that_drivers_call_otherwise_are_not_compatible() {
-    let (call, other, twice): (&[(u32, &[u32])], &[(u32, &[u32])], &[(u32, &[u32])]) =
-        (&[(57, &[VOID, 30, 40])], &[(57, &[VOID, 30, 42])], &[(57, &[VOID, 30, 40]), (57, &[VOID, 31, 40])]);
+    let call: &[(u32, &[u32])] = &[(57, &[VOID, 30, 40])];
+    let other: &[(u32, &[u32])] = &[(57, &[VOID, 30, 42])];
+    let twice: &[(u32, &[u32])] = &[(57, &[VOID, 30, 40]), (57, &[VOID, 31, 40])];
     for (what, bytes) in [
         ("no names", with_names(&[], &[], &[])),
         ("names", with_names(&[(KERNEL, "k"), (40, "f"), (42, "g")], &[], call)),
