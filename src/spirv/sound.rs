@@ -139,15 +139,14 @@ impl Soundness {
         let shape = shapes.shape(opcode);
         let ids = if shape.ids == grammar::ALL_IDS { usize::MAX } else { usize::from(shape.ids) };
         let place = shape.result;
+        let from = if shape.tail == grammar::NO_TAIL { usize::MAX } else { usize::from(shape.tail) };
+        let tail = instruction.words().skip(from);
         let is_inside = matches!(self.region, Region::Parameters | Region::Blocks);
         if is_inside {
             let uses = instruction.words().take(ids).enumerate().filter(|(at, _)| *at != usize::from(place));
             uses.for_each(|(_, id)| self.use_inside(id));
-            if shape.tail != grammar::NO_TAIL {
-                instruction.words().skip(usize::from(shape.tail)).for_each(|id| self.use_inside(id));
-            }
+            tail.for_each(|id| self.use_inside(id));
         } else {
-            let tail = instruction.words().skip(usize::from(shape.tail));
             instruction.words().take(ids).chain(tail).for_each(|id| self.used.add(id));
             if shape.section == Section::Declarations || matches!(opcode, VARIABLE | UNTYPED_VARIABLE) {
                 self.declare(instruction, ids, place);

@@ -35,7 +35,10 @@ fn modules_of_a_form_that_drivers_refuse_are_not_compatible() {
         ("an alignment without the number", in_head(&[(71, &[9, 44])])),
         ("a hint of no type", in_head(&[(16, &[KERNEL, 30, 99])])),
     ];
+    let mut long = Vec::new();
+    put(&mut long, 5, &[VOID], Some(&"name".repeat(500)), &[]);
     for (what, bytes) in [
+        ("a long name", module(&long, &[], &[], &[])),
         ("a switch", with(&[(251, &[9, 21, 1, 21, 2, 21]), (248, &[21])])),
         ("a constant behind its parts", with_types(&[(23, &[11, 8, 2]), (44, &[11, 12, 9, 9])])),
         ("a hint", in_head(&[(16, &[KERNEL, 30, 0x4_0006])])),
