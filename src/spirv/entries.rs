@@ -5,6 +5,7 @@
 //! write kernels so that this is as it should be: an exported function of the kernel's name, and an entry point that calls it and
 //! does nothing else.
 
+use super::facts::EntryPoints;
 use super::op::*;
 use super::words::Instruction;
 use rspirv::spirv::{Decoration, Op};
@@ -18,10 +19,12 @@ const RETURN: u16 = Op::Return as u16;
 #[derive(Debug, Default)]
 pub(super) struct Names {
     hasher: RandomState,
-    /// Names of entry points, by function.
-    entries: HashMap<u32, u64>,
-    /// Functions of entry points, by name.
-    functions: HashMap<u64, u32>,
+    /// Whether the entry points are listed, as they are once something has a name.
+    is_listed: bool,
+    /// Functions of entry points with their names, in order.
+    entries: Vec<(u32, u64)>,
+    /// Names of entry points with their functions, in order.
+    functions: Vec<(u64, u32)>,
     /// Names with what they are of.
     named: Vec<(u64, u32)>,
     /// What has the name of a kernel and is no entry point, by the kernel's function.
@@ -65,17 +68,12 @@ enum Step {
 }
 
 impl Names {
-    /// Looks at an instruction; `in_function` tells whether it stands in one.
+    /// Looks at an instruction; `entries` are the entry points so far, and `in_function` tells whether it stands in a function.
     #[inline]
-    pub(super) fn visit(&mut self, instruction: &Instruction<'_>, in_function: bool) {
+    pub(super) fn visit(&mut self, instruction: &Instruction<'_>, entries: &EntryPoints, in_function: bool) {
         match instruction.opcode {
-            NAME => self.name(instruction.word(0), instruction, 1),
-            DECORATE if instruction.word(1) == LINKAGE => self.name(instruction.word(0), instruction, 2),
-            ENTRY_POINT => {
-                let (function, name) = (instruction.word(1), self.hash(instruction, 2));
-                self.entries.insert(function, name);
-                self.functions.insert(name, function);
-            }
+            NAME => self.name(instruction, 1, entries),
+            DECORATE if instruction.word(1) == LINKAGE => self.name(instruction, 2, entries),
             VARIABLE | UNTYPED_VARIABLE if !in_function => self.meet(instruction.word(1)),
             FUNCTION => {
                 let function = instruction.word(1);
@@ -93,26 +91,36 @@ impl Names {
         }
     }
 
-    fn hash(&self, instruction: &Instruction<'_>, at: usize) -> u64 {
-        self.hasher.hash_one(&*instruction.text(at).0)
+    /// Lists the entry points, which stand before all names.
+    #[cold]
+    fn list(&mut self, entries: &EntryPoints) {
+        self.is_listed = true;
+        self.entries = entries.iter().map(|entry| (entry.function, self.hasher.hash_one(entry.name))).collect();
+        self.entries.sort_unstable();
+        self.functions = self.entries.iter().map(|(function, name)| (*name, *function)).collect();
+        self.functions.sort_unstable();
     }
 
     /// Notes a name.
-    fn name(&mut self, id: u32, instruction: &Instruction<'_>, at: usize) {
+    fn name(&mut self, instruction: &Instruction<'_>, at: usize, entries: &EntryPoints) {
+        if !self.is_listed {
+            self.list(entries);
+        }
+        let id = instruction.word(0);
         let text = instruction.text(at).0;
         if is_taken(&text) {
             self.taken.push(id);
         }
         let name = self.hasher.hash_one(&*text);
         self.named.push((name, id));
-        if let Some(entry) = self.entries.get(&id) {
-            if *entry != name {
+        if let Some(entry) = find(&self.entries, id) {
+            if entry != name {
                 self.renamed.insert(id);
             }
-        } else if let Some(function) = self.functions.get(&name) {
+        } else if let Some(function) = find(&self.functions, name) {
             // Of two at most one is called alone.
-            self.doubles.entry(*function).or_insert(Double { id, ..Double::default() });
-            self.doubled.entry(id).or_insert(*function);
+            self.doubles.entry(function).or_insert(Double { id, ..Double::default() });
+            self.doubled.entry(id).or_insert(function);
         }
     }
 
@@ -174,7 +182,7 @@ impl Names {
         self.named.sort_unstable();
         self.named.dedup();
         // A kernel and the function that it calls may have one name.
-        self.named.retain(|(_, id)| !self.entries.contains_key(id));
+        self.named.retain(|(_, id)| find(&self.entries, *id).is_none());
         let same = self.named.windows(2).filter(|pair| matches!(pair, [first, second] if first.0 == second.0)).count();
         if same > 0 {
             faults
@@ -182,6 +190,12 @@ impl Names {
         }
         faults
     }
+}
+
+/// Returns the value of a key in a list that is in order.
+fn find<K: Ord + Copy, V: Copy>(list: &[(K, V)], key: K) -> Option<V> {
+    let place = list.binary_search_by_key(&key, |(key, _)| *key).ok()?;
+    list.get(place).map(|(_, value)| *value)
 }
 
 /// Whether drivers have a function of a name, and take each one of it for theirs: instructions and built-in variables of SPIR-V,

@@ -257,7 +257,7 @@ impl<'m> Walk<'m> {
     #[inline]
     fn visit(&mut self, instruction: &Instruction<'m>, shapes: &grammar::Shapes) {
         self.needs.visit(instruction);
-        self.names.visit(instruction, self.function.is_some());
+        self.names.visit(instruction, &self.module.entry_points, self.function.is_some());
         match instruction.opcode {
             CAPABILITY => {
                 let capability = instruction.word(0);
