@@ -1,5 +1,6 @@
 //! Which kernels, capabilities, imports and aspects does a module show?
 
+use super::entries;
 use super::grammar::{self, Set};
 use super::needs::Needs;
 use super::op::*;
@@ -111,6 +112,8 @@ struct Walk<'m> {
     module: Module,
     /// Checks of what must be so in every module.
     soundness: Soundness,
+    /// Names of kernels and functions.
+    names: entries::Names,
     /// Decorations that import a function or a variable.
     imported: Vec<Instruction<'m>>,
     /// Functions and variables that are decorated as exports, with their names.
@@ -254,6 +257,7 @@ impl<'m> Walk<'m> {
     #[inline]
     fn visit(&mut self, instruction: &Instruction<'m>, shapes: &grammar::Shapes) {
         self.needs.visit(instruction);
+        self.names.visit(instruction, &self.module.entry_points, self.function.is_some());
         match instruction.opcode {
             CAPABILITY => {
                 let capability = instruction.word(0);
@@ -310,7 +314,9 @@ impl<'m> Walk<'m> {
             },
             TYPE_FLOAT => self.float(instruction),
             TYPE_VOID => _ = self.void.get_or_insert(instruction.word(0)),
-            EXT_INST if self.opencl == Some(instruction.word(2)) && !grammar::is_of_opencl(instruction.word(3)) => {
+            EXT_INST
+                if self.opencl == Some(instruction.word(2)) && grammar::of_opencl(instruction.word(3)).is_none() =>
+            {
                 self.module.unknown = self.module.unknown.saturating_add(1);
             }
             VARIABLE | UNTYPED_VARIABLE if self.function.is_none() => {
@@ -491,6 +497,10 @@ impl<'m> Walk<'m> {
         let mut begun: Vec<u32> = self.module.entry_points.functions.iter().map(|(function, _)| *function).collect();
         // Parts that are missing of a module that is cut short say nothing more.
         if self.module.stopped.is_none() {
+            let names = std::mem::take(&mut self.names);
+            self.module
+                .faults
+                .extend(names.faults(|id| self.soundness.functions.contains(id), |id| result_of(id).is_some()));
             self.module.faults.extend(self.soundness.faults());
             if !self.has_memory_model {
                 self.module.faults.push("the module has no memory model".to_owned());

@@ -89,15 +89,58 @@ pub(super) struct Shape {
     /// The number of operand words before the first that is no id; [`ALL_IDS`] where each is one. Of names and unknown opcodes
     /// none counts.
     pub(super) ids: u8,
+    /// Position from which on all operand words are ids, behind one that is none; [`NO_TAIL`] where there are none, or not known.
+    pub(super) tail: u8,
     /// Whether it declares a type.
     pub(super) is_type: bool,
+    /// Number of the operand words that it has at least.
+    pub(super) least: u8,
+    /// Section of a module that it stands in.
+    pub(super) section: Section,
 }
+
+/// Sections of a module, in their order (SPIR-V, "Logical Layout of a Module"), as far as drivers ask for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) enum Section {
+    /// Not known, or anywhere.
+    #[default]
+    Any,
+    /// What a module needs, and its entry points with their modes.
+    Preamble,
+    /// Texts, names and sources.
+    Debug,
+    Annotations,
+    /// Types, constants and what else is declared before the functions.
+    Declarations,
+    /// Blocks of functions.
+    Code,
+}
+
+/// Returns the section of an opcode.
+fn section(opcode: u16, layout: &Layout) -> Section {
+    const VARIANTS: std::ops::RangeInclusive<u16> = 6248..=6253;
+    let begins = |heads: &[&str]| heads.iter().any(|head| layout.name.starts_with(head));
+    match opcode {
+        10 | 11 | 14..=17 | 331 => Section::Preamble,
+        2..=7 | 330 => Section::Debug,
+        71..=75 | 332 | 5632 | 5633 => Section::Annotations,
+        // Nothing, undefined values, lines, extended instructions, functions, variables.
+        0 | 1 | 8 | 12 | 54 | 56 | 59 | 317 | 4418 | 5158 => Section::Any,
+        _ if VARIANTS.contains(&opcode) || begins(&["Alias", "Asm"]) => Section::Any,
+        _ if is_type(opcode, layout) || begins(&["Type", "Constant", "SpecConstant"]) => Section::Declarations,
+        _ => Section::Code,
+    }
+}
+
+/// Shape of an opcode that no grammar has.
+const UNKNOWN_SHAPE: Shape =
+    Shape { result: UNKNOWN, ids: 0, tail: NO_TAIL, is_type: false, least: 0, section: Section::Any };
 
 impl Shapes {
     /// Returns the shape of an opcode.
     #[inline]
     pub(super) fn shape(&self, opcode: u16) -> Shape {
-        self.0.get(usize::from(opcode)).copied().unwrap_or(Shape { result: UNKNOWN, ids: 0, is_type: false })
+        self.0.get(usize::from(opcode)).copied().unwrap_or(UNKNOWN_SHAPE)
     }
 }
 
@@ -124,13 +167,29 @@ fn table() -> &'static Table {
         for (opcode, name, signature) in MISSING {
             put(*opcode, Layout::new(name, signature.chars().map(signature_slot).collect()));
         }
+        let mut least = vec![0u8; layouts.len()];
+        for known in INSTRUCTION_TABLE.iter() {
+            let one = known.operands.iter().filter(|operand| operand.quantifier == OperandQuantifier::One);
+            if let Some(place) = least.get_mut(known.opcode as usize) {
+                *place = u8::try_from(one.count()).unwrap_or(u8::MAX);
+            }
+        }
+        for (opcode, _, signature) in MISSING {
+            if let Some(place) = least.get_mut(usize::from(*opcode)) {
+                *place =
+                    signature.chars().filter(|letter| "TRI".contains(*letter)).count().try_into().unwrap_or(u8::MAX);
+            }
+        }
         let shape = |(opcode, layout): (u16, &Option<Layout>)| match layout {
             Some(layout) => Shape {
                 result: layout.result.unwrap_or(NO_RESULT),
                 ids: leading_ids(layout),
+                tail: tail(layout),
                 is_type: is_type(opcode, layout),
+                least: least.get(usize::from(opcode)).copied().unwrap_or_default(),
+                section: section(opcode, layout),
             },
-            None => Shape { result: UNKNOWN, ids: 0, is_type: false },
+            None => UNKNOWN_SHAPE,
         };
         Table { shapes: Shapes((0..).zip(&layouts).map(shape).collect()), layouts }
     })
@@ -165,13 +224,31 @@ fn leading_ids(layout: &Layout) -> u8 {
     }
 }
 
-/// Whether `OpenCL.std` has an instruction of a number.
-pub(super) fn is_of_opencl(number: u32) -> bool {
-    static KNOWN: OnceLock<Vec<bool>> = OnceLock::new();
+/// [`Shape::tail`] of an opcode without ids behind its literals.
+pub(super) const NO_TAIL: u8 = 0xff;
+
+/// Position from which on all operand words of an opcode are ids, behind one that is a literal or a mask.
+fn tail(layout: &Layout) -> u8 {
+    // What a pointer leads to may come later.
+    if layout.name == "TypePointer" {
+        return NO_TAIL;
+    }
+    let leading = leading_ids(layout);
+    let is_id = |slot: &Slot| matches!(slot, Slot::Id | Slot::OptionalId | Slot::Ids);
+    match layout.slots.get(usize::from(leading)..).and_then(<[Slot]>::split_first) {
+        Some((Slot::MaskThenIds, [])) => leading.saturating_add(1),
+        Some((Slot::Literal, rest)) if !rest.is_empty() && rest.iter().all(is_id) => leading.saturating_add(1),
+        _ => NO_TAIL,
+    }
+}
+
+/// Returns the kinds of the operands of an instruction of `OpenCL.std`, or none where it has none of that number.
+pub(super) fn of_opencl(number: u32) -> Option<&'static [Slot]> {
+    static KNOWN: OnceLock<Vec<Option<&'static [Slot]>>> = OnceLock::new();
     /// Bound above the largest number.
     const END: u32 = 256;
-    let known = KNOWN.get_or_init(|| (0..END).map(|number| extended(Set::OpenClStd, number).is_some()).collect());
-    known.get(number as usize).copied().unwrap_or(false)
+    let known = KNOWN.get_or_init(|| (0..END).map(|number| extended(Set::OpenClStd, number)).collect());
+    known.get(number as usize).copied().flatten()
 }
 
 /// Whether a name is that of an instruction, without `Op`, or of one of `OpenCL.std`.

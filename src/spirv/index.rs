@@ -363,6 +363,13 @@ pub struct Linkage {
     pub(crate) kind: LinkageKind,
 }
 
+/// Whether a symbol is a function that the SPIR-V/LLVM translator writes for an LLVM intrinsic, and exports from every module that
+/// needs it. The name determines the code (`SPIRVLowerLLVMIntrinsic.cpp`, `spirv.llvm_fshl_i32`), and a private one would be
+/// no intrinsic for its reader, and have no body.
+pub(crate) fn is_helper(symbol: &str) -> bool {
+    symbol.starts_with("spirv.llvm_")
+}
+
 /// Linkage type of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LinkageKind {

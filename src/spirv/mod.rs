@@ -21,6 +21,7 @@
 //! ```
 
 pub(crate) mod calls;
+mod entries;
 mod facts;
 pub mod fold;
 pub(crate) mod grammar;

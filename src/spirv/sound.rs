@@ -1,9 +1,10 @@
 //! Does a module define what it uses, once, where it may stand?
 //!
-//! Looked at in the pass that finds a module's facts, and no more than costs next to nothing: ids that are defined twice or never, the
-//! order of declarations and functions, and the end of blocks. The rest of what makes a module valid, `spirv-val` tells.
+//! Looked at in the pass that finds a module's facts, and no more than costs next to nothing: ids that are defined twice, never, or in
+//! another function, the order of sections, declarations and functions, the begin and end of blocks, and operands that are missing. The
+//! rest of what makes a module valid, `spirv-val` tells.
 
-use super::grammar;
+use super::grammar::{self, Section, Slot};
 use super::op::*;
 use super::words::Instruction;
 use std::collections::{HashMap, HashSet};
@@ -79,14 +80,31 @@ pub(super) struct Soundness {
     defined: IdSet,
     used: IdSet,
     types: IdSet,
-    functions: IdSet,
+    pub(super) functions: IdSet,
     /// Functions that are called, or whose address is taken.
     pub(super) called: IdSet,
     labels: IdSet,
     /// Blocks that branches lead to.
     reached: IdSet,
-    /// Parts of types that were no types yet where they were used, as only pointers may be.
-    awaited: Vec<u32>,
+    /// What functions that ended define.
+    foreign: IdSet,
+    /// What the function that is open defines, and what it uses that is not defined yet.
+    own: Vec<u32>,
+    ahead: Vec<u32>,
+    /// Functions that are called before they are defined.
+    later: Vec<u32>,
+    /// Integers of 64 bits, and their types.
+    wide: IdSet,
+    /// Whether there are wider integers.
+    has_wider: bool,
+    /// Sets of instructions that stand in blocks.
+    code_sets: Vec<u32>,
+    /// The section of the last instruction before the functions.
+    section: Section,
+    /// Parts of types that were no types yet where they were used, as only pointers may be, and with a declaration ahead of
+    /// them where they are no parts of structures.
+    awaited: Vec<(u32, bool)>,
+    announced: Vec<u32>,
     /// Ids that pointers lead to and that were no types yet.
     pointees: Vec<u32>,
     pointers: Vec<u32>,
@@ -99,6 +117,10 @@ pub(super) struct Soundness {
     last: u16,
     misplaced: usize,
     endless: usize,
+    /// Ids that are of another function, or of another kind.
+    strange: usize,
+    /// Instructions without operands that they need.
+    short: usize,
 }
 
 impl Soundness {
@@ -106,8 +128,8 @@ impl Soundness {
     pub(super) fn new(bound: u32, words: usize) -> Soundness {
         let ids = usize::try_from(bound).unwrap_or(usize::MAX).min(words);
         let set = || IdSet::new(ids);
-        let [defined, used, types, functions, called, labels, reached] = [(); 7].map(|()| set());
-        Soundness { defined, used, types, functions, called, labels, reached, ..Soundness::default() }
+        let [defined, used, types, functions, called, labels, reached, foreign, wide] = [(); 9].map(|()| set());
+        Soundness { defined, used, types, functions, called, labels, reached, foreign, wide, ..Soundness::default() }
     }
 
     /// Looks at an instruction; `shapes` are those of the grammar.
@@ -116,10 +138,20 @@ impl Soundness {
         let opcode = instruction.opcode;
         let shape = shapes.shape(opcode);
         let ids = if shape.ids == grammar::ALL_IDS { usize::MAX } else { usize::from(shape.ids) };
-        for id in instruction.words().take(ids) {
-            self.used.add(id);
-        }
         let place = shape.result;
+        let from = if shape.tail == grammar::NO_TAIL { usize::MAX } else { usize::from(shape.tail) };
+        let tail = instruction.words().skip(from);
+        let is_inside = matches!(self.region, Region::Parameters | Region::Blocks);
+        if is_inside {
+            let uses = instruction.words().take(ids).enumerate().filter(|(at, _)| *at != usize::from(place));
+            uses.for_each(|(_, id)| self.use_inside(id));
+            tail.for_each(|id| self.use_inside(id));
+        } else {
+            instruction.words().take(ids).chain(tail).for_each(|id| self.used.add(id));
+            if shape.section == Section::Declarations || matches!(opcode, VARIABLE | UNTYPED_VARIABLE) {
+                self.declare(instruction, ids, place);
+            }
+        }
         if place < grammar::NO_RESULT {
             let id = instruction.word(usize::from(place));
             // Id 0 is none: it is read where an instruction is too short for its result.
@@ -130,14 +162,41 @@ impl Soundness {
             self.misplaced = self.misplaced.saturating_add(usize::from(!is_new || late || !is_typed));
             if shape.is_type {
                 self.types.add(id);
+            } else if place == 1 && self.wide.contains(instruction.word(0)) {
+                self.wide.add(id);
+            }
+            if is_inside {
+                self.own.push(id);
             }
         }
+        self.short = self.short.saturating_add(usize::from(instruction.len() < usize::from(shape.least)));
         match opcode {
-            LINE | NO_LINE | EXT_INST => return,
-            TYPE_VECTOR | TYPE_MATRIX | TYPE_ARRAY | TYPE_RUNTIME_ARRAY => self.part(instruction.word(1)),
-            TYPE_STRUCT => (1..instruction.len()).for_each(|at| self.part(instruction.word(at))),
+            LINE | NO_LINE => return,
+            EXT_INST if !self.code_sets.contains(&instruction.word(2)) => return,
+            EXT_INST => self.extended(instruction),
+            EXT_INST_IMPORT if instruction.text(1).0 == "OpenCL.std" => self.code_sets.push(instruction.word(0)),
+            EXECUTION_MODE | EXECUTION_MODE_ID => {
+                self.has(instruction, of_mode(instruction.word(1)));
+                // The type of a vector by its number, up to `double`, with the number of its elements above.
+                let is_none = instruction.word(1) == VECTOR_HINT && instruction.word(2) & 0xffff > 6;
+                self.strange = self.strange.saturating_add(usize::from(is_none));
+            }
+            DECORATE if instruction.word(1) == LINKAGE => {
+                self.has(instruction, instruction.after_string(2).saturating_sub(1));
+            }
+            DECORATE => self.has(instruction, of_decoration(instruction.word(1))),
+            TYPE_INT => match instruction.word(1) {
+                64 => self.wide.add(instruction.word(0)),
+                width => self.has_wider |= width > 64,
+            },
+            TYPE_FORWARD_POINTER => self.announced.push(instruction.word(0)),
+            TYPE_VECTOR | TYPE_MATRIX | TYPE_ARRAY | TYPE_RUNTIME_ARRAY => self.part(instruction.word(1), false),
+            TYPE_STRUCT => (1..instruction.len()).for_each(|at| self.part(instruction.word(at), true)),
             TYPE_FUNCTION => {
-                (1..instruction.len()).for_each(|at| self.part(instruction.word(at)));
+                (1..instruction.len()).for_each(|at| self.part(instruction.word(at), false));
+                // No type is its own part.
+                let own = (1..instruction.len()).filter(|at| instruction.word(*at) == instruction.word(0)).count();
+                self.misplaced = self.misplaced.saturating_add(own);
                 self.signatures.insert(instruction.word(0), instruction.len().saturating_sub(2));
             }
             TYPE_POINTER | TYPE_UNTYPED_POINTER => {
@@ -148,15 +207,17 @@ impl Soundness {
                 }
             }
             BRANCH => self.branch(&[instruction.word(0)]),
-            BRANCH_CONDITIONAL => self.branch(&[instruction.word(1), instruction.word(2)]),
-            SWITCH => self.branch(&[instruction.word(1)]),
+            BRANCH_CONDITIONAL => {
+                self.condition(instruction.word(0));
+                self.branch(&[instruction.word(1), instruction.word(2)]);
+            }
+            SWITCH => self.switch(instruction),
             FUNCTION_CALL | CONSTANT_FUNCTION_POINTER => {
                 self.called.add(instruction.word(2));
             }
             FUNCTION => {
                 // One function ends before the next begins.
-                let is_open = matches!(self.region, Region::Parameters | Region::Blocks);
-                self.misplaced = self.misplaced.saturating_add(usize::from(is_open));
+                self.misplaced = self.misplaced.saturating_add(usize::from(is_inside));
                 self.region = Region::Parameters;
                 self.functions.add(instruction.word(1));
                 self.left = self.signatures.get(&instruction.word(3)).copied();
@@ -171,24 +232,116 @@ impl Soundness {
             FUNCTION_END => {
                 self.end_parameters();
                 self.end_block();
-                let is_open = matches!(self.region, Region::Parameters | Region::Blocks);
-                self.misplaced = self.misplaced.saturating_add(usize::from(!is_open));
+                self.misplaced = self.misplaced.saturating_add(usize::from(!is_inside));
                 self.region = Region::Between;
+                self.end_function();
                 return;
             }
             _ => {}
         }
-        let is_early = self.region == Region::Parameters && !matches!(opcode, FUNCTION | FUNCTION_PARAMETER);
-        if is_early || self.region == Region::Between {
-            self.misplaced = self.misplaced.saturating_add(1);
-        }
+        let is_wrong = match self.region {
+            Region::Head if shape.section == Section::Any => false,
+            Region::Head => {
+                let is_early = shape.section < self.section || shape.section == Section::Code;
+                self.section = self.section.max(shape.section);
+                is_early
+            }
+            Region::Parameters => !matches!(opcode, FUNCTION | FUNCTION_PARAMETER),
+            // Behind the end of a block another begins.
+            Region::Blocks => {
+                let is_of_head = !matches!(shape.section, Section::Any | Section::Code);
+                is_of_head || opcode == FUNCTION_PARAMETER || opcode != LABEL && is_terminator(self.last)
+            }
+            Region::Between => true,
+        };
+        self.misplaced = self.misplaced.saturating_add(usize::from(is_wrong));
         self.last = opcode;
     }
 
+    /// Notes an id that a function uses.
+    #[inline]
+    fn use_inside(&mut self, id: u32) {
+        self.used.add(id);
+        if !self.defined.contains(id) {
+            self.ahead.push(id);
+        } else if self.foreign.contains(id) {
+            self.strange = self.strange.saturating_add(1);
+        }
+    }
+
+    /// Counts what a declaration uses and only a later one defines. Parts of types may be announced, and functions come last.
+    fn declare(&mut self, instruction: &Instruction<'_>, ids: usize, place: u8) {
+        let opcode = instruction.opcode;
+        let exempt =
+            [TYPE_STRUCT, TYPE_STRUCT_CONTINUED, TYPE_FORWARD_POINTER, TYPE_FUNCTION, CONSTANT_FUNCTION_POINTER];
+        if exempt.contains(&opcode) {
+            return;
+        }
+        let is_array = matches!(opcode, TYPE_VECTOR | TYPE_MATRIX | TYPE_ARRAY | TYPE_RUNTIME_ARRAY);
+        let is_checked = |at: usize| at != usize::from(place) && !(is_array && at == 1);
+        let initial = if matches!(opcode, VARIABLE | UNTYPED_VARIABLE) { 3..instruction.len() } else { 0..0 };
+        let leading = (0..ids.min(instruction.len())).filter(|at| is_checked(*at));
+        let early = leading.chain(initial).filter(|at| !self.defined.contains(instruction.word(*at))).count();
+        self.misplaced = self.misplaced.saturating_add(early);
+    }
+
+    /// Looks at the operands of an instruction of `OpenCL.std`.
+    fn extended(&mut self, instruction: &Instruction<'_>) {
+        const FIRST: usize = 4;
+        let Some(slots) = grammar::of_opencl(instruction.word(3)) else { return };
+        let is_needed = |slot: &&Slot| matches!(slot, Slot::Id | Slot::Literal);
+        self.has(instruction, FIRST.saturating_add(slots.iter().filter(is_needed).count()).saturating_sub(2));
+        for (at, slot) in (FIRST..).zip(slots) {
+            let ids = match slot {
+                Slot::Ids => at..instruction.len(),
+                Slot::Id | Slot::OptionalId if at < instruction.len() => at..at.saturating_add(1),
+                _ => continue,
+            };
+            ids.for_each(|at| self.use_inside(instruction.word(at)));
+        }
+    }
+
+    /// Counts an instruction that has fewer operands than two, and so many more.
+    fn has(&mut self, instruction: &Instruction<'_>, more: usize) {
+        self.short = self.short.saturating_add(usize::from(instruction.len() < more.saturating_add(2)));
+    }
+
+    /// Notes what a branch hangs on.
+    fn condition(&mut self, id: u32) {
+        let is_none = self.labels.contains(id) || self.types.contains(id);
+        self.strange = self.strange.saturating_add(usize::from(is_none));
+    }
+
+    /// Notes where a switch leads to. Its literals are as wide as what it hangs on.
+    fn switch(&mut self, instruction: &Instruction<'_>) {
+        let selector = instruction.word(0);
+        self.condition(selector);
+        self.branch(&[instruction.word(1)]);
+        if self.has_wider {
+            return;
+        }
+        let stride = if self.wide.contains(selector) { 3 } else { 2 };
+        let cases = instruction.len().saturating_sub(2);
+        self.short = self.short.saturating_add(usize::from(!cases.is_multiple_of(stride)));
+        for at in (stride.saturating_add(1)..instruction.len()).step_by(stride) {
+            self.use_inside(instruction.word(at));
+            self.branch(&[instruction.word(at)]);
+        }
+    }
+
+    /// Closes a function: nothing uses from outside what it defines.
+    fn end_function(&mut self) {
+        for id in self.own.drain(..) {
+            self.foreign.add(id);
+        }
+        let Soundness { ahead, defined, later, .. } = self;
+        later.extend(ahead.drain(..).filter(|id| !defined.contains(*id)));
+    }
+
     /// Notes a part of a type.
-    fn part(&mut self, id: u32) {
+    fn part(&mut self, id: u32, in_structure: bool) {
         if !self.types.contains(id) {
-            self.awaited.push(id);
+            self.awaited.push((id, in_structure));
         }
     }
 
@@ -214,7 +367,11 @@ impl Soundness {
     /// Returns what is wrong.
     pub(super) fn faults(&mut self) -> Vec<String> {
         self.pointers.sort_unstable();
-        let early = self.awaited.iter().filter(|id| self.pointers.binary_search(id).is_err()).count();
+        self.announced.sort_unstable();
+        let is_pointer = |id: &u32| self.pointers.binary_search(id).is_ok();
+        let is_announced = |id: &u32| self.announced.binary_search(id).is_ok();
+        let early = self.awaited.iter().filter(|(id, within)| !(is_pointer(id) && (*within || is_announced(id))));
+        let early = early.count();
         let mut faults = Vec::new();
         if self.misplaced > 0 || early > 0 {
             faults.push(
@@ -223,7 +380,10 @@ impl Soundness {
         }
         let undefined = self.used.beyond(&self.defined);
         let pointees = self.pointees.iter().filter(|id| !self.types.contains(**id)).count();
-        let strange = [self.called.beyond(&self.functions), self.reached.beyond(&self.labels), pointees];
+        let later =
+            self.later.iter().filter(|id| self.defined.contains(**id) && !self.functions.contains(**id)).count();
+        let reached = self.reached.beyond(&self.labels);
+        let strange = [self.called.beyond(&self.functions), reached, pointees, later, self.strange];
         let strange = strange.into_iter().fold(0usize, usize::saturating_add);
         if strange > 0 {
             faults.push(format!("the module calls, branches to or points to what is none of the kind ({strange})"));
@@ -231,11 +391,31 @@ impl Soundness {
         if undefined > 0 {
             faults.push(format!("the module uses ids ({undefined}) that it does not define"));
         }
+        if self.short > 0 {
+            faults.push(format!("the module has instructions ({}) without operands that they need", self.short));
+        }
         if self.endless > 0 {
             faults.push(format!("the module has blocks ({}) that do not end with a branch or return", self.endless));
         }
         faults
     }
+}
+
+const VECTOR_HINT: u32 = rspirv::spirv::ExecutionMode::VecTypeHint as u32;
+const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
+
+/// Returns the number of operands of an execution mode; of most there are none.
+fn of_mode(mode: u32) -> usize {
+    match mode {
+        17 | 18 | 38 | 39 | 5893 => 3,
+        30 | 35..=37 | 4459..=4463 | 5620..=5623 | 5894 | 5896 | 5903 | 6154 | 6160 | 6417 | 6461..=6463 => 1,
+        _ => 0,
+    }
+}
+
+/// Returns the number of operands of a decoration, of those that compilers of kernels write.
+fn of_decoration(decoration: u32) -> usize {
+    usize::from(matches!(decoration, 1 | 11 | 29 | 38..=40 | 44 | 45))
 }
 
 /// Whether an instruction ends a block.

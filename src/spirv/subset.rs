@@ -14,7 +14,7 @@ mod capabilities;
 mod emit;
 mod walk;
 
-use super::index::{Function, Index, LinkageKind};
+use super::index::{Function, Index, LinkageKind, is_helper};
 use super::op;
 use super::words::Instruction;
 use crate::error::{Error, Result};
@@ -126,7 +126,7 @@ fn is_body(index: &Index<'_>, function: u32, entry_points: &HashSet<&str>) -> bo
 }
 
 /// Returns the functions that other modules may import, in module order: exported functions that are neither kernels
-/// nor bodies of kernels.
+/// nor bodies of kernels, nor what the translator writes for LLVM intrinsics.
 pub fn exported(index: &Index<'_>) -> Vec<(u32, String)> {
     let names: HashSet<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
     let entries: HashSet<u32> = index.entry_points.iter().map(|entry| entry.function).collect();
@@ -134,7 +134,7 @@ pub fn exported(index: &Index<'_>) -> Vec<(u32, String)> {
     let linked = functions.filter_map(|function| Some((function.id, index.linkage(function.id)?)));
     let exported = linked.filter(|(_, linkage)| linkage.kind == LinkageKind::Export);
     let named = exported.map(|(id, linkage)| (id, linkage.name));
-    named.filter(|(_, name)| !names.contains(name.as_str())).collect()
+    named.filter(|(_, name)| !names.contains(name.as_str()) && !is_helper(name)).collect()
 }
 
 /// Error for an instruction that cannot be copied into a subset.

@@ -7,15 +7,15 @@ use super::support::folder::Folder;
 use std::process::Command;
 
 /// A GPU without numbers of double precision.
-const TARGET: &str = "intel_gpu_acm_g10";
-const VOID: u32 = 1;
-const SIGNATURE: u32 = 2;
-const KERNEL: u32 = 3;
+pub const TARGET: &str = "intel_gpu_acm_g10";
+pub const VOID: u32 = 1;
+pub const SIGNATURE: u32 = 2;
+pub const KERNEL: u32 = 3;
 const KIND: u32 = 4;
 const VALUE: u32 = 5;
 
 /// A module in parts: what stands before its types, its types, its kernel's code, and what stands behind that.
-fn module(modes: &[u32], types: &[u32], code: &[u32], behind: &[u32]) -> Vec<u8> {
+pub fn module(modes: &[u32], types: &[u32], code: &[u32], behind: &[u32]) -> Vec<u8> {
     let mut words = vec![0x0723_0203, 0x0001_0400, 0, 50, 0];
     [4, 5, 6, 10].iter().for_each(|capability| put(&mut words, 17, &[*capability], None, &[]));
     put(&mut words, 14, &[2, 2], None, &[]);
@@ -34,14 +34,14 @@ fn module(modes: &[u32], types: &[u32], code: &[u32], behind: &[u32]) -> Vec<u8>
 }
 
 /// Instructions, each an opcode with its operands.
-fn all(instructions: &[(u32, &[u32])]) -> Vec<u32> {
+pub fn all(instructions: &[(u32, &[u32])]) -> Vec<u32> {
     let mut words = Vec::new();
     instructions.iter().for_each(|(code, operands)| put(&mut words, *code, operands, None, &[]));
     words
 }
 
 /// Judges a file, and gives whether its kernel is said to run.
-fn runs(name: &str, bytes: &[u8], target: &str) -> bool {
+pub fn runs(name: &str, bytes: &[u8], target: &str) -> bool {
     let folder = Folder::new();
     folder.put(name, bytes);
     succeeds(&folder, &["check", "--strict", "-t", target, name]).0
@@ -129,7 +129,7 @@ fn code_is_for_the_device_that_it_states() {
 }
 
 /// A signature of functions with a number as their result, numbers, and a function that gives one.
-const NUMBERS: &[(u32, &[u32])] = &[(21, &[8, 32, 0]), (43, &[8, 9, 1]), (33, &[10, 8])];
+pub const NUMBERS: &[(u32, &[u32])] = &[(21, &[8, 32, 0]), (43, &[8, 9, 1]), (33, &[10, 8])];
 /// A function of its own without a body.
 const NOBODYS: &[(u32, &[u32])] = &[(54, &[8, 40, 0, 10]), (56, &[])];
 
@@ -220,7 +220,7 @@ fn calling(decorations: &[u32]) -> Vec<u8> {
 }
 
 /// A decoration of a function as an import or an export.
-fn linked(id: u32, symbol: &str, kind: u32) -> Vec<u32> {
+pub fn linked(id: u32, symbol: &str, kind: u32) -> Vec<u32> {
     let mut words = Vec::new();
     put(&mut words, 71, &[id, 41], Some(symbol), &[kind]);
     words

@@ -15,6 +15,7 @@ mod costly;
 mod cut_off;
 mod embedding;
 mod forged;
+mod formed;
 mod judged;
 mod linked;
 mod loader;

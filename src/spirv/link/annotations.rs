@@ -8,7 +8,7 @@ use super::input::{InputModule, State, first_word};
 use super::names::new_names;
 use super::sections::{GROUP_MEMBER_DECORATE, Kind, MEMBER_NAME, Sections, kind};
 use crate::error::Result;
-use crate::spirv::index::LinkageKind;
+use crate::spirv::index::{LinkageKind, is_helper};
 use crate::spirv::op;
 use crate::spirv::words::Instruction;
 use crate::spirv::words::NewIds;
@@ -117,9 +117,12 @@ fn is_merged(part: &InputModule<'_>, id: u32) -> bool {
     part.index.definition(id).is_some_and(|at| part.state(at) == State::Merged)
 }
 
+/// Whether an instruction exports a function or variable that the driver does not know by its symbol.
 fn is_export(instruction: &Instruction<'_>) -> bool {
     let is_linkage = instruction.opcode == op::DECORATE && instruction.word(1) == LINKAGE;
-    is_linkage && LinkageKind::from_number(instruction.word(instruction.after_string(2))) != LinkageKind::Import
+    is_linkage
+        && LinkageKind::from_number(instruction.word(instruction.after_string(2))) != LinkageKind::Import
+        && !is_helper(&instruction.string(2).0)
 }
 
 /// Writes the targets of a group that are in the result. Targets that are members come with their number.

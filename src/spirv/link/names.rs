@@ -3,7 +3,8 @@
 //! Drivers create functions by their names (`SPIRVToLLVM::transFunction`): that of a kernel, a symbol, or what `OpName`
 //! says of a private one. The bodies of two functions of one name become one, so each private function gets a name that
 //! nothing else has where its own is another's. So does a private variable that is called as a symbol or kernel of
-//! another module, as LLVM renames whichever it meets last.
+//! another module, as LLVM renames whichever it meets last. And so does each private function whose name the driver may have for
+//! what it makes of an instruction of another module (`OpExtInst` of `s_max` is a call of `_Z3maxii`).
 
 use super::Source;
 use super::annotations::is_left_out;
@@ -93,7 +94,10 @@ pub(crate) fn new_names(parts: &[InputModule<'_>], sources: &[Source<'_>]) -> Ne
                 NamedKind::Function => *taken.entry(key(name)).or_insert(mine),
                 NamedKind::Variable => taken.get(&key(name)).copied().unwrap_or(mine),
             };
+            // A module alone stays as it is.
+            let is_drivers = parts.len() > 1 && *kind == NamedKind::Function && may_be_built_in(name);
             let is_free = match there {
+                _ if is_drivers => false,
                 Owner::Fixed(part) => part == number,
                 Owner::Private(..) => there == mine || *kind == NamedKind::Variable,
             };
@@ -143,6 +147,16 @@ fn named(part: &InputModule<'_>, linked: &HashSet<u32>) -> Vec<Named> {
         }
     }
     names
+}
+
+/// Whether compilers of devices may have a function of a name: built-in functions of OpenCL C and SPIR-V are in no namespace (Itanium
+/// C++ ABI, 5.1.2), and begin with no capital letter.
+fn may_be_built_in(name: &str) -> bool {
+    let rest = name.strip_prefix("_Z").unwrap_or_default();
+    let plain = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    let is_mangled =
+        plain.len() < rest.len() && plain.starts_with(|first: char| first.is_ascii_lowercase() || first == '_');
+    is_mangled || name.starts_with("__") || name == "printf"
 }
 
 /// Returns what of a name is left before a number.

@@ -3,16 +3,13 @@
 use super::input::{Definition, InputModule};
 use super::{Folded, Options, Source};
 use crate::error::{Error, ErrorKind};
-use crate::spirv::index::{Index, LinkageKind};
+use crate::spirv::index::{Index, LinkageKind, is_helper};
 use crate::spirv::op;
 use crate::spirv::types::{self, Type};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Number of users that an error about a missing definition names.
 const NAMED: usize = 5;
-/// Prefix of functions that the SPIR-V/LLVM translator writes for LLVM intrinsics, and exports from every module that
-/// needs them. The name determines the code (`SPIRVLowerLLVMIntrinsic.cpp`, `spirv.llvm_fshl_i32`).
-const HELPER: &str = "spirv.llvm_";
 /// `HostAccessINTEL`, and the number that it had before it was published, which DPC++ writes.
 const HOST_ACCESS: [u32; 2] = [6188, 6147];
 /// Number of parameters that the text of a type shows.
@@ -67,6 +64,24 @@ struct Candidate {
     is_function: bool,
 }
 
+/// Whether all definitions are the same function of the translator under a name without a prefix (`LLVMBitreverse.h`,
+/// `LLVMSaddWithOverflow.h` of the SPIR-V/LLVM translator): one with the instructions that the others have.
+fn are_helpers(parts: &[InputModule<'_>], candidates: &Candidates) -> bool {
+    let is_named = candidates.name.starts_with("llvm_bitreverse_")
+        || candidates.name.starts_with("llvm_") && candidates.name.contains("_with_overflow_");
+    let code = |candidate: &Candidate| {
+        let index = &parts.get(candidate.place.part)?.index;
+        let function = index.function(candidate.id).filter(|_| candidate.is_function)?;
+        let instructions = index.instructions(function.instructions.clone());
+        Some(instructions.map(|(_, instruction)| (instruction.opcode, instruction.len())).collect::<Vec<_>>())
+    };
+    let Some(first) = candidates.strong.first().filter(|_| is_named && candidates.strong.len() > 1) else {
+        return false;
+    };
+    let first = code(first);
+    first.is_some() && candidates.strong.iter().all(|other| code(other) == first)
+}
+
 impl Symbols {
     /// Finds a definition for each import; errors are appended to `errors`.
     pub(crate) fn resolve(
@@ -78,7 +93,10 @@ impl Symbols {
         let mut symbols = Symbols::default();
         let (candidates, kernels) = Symbols::candidates(parts, errors);
         let mut missing: BTreeMap<usize, Vec<(u32, String)>> = BTreeMap::new();
-        for candidates in candidates {
+        for mut candidates in candidates {
+            if are_helpers(parts, &candidates) {
+                candidates.weak.append(&mut candidates.strong);
+            }
             if let [first, second, ..] = candidates.strong.as_slice() {
                 errors.push(duplicate_definition(parts, &candidates.name, *first, *second));
                 continue;
@@ -169,7 +187,7 @@ impl Symbols {
                 let Some(candidates) = candidates.get_mut(at) else { continue };
                 match linkage.kind {
                     LinkageKind::Import => candidates.wanted.push(candidate),
-                    LinkageKind::Export if linkage.name.starts_with(HELPER) || is_device_global(part, id) => {
+                    LinkageKind::Export if is_helper(&linkage.name) || is_device_global(part, id) => {
                         candidates.weak.push(candidate);
                     }
                     LinkageKind::Export => candidates.strong.push(candidate),

@@ -8,7 +8,7 @@ use super::capabilities::Usage;
 use super::{Cutter, Keep, emit, links, undefined, unknown};
 use crate::error::{Error, Result};
 use crate::spirv::grammar::{self, OperandContext as _, Role, Set};
-use crate::spirv::index::{Function, Index, LinkageKind};
+use crate::spirv::index::{Function, Index, LinkageKind, is_helper};
 use crate::spirv::op;
 use crate::spirv::words::Instruction;
 use std::collections::HashSet;
@@ -214,7 +214,7 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
     }
 
     /// Whether an annotation is dropped: the modes of an entry point that is not kept, and exports of functions that
-    /// are only reached.
+    /// are only reached, but for those that the driver knows by their symbols.
     fn is_dropped(&self, instruction: &Instruction<'_>) -> bool {
         let target = instruction.word(0);
         match instruction.opcode {
@@ -225,6 +225,7 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
                     && !self.roots.contains(&target)
                     && !(self.cutter.kernels.contains(&target) && self.is_of_kernel(target, instruction))
                     && self.cutter.index.function(target).is_some()
+                    && !is_helper(&instruction.string(2).0)
             }
             _ => false,
         }

@@ -348,6 +348,23 @@ fn private_functions_of_one_name_stay_apart() {
     assert!(!made.bytes.windows(4).any(|bytes| bytes == b"k.0\0"));
 }
 
+/// Drivers make calls of `_Z3maxii` of an instruction of the other module.
+#[test]
+fn private_functions_are_not_called_as_what_drivers_have() {
+    let built_in = ["_Z3maxii", "_Z13get_global_idj", "_Z17__spirv_ocl_s_absi", "__spirv_ocl_s_absi", "printf"];
+    for name in built_in {
+        for (modules, number) in
+            [([calling("k", name, ""), calling("l", "p", "")], 0), ([calling("l", "p", ""), calling("k", name, "")], 1)]
+        {
+            assert_eq!(linked(&modules).1.calls["k"], [format!("{name}.{number}")], "{name}");
+        }
+        assert_eq!(linked(&[calling("k", name, "")]).1.calls["k"], [name]);
+    }
+    for name in ["_ZN4acme3maxEii", "_Z3Maxii", "max"] {
+        assert_eq!(linked(&[calling("k", name, ""), calling("l", "p", "")]).1.calls["k"], [name]);
+    }
+}
+
 /// Functions that the driver's reader knows by their names keep these.
 #[test]
 fn functions_that_a_name_determines_keep_it() {
@@ -428,6 +445,38 @@ fn helpers_of_the_translator_are_there_once() {
     assert_eq!(made.folded.len(), 1);
     assert_eq!((judged.calls["k"].as_slice(), judged.calls.len()), (&["f".to_owned()][..], 3));
     assert_eq!(judged.calls["k"], judged.calls["l"]);
+}
+
+/// Some have names without a prefix, which a function of the program may have, too.
+#[test]
+fn helpers_of_the_translator_without_a_prefix_are_there_once_where_they_are_the_same() {
+    let helper = |name: &str, symbol: &str, callee| {
+        let head = format!("{HEAD}OpEntryPoint Kernel %{name} \"{name}\"\nOpName %f \"{symbol}\"\n");
+        let said = format!("OpDecorate %f LinkageAttributes \"{symbol}\" Export\n");
+        let code = [function("g", None), function("f", callee), kernel(name, "f")].concat();
+        module(&format!("{head}{said}{TYPES}{code}"))
+    };
+    for symbol in ["llvm_bitreverse_i32", "llvm_sadd_with_overflow_i32"] {
+        let (made, judged) = linked(&[helper("k", symbol, None), helper("l", symbol, None)]);
+        assert_eq!((made.folded.len(), &judged.calls["k"]), (1, &judged.calls["l"]));
+        assert_eq!(refused(&[helper("k", symbol, None), helper("l", symbol, Some("g"))]).len(), 1);
+    }
+    assert_eq!(refused(&[helper("k", "llvm_mine", None), helper("l", "llvm_mine", None)]).len(), 1);
+}
+
+/// Drivers know them by their symbols, whoever else may import from the module.
+#[test]
+fn helpers_of_the_translator_stay_exported() {
+    let helper = "spirv.llvm_fshl_i32";
+    let head = format!("{HEAD}OpEntryPoint Kernel %l \"l\"\nOpName %h \"{helper}\"\n");
+    let said = format!("OpDecorate %h LinkageAttributes \"{helper}\" Export\n");
+    let with = module(&format!("{head}{said}{TYPES}{}{}", function("h", None), kernel("l", "h")));
+    let modules = [importer(), exporter(), with];
+    let mut sources = sources(&modules);
+    sources[2].internal = true;
+    let linked = link(&sources, &Options::default()).unwrap();
+    let judged = judge(&linked.bytes);
+    assert!(judged.linked.contains(&(helper.to_owned(), "Export".to_owned())), "{:?}", judged.linked);
 }
 
 /// Images that use one device global have a copy each; a linked one has it once.

@@ -146,6 +146,19 @@ fn exported_functions_are_roots_of_their_own_and_the_body_of_a_kernel_is_none() 
     has(&with_kernel, &["\"exported\" Export", "\"first\""], &["\"second\""]);
 }
 
+/// A private one has no body for drivers, as the name is that of an LLVM intrinsic.
+#[test]
+fn functions_that_drivers_know_by_their_symbols_stay_exported_where_they_are_reached() {
+    let helper = "spirv.llvm_fshl_i32";
+    let module = assemble(&TWO.replace("\"exported\"", &format!("\"{helper}\""))).unwrap();
+    let first = text(&cut(&module, &["first"], &[]).unwrap());
+    has(&first, &[&format!("LinkageAttributes \"{helper}\" Export"), "OpCapability Linkage"], &["\"second\""]);
+    let second = text(&cut(&module, &["second"], &[]).unwrap());
+    has(&second, &[], &[helper]);
+    // Nobody imports them, so they are no roots.
+    assert!(exported(&Index::read(&module).unwrap()).is_empty());
+}
+
 #[test]
 fn everything_kept_is_still_everything() {
     let module = assemble(TWO).unwrap();

@@ -1,0 +1,219 @@
+//! Does a driver know the kernels and functions of a module by the names that they have here?
+//!
+//! Drivers create functions by their names (`SPIRVToLLVM::transFunction`): `OpName` or the symbol replaces that of the entry point, a
+//! function of a kernel's name that stands before it is taken for the kernel, and functions of one name become one. Older translators
+//! write kernels so that this is as it should be: an exported function of the kernel's name, and an entry point that calls it and
+//! does nothing else.
+
+use super::facts::EntryPoints;
+use super::op::*;
+use super::words::Instruction;
+use rspirv::spirv::{Decoration, Op};
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
+
+const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
+const RETURN: u16 = Op::Return as u16;
+
+/// Names of entry points and of functions. By hashes: a module may have hundreds of thousands.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    hasher: RandomState,
+    /// Whether the entry points are listed, as they are once something has a name.
+    is_listed: bool,
+    /// Functions of entry points with their names, in order.
+    entries: Vec<(u32, u64)>,
+    /// Names of entry points with their functions, in order.
+    functions: Vec<(u64, u32)>,
+    /// Names with what they are of.
+    named: Vec<(u64, u32)>,
+    /// What has the name of a kernel and is no entry point, by the kernel's function.
+    doubles: HashMap<u32, Double>,
+    /// Functions of kernels, by what has the kernel's name.
+    doubled: HashMap<u32, u32>,
+    /// The entry point that is open.
+    caller: Option<Caller>,
+    /// Kernels that a driver calls otherwise.
+    renamed: HashSet<u32>,
+    /// What has the name of what drivers have themselves.
+    taken: Vec<u32>,
+}
+
+/// What has the name of a kernel.
+#[derive(Debug, Default)]
+struct Double {
+    id: u32,
+    /// Whether it is a function or a variable that others see.
+    is_met: bool,
+    /// Whether the entry point calls it and does nothing else.
+    is_called: bool,
+}
+
+/// An entry point whose name another function has too.
+#[derive(Debug)]
+struct Caller {
+    function: u32,
+    callee: u32,
+    parameters: Vec<u32>,
+    step: Step,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Begun,
+    InBlock,
+    Called,
+    Returned,
+    Other,
+}
+
+impl Names {
+    /// Looks at an instruction; `entries` are the entry points so far, and `in_function` tells whether it stands in a function.
+    #[inline]
+    pub(super) fn visit(&mut self, instruction: &Instruction<'_>, entries: &EntryPoints, in_function: bool) {
+        match instruction.opcode {
+            NAME => self.name(instruction, 1, entries),
+            DECORATE if instruction.word(1) == LINKAGE => self.name(instruction, 2, entries),
+            VARIABLE | UNTYPED_VARIABLE if !in_function => self.meet(instruction.word(1)),
+            FUNCTION => {
+                let function = instruction.word(1);
+                self.meet(function);
+                let double = self.doubles.get(&function).filter(|double| double.is_met);
+                let callee = double.map(|double| double.id);
+                self.caller =
+                    callee.map(|callee| Caller { function, callee, parameters: Vec::new(), step: Step::Begun });
+            }
+            _ => {
+                if self.caller.is_some() {
+                    self.call(instruction);
+                }
+            }
+        }
+    }
+
+    /// Lists the entry points, which stand before all names.
+    #[cold]
+    fn list(&mut self, entries: &EntryPoints) {
+        self.is_listed = true;
+        self.entries = entries.iter().map(|entry| (entry.function, self.hasher.hash_one(entry.name))).collect();
+        self.entries.sort_unstable();
+        self.functions = self.entries.iter().map(|(function, name)| (*name, *function)).collect();
+        self.functions.sort_unstable();
+    }
+
+    /// Notes a name.
+    fn name(&mut self, instruction: &Instruction<'_>, at: usize, entries: &EntryPoints) {
+        if !self.is_listed {
+            self.list(entries);
+        }
+        let id = instruction.word(0);
+        let text = instruction.text(at).0;
+        if is_taken(&text) {
+            self.taken.push(id);
+        }
+        let name = self.hasher.hash_one(&*text);
+        self.named.push((name, id));
+        if let Some(entry) = find(&self.entries, id) {
+            if entry != name {
+                self.renamed.insert(id);
+            }
+        } else if let Some(function) = find(&self.functions, name) {
+            // Of two at most one is called alone.
+            self.doubles.entry(function).or_insert(Double { id, ..Double::default() });
+            self.doubled.entry(id).or_insert(function);
+        }
+    }
+
+    /// Notes a function or a variable, once its names are known.
+    fn meet(&mut self, id: u32) {
+        if let Some(function) = self.doubled.get(&id) {
+            match self.doubles.get_mut(function) {
+                Some(double) if double.id == id => double.is_met = true,
+                _ => _ = self.renamed.insert(*function),
+            }
+        }
+    }
+
+    /// Follows the body of an entry point that has to be a call of the function of its name.
+    #[cold]
+    fn call(&mut self, instruction: &Instruction<'_>) {
+        let Some(caller) = &mut self.caller else { return };
+        let arguments = || instruction.words().skip(3);
+        caller.step = match (instruction.opcode, caller.step) {
+            (LINE | NO_LINE, step) => step,
+            (FUNCTION_PARAMETER, Step::Begun) => {
+                caller.parameters.push(instruction.word(1));
+                Step::Begun
+            }
+            (LABEL, Step::Begun) => Step::InBlock,
+            (FUNCTION_CALL, Step::InBlock)
+                if instruction.word(2) == caller.callee && arguments().eq(caller.parameters.iter().copied()) =>
+            {
+                Step::Called
+            }
+            (RETURN, Step::Called) => Step::Returned,
+            (FUNCTION_END, step) => {
+                if let Some(double) = self.doubles.get_mut(&caller.function) {
+                    double.is_called = step == Step::Returned;
+                }
+                self.caller = None;
+                return;
+            }
+            _ => Step::Other,
+        };
+    }
+
+    /// Returns what is wrong; `is_function` and `has_body` tell what is a function, and one with a body.
+    pub(super) fn faults(mut self, is_function: impl Fn(u32) -> bool, has_body: impl Fn(u32) -> bool) -> Vec<String> {
+        let mut faults = Vec::new();
+        let doubles = self.doubles.iter().filter(|(_, double)| double.is_met && !double.is_called);
+        self.renamed.extend(doubles.map(|(function, _)| *function));
+        if !self.renamed.is_empty() {
+            let count = self.renamed.len();
+            faults.push(format!(
+                "the module has kernels ({count}) that drivers call otherwise, or take another function for, by its names"
+            ));
+        }
+        let taken = self.taken.iter().filter(|id| has_body(**id)).count();
+        if taken > 0 {
+            faults.push(format!("the module has functions ({taken}) that drivers take for their own, by their names"));
+        }
+        self.named.retain(|(_, id)| is_function(*id));
+        self.named.sort_unstable();
+        self.named.dedup();
+        // A kernel and the function that it calls may have one name.
+        self.named.retain(|(_, id)| find(&self.entries, *id).is_none());
+        let same = self.named.windows(2).filter(|pair| matches!(pair, [first, second] if first.0 == second.0)).count();
+        if same > 0 {
+            faults
+                .push(format!("the module has functions ({same}) that have another's name, and drivers take for one"));
+        }
+        faults
+    }
+}
+
+/// Returns the value of a key in a list that is in order.
+fn find<K: Ord + Copy, V: Copy>(list: &[(K, V)], key: K) -> Option<V> {
+    let place = list.binary_search_by_key(&key, |(key, _)| *key).ok()?;
+    list.get(place).map(|(_, value)| *value)
+}
+
+/// Whether drivers have a function of a name, and take each one of it for theirs: instructions and built-in variables of SPIR-V,
+/// what tells a work-item its place, and barriers. Templates are DPC++'s own (`__spirv_AtomicMin`), and do what they are called.
+fn is_taken(name: &str) -> bool {
+    #[rustfmt::skip]
+    const PLACES: [&str; 20] = [
+        "barrier", "get_enqueued_local_size", "get_enqueued_num_sub_groups", "get_global_id", "get_global_linear_id",
+        "get_global_offset", "get_global_size", "get_group_id", "get_local_id", "get_local_linear_id", "get_local_size",
+        "get_max_sub_group_size", "get_num_groups", "get_num_sub_groups", "get_sub_group_id", "get_sub_group_local_id",
+        "get_sub_group_size", "get_work_dim", "sub_group_barrier", "work_group_barrier",
+    ];
+    let Some(rest) = name.strip_prefix("_Z") else { return name.starts_with("__spirv_") };
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let Some((length, rest)) = rest.split_at_checked(digits) else { return false };
+    let Some((plain, types)) = length.parse().ok().and_then(|length: usize| rest.split_at_checked(length)) else {
+        return false;
+    };
+    let is_template = types.starts_with('I');
+    !is_template && (plain.starts_with("__spirv_") || PLACES.contains(&plain))
+}

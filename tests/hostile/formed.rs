@@ -1,0 +1,95 @@
+//! Which modules of a form that drivers refuse, or read otherwise than they are written, would be called compatible?
+
+use super::costly::put;
+use super::judged::{KERNEL, NUMBERS, SIGNATURE, TARGET, VOID, all, linked, module, runs};
+
+#[test]
+fn modules_of_a_form_that_drivers_refuse_are_not_compatible() {
+    let numbers = all(NUMBERS);
+    let with = |code: &[(u32, &[u32])]| module(&[], &numbers, &all(code), &[]);
+    let mut opencl = Vec::new();
+    put(&mut opencl, 11, &[7], Some("OpenCL.std"), &[]);
+    let value_of_another =
+        [NUMBERS, &[(54, &[8, 40, 0, 10]), (248, &[41]), (128, &[8, 42, 9, 9]), (254, &[42]), (56, &[])]].concat();
+    let with_types = |types: &[(u32, &[u32])]| module(&[], &[numbers.clone(), all(types)].concat(), &[], &[]);
+    let in_head = |head: &[(u32, &[u32])]| module(&all(head), &numbers, &[], &[]);
+    let cases = [
+        ("a switch to a number", with(&[(251, &[9, 21, 1, 9]), (248, &[21])])),
+        ("a switch with half a case", with(&[(251, &[9, 21, 1]), (248, &[21])])),
+        ("a switch by a block", with(&[(251, &[20, 21]), (248, &[21])])),
+        ("code behind a branch", with(&[(249, &[21]), (128, &[8, 30, 9, 9]), (248, &[21])])),
+        ("a capability in a function", with(&[(17, &[4])])),
+        ("a decoration in a function", with(&[(71, &[9, 44, 4])])),
+        ("a constant in a function", with(&[(43, &[8, 30, 4])])),
+        ("code before the functions", with_types(&[(128, &[8, 30, 9, 9])])),
+        ("a capability behind a decoration", in_head(&[(71, &[9, 44, 4]), (17, &[4])])),
+        ("a value of another function", module(&[], &all(&value_of_another), &all(&[(128, &[8, 30, 42, 9])]), &[])),
+        ("a type of itself", with_types(&[(33, &[11, VOID, 11])])),
+        ("a signature before its parts", with_types(&[(33, &[11, VOID, 12]), (22, &[12, 32])])),
+        ("a constant before its parts", with_types(&[(23, &[11, 8, 2]), (44, &[11, 12, 13, 13]), (43, &[8, 13, 1])])),
+        ("a variable before its value", with_types(&[(32, &[11, 0, 8]), (59, &[11, 12, 0, 13]), (43, &[8, 13, 1])])),
+        ("an absolute value of nothing", module(&opencl, &numbers, &all(&[(12, &[8, 30, 7, 141])]), &[])),
+        ("an absolute value of what is not there", module(&opencl, &numbers, &all(&[(12, &[8, 30, 7, 141, 77])]), &[])),
+        ("a sum of one", with(&[(128, &[8, 30, 9])])),
+        ("a sub-group size without the size", in_head(&[(16, &[KERNEL, 35])])),
+        ("an alignment without the number", in_head(&[(71, &[9, 44])])),
+        ("a hint of no type", in_head(&[(16, &[KERNEL, 30, 99])])),
+    ];
+    let mut long = Vec::new();
+    put(&mut long, 5, &[VOID], Some(&"name".repeat(500)), &[]);
+    for (what, bytes) in [
+        ("a long name", module(&long, &[], &[], &[])),
+        ("a switch", with(&[(251, &[9, 21, 1, 21, 2, 21]), (248, &[21])])),
+        ("a constant behind its parts", with_types(&[(23, &[11, 8, 2]), (44, &[11, 12, 9, 9])])),
+        ("a hint", in_head(&[(16, &[KERNEL, 30, 0x4_0006])])),
+    ] {
+        assert!(runs("m.spv", &bytes, TARGET), "{what}");
+    }
+    let judged: Vec<&str> =
+        cases.iter().filter(|(_, bytes)| runs("m.spv", bytes, TARGET)).map(|(what, _)| *what).collect();
+    assert_eq!(judged, [""; 0]);
+}
+
+/// A module whose kernel `k` is as said, behind two functions of the same signature, with names of ids and a symbol.
+fn with_names(names: &[(u32, &str)], symbol: &[u32], code: &[(u32, &[u32])]) -> Vec<u8> {
+    let mut said = Vec::new();
+    names.iter().for_each(|(id, name)| put(&mut said, 5, &[*id], Some(name), &[]));
+    said.extend(symbol);
+    let empty = |id: u32, label: u32| all(&[(54, &[VOID, id, 0, SIGNATURE]), (248, &[label]), (253, &[]), (56, &[])]);
+    module(&said, &[empty(40, 41), empty(42, 43)].concat(), &all(code), &[])
+}
+
+/// Drivers go by `OpName` and by symbols.
+#[test]
+fn kernels_and_functions_that_drivers_call_otherwise_are_not_compatible() {
+    let call: &[(u32, &[u32])] = &[(57, &[VOID, 30, 40])];
+    let other: &[(u32, &[u32])] = &[(57, &[VOID, 30, 42])];
+    let twice: &[(u32, &[u32])] = &[(57, &[VOID, 30, 40]), (57, &[VOID, 31, 40])];
+    for (what, bytes) in [
+        ("no names", with_names(&[], &[], &[])),
+        ("names", with_names(&[(KERNEL, "k"), (40, "f"), (42, "g")], &[], call)),
+        ("a kernel that calls the function of its name", with_names(&[(40, "k")], &[], call)),
+        ("one that others see", with_names(&[(40, "k")], &linked(40, "k", 0), call)),
+        ("a template of DPC++", with_names(&[(40, "_Z17__spirv_AtomicMinIiEvv")], &[], call)),
+        ("a function of one's own", with_names(&[(40, "_Z7get_sizev"), (42, "_ZN1a13get_global_idEj")], &[], call)),
+        ("a block of the kernel's name", with_names(&[(20, "k")], &[], call)),
+    ] {
+        assert!(runs("m.spv", &bytes, TARGET), "{what}");
+    }
+    let cases = [
+        ("another name", with_names(&[(KERNEL, "j")], &[], &[])),
+        ("a name more", with_names(&[(KERNEL, "k"), (KERNEL, "j")], &[], &[])),
+        ("another symbol", with_names(&[], &linked(KERNEL, "j", 0), &[])),
+        ("a function of the kernel's name", with_names(&[(40, "k")], &[], &[])),
+        ("a symbol of the kernel's name", with_names(&[], &linked(40, "k", 0), &[])),
+        ("one that it does not call", with_names(&[(40, "k")], &[], other)),
+        ("one that it calls twice", with_names(&[(40, "k")], &[], twice)),
+        ("two, of which it calls one", with_names(&[(40, "k"), (42, "k")], &[], call)),
+        ("a name that drivers have", with_names(&[(40, "_Z13get_global_idj")], &[], call)),
+        ("an instruction's name", with_names(&[(40, "_Z17__spirv_ocl_s_maxii")], &[], call)),
+        ("two functions of one name", with_names(&[(40, "f"), (42, "f")], &[], call)),
+    ];
+    let judged: Vec<&str> =
+        cases.iter().filter(|(_, bytes)| runs("m.spv", bytes, TARGET)).map(|(what, _)| *what).collect();
+    assert_eq!(judged, [""; 0]);
+}
