@@ -105,7 +105,7 @@ pub(super) enum Section {
     /// Not known, or anywhere.
     #[default]
     Any,
-    /// What a module needs, and its entry points with their modes.
+    /// Capabilities and extensions of a module, and its entry points with their modes.
     Preamble,
     /// Texts, names and sources.
     Debug,
@@ -229,7 +229,7 @@ pub(super) const NO_TAIL: u8 = 0xff;
 
 /// Position from which on all operand words of an opcode are ids, behind one that is a literal or a mask.
 fn tail(layout: &Layout) -> u8 {
-    // What a pointer leads to may come later.
+    // The type that a pointer leads to may come later.
     if layout.name == "TypePointer" {
         return NO_TAIL;
     }

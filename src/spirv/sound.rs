@@ -86,9 +86,9 @@ pub(super) struct Soundness {
     labels: IdSet,
     /// Blocks that branches lead to.
     reached: IdSet,
-    /// What functions that ended define.
+    /// Ids that functions define which ended.
     foreign: IdSet,
-    /// What the function that is open defines, and what it uses that is not defined yet.
+    /// Ids that the open function defines, and those that it uses and that are not defined yet.
     own: Vec<u32>,
     ahead: Vec<u32>,
     /// Functions that are called before they are defined.
