@@ -481,8 +481,8 @@ fn a_property_of_many_megabytes_is_shown() {
 fn tags_that_stand_twice_and_segments_that_overlap() {
     let mut file = Linked::new();
     let (first, last) = (file.add(b"libsycl.so.8\0"), file.add(b"libsycl.so.9\0"));
-    let dynamic = file.add(&words(&[5, first, 1, 0, 5, last, 0, 0]));
-    let mut bytes = file.finish(Some((dynamic, 64)), None);
+    let dynamic = file.add(&words(&[5, first, 1, 0, 5, last, 10, 13, 0, 0]));
+    let mut bytes = file.finish(Some((dynamic, 80)), None);
     assert_eq!(Host::read(&bytes).unwrap().sycl_abi, Some(9));
     bytes[64 + 56] = 1;
     assert!(Host::read(&bytes).unwrap_err().to_string().contains("overlap in memory"));

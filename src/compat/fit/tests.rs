@@ -25,17 +25,22 @@ fn with_code(version: u32, capabilities: &[u32], before: &[u8], code: &[u8]) -> 
     let types = [0x0002_0013u32, 2, 0x0003_0021, 3, 2].map(u32::to_le_bytes).concat();
     let function = [0x0005_0036u32, 2, 1, 0, 3, 0x0002_00f8, 4].map(u32::to_le_bytes).concat();
     let end = [0x0001_00fdu32, 0x0001_0038].map(u32::to_le_bytes).concat();
-    [&head[..], &types, before, &function, code, &end].concat()
+    // Decorations stand before types.
+    let is_decoration = before.get(..2) == Some(&[71, 0]);
+    let (types, before) = if is_decoration { (before, &types[..]) } else { (&types[..], before) };
+    [&head[..], types, before, &function, code, &end].concat()
 }
 
-/// A module whose kernel other modules may import, by a symbol of four to seven letters.
+/// A module beside whose kernel other modules may import a function, by a symbol of four to seven letters.
 pub(crate) fn exporting(symbol: &str) -> Vec<u8> {
     assert!((4..8).contains(&symbol.len()), "the name takes two words");
     let mut name = symbol.as_bytes().to_vec();
     name.resize(8, 0);
-    // OpDecorate %1 LinkageAttributes SYMBOL Export
-    let decoration = [[0x0006_0047u32, 1, 41].map(u32::to_le_bytes).concat(), name, vec![0; 4]].concat();
-    with_code(0x0001_0400, &[5], &decoration, &[])
+    // OpDecorate %8 LinkageAttributes SYMBOL Export
+    let decoration = [[0x0006_0047u32, 8, 41].map(u32::to_le_bytes).concat(), name, vec![0; 4]].concat();
+    let function =
+        [0x0005_0036u32, 2, 8, 0, 3, 0x0002_00f8, 9, 0x0001_00fd, 0x0001_0038].map(u32::to_le_bytes).concat();
+    [with_code(0x0001_0400, &[5], &decoration, &[]), function].concat()
 }
 
 /// A test's images live as long as the test.
