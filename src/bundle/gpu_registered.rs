@@ -61,7 +61,7 @@ impl<'a> Registered<'a, '_> {
     fn search(&mut self) -> Result<()> {
         let addresses = &self.host.addresses;
         for segment in addresses.segments().iter().filter(|segment| segment.holds_pointers) {
-            let (first, bytes) = segment.searched();
+            let (first, bytes) = segment.searched(4);
             for model in [CUDA, HIP] {
                 for at in occurrences(bytes, &model.magic) {
                     self.wrapper(model, first.saturating_add(at as u64))?;

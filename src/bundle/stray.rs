@@ -51,7 +51,7 @@ fn structures(map: &AddressMap<'_>, most: usize, is_wanted: impl Fn(u64) -> bool
     for segment in map.segments().iter().filter(|segment| segment.holds_pointers) {
         let is_wanted = |address: &u64| is_wanted(*address);
         if map.is_unaligned() {
-            let (first, bytes) = segment.searched();
+            let (first, bytes) = segment.searched(3);
             let places = HEADS.iter().flat_map(|head| occurrences(bytes, head));
             let addresses = places.filter_map(|at| first.checked_add(at as u64));
             found.extend(addresses.filter(is_wanted).take(most));

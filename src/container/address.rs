@@ -35,15 +35,17 @@ impl<'a> Segment<'a> {
         Segment { address, offset, data, holds_pointers, own }
     }
 
-    /// Returns the address and the bytes among which structures are looked for: a word more than are its own.
-    pub(crate) fn searched(&self) -> (u64, &[u8]) {
-        let (begin, end) = (self.own.start.saturating_sub(8), self.own.end.saturating_add(8).min(self.data.len()));
-        (self.address.wrapping_add(begin as u64), self.data.get(begin..end).unwrap_or_default())
+    /// Returns the bytes among which so many are looked for, and their address: those of which one at least is the segment's own.
+    pub(crate) fn searched(&self, len: usize) -> (u64, &[u8]) {
+        let more = if self.own.is_empty() { 0 } else { len.saturating_sub(1) };
+        let (begin, end) = (self.own.start.saturating_sub(more), self.own.end.saturating_add(more));
+        let bytes = self.data.get(begin..end.min(self.data.len())).unwrap_or_default();
+        (self.address.wrapping_add(begin as u64), bytes)
     }
 
-    /// Returns the words among [`Segment::searched`] at multiples of 8, and the address of the first.
+    /// Returns the words at multiples of 8 among which pairs are looked for, and the address of the first.
     pub(crate) fn words(&self) -> (u64, &[[u8; 8]]) {
-        let (address, bytes) = self.searched();
+        let (address, bytes) = self.searched(16);
         let skew = address.wrapping_neg() & 7;
         let rest = usize::try_from(skew).ok().and_then(|skew| bytes.get(skew..)).unwrap_or_default();
         (address.wrapping_add(skew), rest.as_chunks::<8>().0)

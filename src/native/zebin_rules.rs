@@ -184,6 +184,16 @@ pub(super) fn data(elf: &DeviceElf<'_>, of: &str) -> Option<Error> {
     (!has_data).then(|| Error::at(40, format!("a kernel is passed `{of}`, and there are no such data")))
 }
 
+/// Returns the bytes of zeros that the driver puts behind a section of data.
+fn zeros(elf: &DeviceElf<'_>, name: &str) -> u64 {
+    let behind = match name {
+        ".data.const" | ".data.global_const" => ".bss.const",
+        ".data.global" => ".bss.global",
+        _ => return 0,
+    };
+    elf.sections.iter().find(|section| section.name == behind).map_or(0, |section| section.size)
+}
+
 /// Checks what the driver links: code of the listed kernels alone, by symbols that there are, and global functions in one section.
 fn linked(elf: &DeviceElf<'_>, listed: &HashSet<&str>) -> Result<()> {
     let table = elf.sections.iter().find(|section| section.kind == SHT_SYMTAB);
@@ -217,7 +227,9 @@ fn linked(elf: &DeviceElf<'_>, listed: &HashSet<&str>) -> Result<()> {
         let section = bytes::u16_at(symbol, 6).and_then(|section| elf.sections.get(usize::from(section)));
         let (value, size) = (bytes::u64_at(symbol, 8).unwrap_or(0), bytes::u64_at(symbol, 16).unwrap_or(0));
         let section = section.filter(of_code_or_data);
-        if let Some(section) = section.filter(|section| value.saturating_add(size) > section.size) {
+        // What is zero stands behind the other data in memory.
+        let room = |section: &Section<'_>| section.size.saturating_add(zeros(elf, section.name));
+        if let Some(section) = section.filter(|section| value.saturating_add(size) > room(section)) {
             let offset = table.map_or(0, |table| table.offset);
             return Err(Error::at(offset, format!("a symbol passes the end of section `{}`", section.name)));
         }
