@@ -227,7 +227,7 @@ fn linked(elf: &DeviceElf<'_>, listed: &HashSet<&str>) -> Result<()> {
         let section = bytes::u16_at(symbol, 6).and_then(|section| elf.sections.get(usize::from(section)));
         let (value, size) = (bytes::u64_at(symbol, 8).unwrap_or(0), bytes::u64_at(symbol, 16).unwrap_or(0));
         let section = section.filter(of_code_or_data);
-        // What is zero stands behind the other data in memory.
+        // Zeros stand behind the other data in memory.
         let room = |section: &Section<'_>| section.size.saturating_add(zeros(elf, section.name));
         if let Some(section) = section.filter(|section| value.saturating_add(size) > room(section)) {
             let offset = table.map_or(0, |table| table.offset);
