@@ -27,7 +27,7 @@ pub(super) struct Names {
     functions: Vec<(u64, u32)>,
     /// Names with what they are of.
     named: Vec<(u64, u32)>,
-    /// Function or variable that has the name of a kernel and is no entry point, by the kernel's function.
+    /// Holders of a kernel's name that are no entry points, by the kernel's function.
     doubles: HashMap<u32, Double>,
     /// Functions of kernels, by what has the kernel's name.
     doubled: HashMap<u32, u32>,
@@ -35,11 +35,11 @@ pub(super) struct Names {
     caller: Option<Caller>,
     /// Kernels that a driver calls otherwise.
     renamed: HashSet<u32>,
-    /// Function that has the name of one that drivers have themselves.
+    /// Ids with names that drivers have themselves.
     taken: Vec<u32>,
 }
 
-/// Functions that have the name of a kernel.
+/// Holder of a kernel's name.
 #[derive(Debug, Default)]
 struct Double {
     id: u32,

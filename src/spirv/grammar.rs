@@ -105,7 +105,7 @@ pub(super) enum Section {
     /// Not known, or anywhere.
     #[default]
     Any,
-    /// Capabilities and extensions of a module, and its entry points with their modes.
+    /// Needs of a module, and its entry points with their modes.
     Preamble,
     /// Texts, names and sources.
     Debug,
@@ -229,7 +229,7 @@ pub(super) const NO_TAIL: u8 = 0xff;
 
 /// Position from which on all operand words of an opcode are ids, behind one that is a literal or a mask.
 fn tail(layout: &Layout) -> u8 {
-    // The type that a pointer leads to may come later.
+    // A pointer may come before the type that it leads to.
     if layout.name == "TypePointer" {
         return NO_TAIL;
     }

@@ -86,9 +86,9 @@ pub(super) struct Soundness {
     labels: IdSet,
     /// Blocks that branches lead to.
     reached: IdSet,
-    /// Ids that functions define which ended.
+    /// Ids that closed functions define.
     foreign: IdSet,
-    /// Ids that the open function defines, and those that it uses and that are not defined yet.
+    /// Ids that the open function defines, and those that it uses before their definition.
     own: Vec<u32>,
     ahead: Vec<u32>,
     /// Functions that are called before they are defined.
