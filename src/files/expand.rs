@@ -14,6 +14,7 @@
 //! those that are other files than it has mapped, which lie there since, are told.
 
 use super::input::{FileId, Found, Input, is_mapped_as};
+use super::place;
 use super::table::has_beside;
 use crate::container::package::{self, Content};
 use crate::container::{Allowance, Kind};
@@ -23,7 +24,6 @@ use rustix::io::Errno;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::ops::Bound;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// A file that may hold device code.
@@ -190,7 +190,7 @@ impl Expansion<'_, '_> {
 
     fn below(&mut self, folder: &Path, roots: &mut Roots) -> Result<()> {
         let listed = fs::metadata(folder).and_then(|metadata| {
-            let is_new = self.walked.insert((metadata.dev(), metadata.ino()));
+            let is_new = self.walked.insert(place::id(&metadata));
             is_new.then(|| fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()).transpose()
         });
         let mut entries = match listed {
@@ -384,17 +384,11 @@ impl Expansion<'_, '_> {
             let path = Path::new(mapping.path);
             let seen = folder.join("root").join(path.strip_prefix("/").unwrap_or(path));
             // Without the right to look through the eyes of the process, ours must do.
-            let path = if seen.exists() && !same(&seen, path) { &seen } else { path };
+            let path = if seen.exists() && !place::leads_to(&seen, path) { &seen } else { path };
             self.found_as(path, mapping.path, (false, 0), Some(&mapping))?;
         }
         Ok(())
     }
-}
-
-/// Whether two paths are the same file.
-fn same(a: &Path, b: &Path) -> bool {
-    let id = |path: &Path| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
-    id(a) == id(b)
 }
 
 #[cfg(test)]

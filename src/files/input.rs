@@ -193,7 +193,7 @@ pub(super) fn is_opened_at(path: &Path, other: &Path) -> bool {
     opened
         .files
         .get(real)
-        .is_none_or(|(_, state)| std::fs::metadata(other).is_ok_and(|there| (there.dev(), there.ino()) == state.id))
+        .is_none_or(|(_, state)| std::fs::metadata(other).is_ok_and(|there| place::id(&there) == state.id))
 }
 
 /// Returns the paths of all that was opened, without those that lead to one of `known`.
@@ -216,7 +216,7 @@ struct State {
 impl State {
     fn new(metadata: &Metadata) -> State {
         let modified = (metadata.mtime(), metadata.mtime_nsec());
-        State { id: (metadata.dev(), metadata.ino()), len: metadata.len(), modified }
+        State { id: place::id(metadata), len: metadata.len(), modified }
     }
 }
 
@@ -286,7 +286,7 @@ impl Input {
                 read => have = have.saturating_add(read),
             }
         }
-        let id = (metadata.dev(), metadata.ino());
+        let id = place::id(&metadata);
         let name_bytes = path.as_os_str().as_encoded_bytes();
         let bytes = head.get(..have).unwrap_or_default();
         let head = Head { name: name_bytes, bytes, len: metadata.len(), file: &file };
@@ -424,7 +424,7 @@ impl Input {
 /// Returns the path of an open file without links; the path that it was opened by where the text of links is not where they lead, as
 /// below /proc. None for what has no path.
 fn real_path(path: &Path, metadata: &Metadata) -> Option<PathBuf> {
-    let is_it = |there: Metadata| (there.dev(), there.ino()) == (metadata.dev(), metadata.ino());
+    let is_it = |there: Metadata| place::id(&there) == place::id(metadata);
     let real = path.canonicalize().ok();
     if real.as_ref().is_some_and(|real| std::fs::metadata(real).is_ok_and(is_it)) {
         return real;

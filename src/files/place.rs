@@ -118,6 +118,11 @@ impl Place {
         Place::look(&plain(path)).map(|(place, _)| place)
     }
 
+    /// Returns the state of what an output replaces or goes into: of a link that leads nowhere there is none.
+    pub(super) fn existing(&self) -> Option<Metadata> {
+        self.there.clone().filter(|there| !there.is_symlink())
+    }
+
     fn is_missing(&self) -> bool {
         self.there.is_none() && !self.is_open_file
     }
@@ -212,7 +217,7 @@ impl Place {
         let folder = self.folder.as_ref().map_or(CWD, |folder| folder.as_fd());
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(openat(folder, &self.name, flags, mode)?);
-        let (now, id) = (file.metadata()?, |file: &Metadata| (file.dev(), file.ino()));
+        let now = file.metadata()?;
         match &self.there {
             Some(there) if id(there) != id(&now) => Err(std::io::Error::other("another process replaced it")),
             _ => Ok(file),
@@ -245,9 +250,14 @@ impl Place {
 }
 
 /// Whether two paths lead to one file.
-fn leads_to(a: &Path, b: &Path) -> bool {
-    let id = |path: &Path| std::fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
-    id(a).is_some_and(|a| id(b) == Some(a))
+pub(super) fn leads_to(a: &Path, b: &Path) -> bool {
+    let file = |path: &Path| std::fs::metadata(path).map(|file| id(&file)).ok();
+    file(a).is_some_and(|a| file(b) == Some(a))
+}
+
+/// Device and inode: one file has one, by whatever path.
+pub(super) fn id(file: &Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
 }
 
 /// Returns the path of what a path leads to without links; the path itself where the text of a link is not where it leads, as of

@@ -56,7 +56,7 @@ fn write_at(mut place: Place, path: &Path, bytes: &[u8], mut mode: Option<u32>) 
         return written.map(|()| true).map_err(|error| failed(&error));
     }
     // A link that leads nowhere is replaced by the file.
-    let existing = place.there.clone().filter(|there| !there.is_symlink());
+    let existing = place.existing();
     if let Some(metadata) = &existing {
         if metadata.is_dir() {
             return Err(Error::new(ErrorKind::Usage, format!("`{}` is a folder", path.display())));
@@ -290,7 +290,7 @@ pub(crate) fn write_streamed<T>(
 ) -> Result<T> {
     let failed = |error: &std::io::Error| cannot_write(path, error);
     let mut place = Place::find(path, Dangling::First)?;
-    let existing = place.there.clone().filter(|there| !there.is_symlink());
+    let existing = place.existing();
     if place.is_open_file || existing.as_ref().is_some_and(|there| !there.is_file()) {
         let error =
             Error::new(ErrorKind::Usage, format!("`{}` is no file that a wheel can be written to", path.display()));
