@@ -178,20 +178,14 @@ pub(super) fn data(elf: &DeviceElf<'_>, of: &str) -> Option<Error> {
     } else {
         &[".data.global", ".bss.global"]
     };
-    let is_data = |section: &&Section<'_>| matches!(section.kind, SHT_PROGBITS | SHT_NOBITS);
-    let mut data = elf.sections.iter().filter(is_data);
-    let has_data = data.any(|section| names.contains(&section.name) && section.size > 0);
+    let is_one = |section: &Section<'_>| names.contains(&section.name) && section.size > 0 && is_loaded(section);
+    let has_data = elf.sections.iter().any(is_one);
     (!has_data).then(|| Error::at(40, format!("a kernel is passed `{of}`, and there are no such data")))
 }
 
-/// Returns the bytes of zeros that the driver puts behind a section of data.
-fn zeros(elf: &DeviceElf<'_>, name: &str) -> u64 {
-    let behind = match name {
-        ".data.const" | ".data.global_const" => ".bss.const",
-        ".data.global" => ".bss.global",
-        _ => return 0,
-    };
-    elf.sections.iter().find(|section| section.name == behind).map_or(0, |section| section.size)
+/// Whether a section is of code or data, by which drivers go.
+fn is_loaded(section: &Section<'_>) -> bool {
+    matches!(section.kind, SHT_PROGBITS | SHT_NOBITS)
 }
 
 /// Checks what the driver links: code of the listed kernels alone, by symbols that there are, and global functions in one section.
@@ -214,7 +208,7 @@ fn linked(elf: &DeviceElf<'_>, listed: &HashSet<&str>) -> Result<()> {
             let end = place.saturating_add(if info & 0xffff_ffff == R_ZE_SYM_ADDR { 8 } else { 4 });
             target.filter(|target| target.kind == SHT_PROGBITS && end > target.size).map(|_| place)
         };
-        if let Some(place) = section.data.chunks_exact(size).find_map(beyond) {
+        if let Some(place) = relocations.clone().find_map(beyond) {
             return Err(wrong(format!("changes what is at {place:#x}, beyond the section that it is for")));
         }
         // The upper half is the symbol.
@@ -222,22 +216,27 @@ fn linked(elf: &DeviceElf<'_>, listed: &HashSet<&str>) -> Result<()> {
             return Err(wrong(format!("refers to more than the {count} symbols that there are")));
         }
     }
-    let of_code_or_data = |section: &&Section<'_>| matches!(section.kind, SHT_PROGBITS | SHT_NOBITS);
+    let section_of = |symbol: &[u8]| elf.sections.get(usize::from(bytes::u16_at(symbol, 6)?));
+    // Zeros stand behind the other data in memory.
+    let [constants, globals] =
+        [".bss.const", ".bss.global"].map(|name| elf.section(name).map_or(0, |zeros| zeros.size));
+    let room = |section: &Section<'_>| {
+        section.size.saturating_add(match section.name {
+            ".data.const" | ".data.global_const" => constants,
+            ".data.global" => globals,
+            _ => 0,
+        })
+    };
     for symbol in entries.clone() {
-        let section = bytes::u16_at(symbol, 6).and_then(|section| elf.sections.get(usize::from(section)));
-        let (value, size) = (bytes::u64_at(symbol, 8).unwrap_or(0), bytes::u64_at(symbol, 16).unwrap_or(0));
-        let section = section.filter(of_code_or_data);
-        // Zeros stand behind the other data in memory.
-        let room = |section: &Section<'_>| section.size.saturating_add(zeros(elf, section.name));
-        if let Some(section) = section.filter(|section| value.saturating_add(size) > room(section)) {
+        let end = bytes::u64_at(symbol, 8).unwrap_or(0).saturating_add(bytes::u64_at(symbol, 16).unwrap_or(0));
+        if let Some(section) = section_of(symbol).filter(|section| is_loaded(section) && end > room(section)) {
             let offset = table.map_or(0, |table| table.offset);
             return Err(Error::at(offset, format!("a symbol passes the end of section `{}`", section.name)));
         }
     }
     let mut exporting = listed.contains(ze_rules::FUNCTIONS).then_some(ze_rules::FUNCTIONS);
     for symbol in entries.filter(|symbol| symbol.get(4) == Some(&GLOBAL_FUNCTION)) {
-        let section = bytes::u16_at(symbol, 6).and_then(|section| elf.sections.get(usize::from(section)));
-        let Some(name) = section.and_then(code_of) else { continue };
+        let Some(name) = section_of(symbol).and_then(code_of) else { continue };
         if !listed.contains(name) || *exporting.get_or_insert(name) != name {
             let offset = table.map_or(0, |table| table.offset);
             return Err(Error::at(offset, format!("a function that others may call is in the code of `{name}`")));
