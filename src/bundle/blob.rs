@@ -249,6 +249,7 @@ pub(super) fn slice(data: &[u8], at: u64, len: u64) -> Option<&[u8]> {
 pub(super) fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }
+
 /// Returns where something begins behind zeros, from an offset on.
 pub(super) fn next(data: &[u8], from: usize) -> Option<usize> {
     let rest = data.get(from..)?;

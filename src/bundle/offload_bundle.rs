@@ -201,12 +201,11 @@ pub(super) fn len(data: &[u8]) -> Option<usize> {
 
 /// Adds the images of a bundle: every part but the host's. Sections hold several, files one.
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32, outer: &Image<'a>) {
-    let end = len(data).filter(|_| data.starts_with(MAGIC) || data.starts_with(&COMPRESSED_MAGIC));
-    let behind = end.and_then(|end| blob::next(data, end));
-    let rest = behind.and_then(|behind| data.get(behind..)).unwrap_or_default();
-    if rest.starts_with(MAGIC) || rest.starts_with(&COMPRESSED_MAGIC) {
+    let behind = len(data).and_then(|end| blob::next(data, end));
+    let is_one = |rest: &[u8]| rest.starts_with(MAGIC) || rest.starts_with(&COMPRESSED_MAGIC);
+    if let Some(behind) = behind.filter(|behind| data.get(*behind..).is_some_and(is_one)) {
         let message = "another offload bundle stands behind this one, and is not read";
-        reader.problem(place.at(behind.unwrap_or(0) as u64).error(message));
+        reader.problem(place.at(behind as u64).error(message));
     }
     for part in parse(reader, data, place) {
         part.read(reader, depth, outer);

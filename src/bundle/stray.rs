@@ -15,6 +15,8 @@ use std::collections::HashSet;
 
 /// Heads of structures: version (2 bytes) and kind.
 const HEADS: [[u8; 3]; 4] = [[3, 0, 4], [3, 0, 8], [1, 0, 4], [2, 0, 4]];
+/// Layouts that a structure of an unknown version may have.
+const LAYOUTS: [ImageLayout; 2] = [ImageLayout::WithManifest, ImageLayout::Version3];
 /// Structures that are looked for: one tells that there are some.
 const MOST: usize = 256;
 
@@ -147,16 +149,16 @@ fn unknown_versions<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 
     });
     let open = move |at: u64| map.first_open(at, 8).is_some();
     pointers.filter(move |at| {
-        let [target, begins] = [8, 0].map(|field| at.saturating_add(field));
+        let target = at.saturating_add(8);
         let name = map.pointer(target).and_then(|target| map.c_string_within(target, limits::MAX_NAME));
         // A pointer that is not known may be any.
         let may_be = |is_wanted: fn(&[u8]) -> bool| open(target) || name.is_some_and(is_wanted);
         let has_code = |layout: ImageLayout| {
-            let code = begins.saturating_add(layout.payload());
+            let code = at.saturating_add(layout.payload());
             let is_open = open(code) || open(code.saturating_add(8));
             may_be(is_printable) && is_code(map, code) || may_be(is_target) && is_open
         };
-        sound_image(map, *at).is_none() && [ImageLayout::WithManifest, ImageLayout::Version3].into_iter().any(has_code)
+        sound_image(map, *at).is_none() && LAYOUTS.into_iter().any(has_code)
     })
 }
 
@@ -197,7 +199,6 @@ fn unknown_fields<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm
             // Much else begins with an unknown word and a text: only a target's name tells, or device code.
             let named = target(*at).filter(|_| !open(at.saturating_add(8)));
             let is_target = named.is_some_and(is_target);
-            let layouts = [ImageLayout::WithManifest, ImageLayout::Version3];
             // The words before a table of sizes are none.
             let are_pointers = |layout: &ImageLayout| {
                 let fields = [8, layout.payload(), layout.payload() + 8];
@@ -206,7 +207,7 @@ fn unknown_fields<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm
             let is_wanted = |layout: &ImageLayout| {
                 payload(*at, *layout) == Some(true) && (is_target || is_code(map, at.saturating_add(layout.payload())))
             };
-            return Some(layouts.iter().any(|layout| are_pointers(layout) && is_wanted(layout)));
+            return Some(LAYOUTS.iter().any(|layout| are_pointers(layout) && is_wanted(layout)));
         }
         let head = map.slice(*at, 3)?;
         let layout = ImageLayout::from_version(bytes::u16_at(head, 0)?, *head.get(2)?)?;
