@@ -6,7 +6,7 @@
 
 mod pages;
 
-use self::pages::{is_debug, memory};
+use self::pages::memory;
 use super::Section;
 use super::address::{AddressMap, Segment, WRITTEN, written};
 use crate::error::{Error, Result};
@@ -126,9 +126,13 @@ impl<'a> Elf<'a> {
             Ok(sections) => (sections, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let is_debug = is_debug(header, program_headers, bytes);
-        let dynamic = if is_debug { Vec::new() } else { dynamic(program_headers, bytes)? };
-        Ok((Elf { bytes, header, program_headers, dynamic, machine, is_debug, section_problem }, sections))
+        let (dynamic, is_debug) = (Vec::new(), false);
+        let mut elf = Elf { bytes, header, program_headers, dynamic, machine, is_debug, section_problem };
+        elf.is_debug = elf.is_debug();
+        if !elf.is_debug {
+            elf.dynamic = elf.read_dynamic()?;
+        }
+        Ok((elf, sections))
     }
 
     /// Returns the dynamic entry with a tag; of several the last, which is the one that loaders take.
@@ -310,6 +314,27 @@ impl<'a> Elf<'a> {
     /// Returns the program header of the dynamic section; of several the last, which is the one that loaders take.
     fn dynamic_header(&self) -> Option<&'a ProgramHeader64<LE>> {
         self.program_headers.iter().rev().find(|header| header.p_type(LE) == elf::PT_DYNAMIC)
+    }
+
+    /// Reads the dynamic section, as far as its header says or up to its end.
+    fn read_dynamic(&self) -> Result<Vec<Dynamic>> {
+        let Some(header) = self.dynamic_header() else { return Ok(Vec::new()) };
+        let start = header.p_offset(LE);
+        let data = header
+            .data(LE, self.bytes)
+            .map_err(|()| Error::at(start, "the dynamic section passes the end of the file"))?;
+        let mut entries = Vec::new();
+        let mut rest = data;
+        while let Ok((entry, tail)) = pod::from_bytes::<Dyn64<LE>>(rest) {
+            let tag = entry.d_tag.get(LE);
+            if tag == elf::DT_NULL {
+                break;
+            }
+            let offset = start.saturating_add((data.len() - rest.len()) as u64);
+            entries.push(Dynamic { tag, value: entry.d_val.get(LE), offset });
+            rest = tail;
+        }
+        Ok(entries)
     }
 
     /// Notes the places of relocations of a machine whose relocations are not known.
@@ -553,26 +578,4 @@ fn sections<'a>(header: &'a FileHeader64<LE>, bytes: &'a [u8]) -> Result<Vec<Sec
         }
     }
     Ok(sections)
-}
-
-fn dynamic(program_headers: &[ProgramHeader64<LE>], bytes: &[u8]) -> Result<Vec<Dynamic>> {
-    // Of several loaders take the last.
-    let Some(header) = program_headers.iter().rev().find(|header| header.p_type(LE) == elf::PT_DYNAMIC) else {
-        return Ok(Vec::new());
-    };
-    let start = header.p_offset(LE);
-    let data =
-        header.data(LE, bytes).map_err(|()| Error::at(start, "the dynamic section passes the end of the file"))?;
-    let mut entries = Vec::new();
-    let mut rest = data;
-    while let Ok((entry, tail)) = pod::from_bytes::<Dyn64<LE>>(rest) {
-        let tag = entry.d_tag.get(LE);
-        if tag == elf::DT_NULL {
-            break;
-        }
-        let offset = start.saturating_add((data.len() - rest.len()) as u64);
-        entries.push(Dynamic { tag, value: entry.d_val.get(LE), offset });
-        rest = tail;
-    }
-    Ok(entries)
 }

@@ -6,7 +6,7 @@
 use super::super::address::Segment;
 use super::{Elf, Machine};
 use crate::error::{Error, Result};
-use object::elf::{self, Dyn64, FileHeader64, ProgramHeader64, SectionHeader64};
+use object::elf::{self, Dyn64, ProgramHeader64, SectionHeader64};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{LittleEndian as LE, pod};
 use std::borrow::Cow;
@@ -131,42 +131,45 @@ impl<'a> Elf<'a> {
             None => Ok(()),
         }
     }
+
+    /// Whether the file is what `objcopy --only-keep-debug` and `eu-strip -f` make: its sections say that the dynamic section has no bytes,
+    /// and no loader would find one at the address that the program headers say; or a static program has no bytes where it begins.
+    pub(super) fn is_debug(&self) -> bool {
+        let Some(at) = self.dynamic_header() else { return self.has_no_begin() };
+        let at = at.p_vaddr(LE);
+        let sections = self.header.sections(LE, self.bytes);
+        let mut sections = sections.iter().flat_map(|table| table.iter());
+        let is_empty = |one: &SectionHeader64<LE>| one.sh_type(LE) == elf::SHT_NOBITS && one.sh_addr(LE) == at;
+        let [smallest, .., largest] = PAGES;
+        let page = if self.machine == Some(Machine::X86_64) { smallest } else { largest };
+        // Loaders map whole pages.
+        let offset_of = |header: &ProgramHeader64<LE>| {
+            let (begin, end) = (header.p_vaddr(LE), header.p_vaddr(LE).saturating_add(header.p_filesz(LE)));
+            let is_cleared = (end..begin.saturating_add(memory(header))).contains(&at);
+            let is_mapped = at >= begin & !(page - 1) && at <= end | (page - 1);
+            (is_mapped && !is_cleared).then(|| header.p_offset(LE).wrapping_add(at.wrapping_sub(begin)))
+        };
+        let loaded = self.program_headers.iter().filter(|header| header.p_type(LE) == elf::PT_LOAD);
+        let offsets: Vec<u64> = loaded.filter_map(offset_of).collect();
+        // Few segments are near to one address.
+        offsets.len() <= 8 && sections.any(is_empty) && !offsets.iter().any(|at| may_be_dynamic(self.bytes, *at))
+    }
+
+    /// Whether a static program has no bytes in the file where it begins.
+    fn has_no_begin(&self) -> bool {
+        let (entry, len) = (self.header.e_entry(LE), self.bytes.len() as u64);
+        let holds = |header: &ProgramHeader64<LE>| {
+            let is_whole = header.p_offset(LE).checked_add(header.p_filesz(LE)).is_some_and(|end| end <= len);
+            is_whole && entry.checked_sub(header.p_vaddr(LE)).is_some_and(|at| at < header.p_filesz(LE))
+        };
+        let is_named = self.program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
+        entry > 0 && !is_named && !self.loaded().any(holds)
+    }
 }
 
 /// Returns the size of a segment in memory.
 pub(super) fn memory(header: &ProgramHeader64<LE>) -> u64 {
     header.p_memsz(LE).max(header.p_filesz(LE))
-}
-
-/// Whether an ELF file is what `objcopy --only-keep-debug` and `eu-strip -f` make: its sections say that the dynamic section has no bytes,
-/// and no loader would find one at the address that the program headers say; or a static program has no bytes
-/// where it begins.
-pub(super) fn is_debug(header: &FileHeader64<LE>, program_headers: &[ProgramHeader64<LE>], bytes: &[u8]) -> bool {
-    let loaded = || program_headers.iter().filter(|header| header.p_type(LE) == elf::PT_LOAD);
-    let is_small = header.e_machine(LE) == elf::EM_X86_64;
-    let page = PAGES.iter().copied().find(|page| is_small || *page > PAGES[1]).unwrap_or_default();
-    // Loaders map whole pages.
-    let offset_of = |header: &ProgramHeader64<LE>, address: u64| {
-        let (begin, end) = (header.p_vaddr(LE), header.p_vaddr(LE).saturating_add(header.p_filesz(LE)));
-        let is_cleared = (end..begin.saturating_add(memory(header))).contains(&address);
-        let is_mapped = address >= begin & !(page - 1) && address <= end | (page - 1);
-        (is_mapped && !is_cleared).then(|| header.p_offset(LE).wrapping_add(address.wrapping_sub(begin)))
-    };
-    let Some(at) = program_headers.iter().rev().find(|header| header.p_type(LE) == elf::PT_DYNAMIC) else {
-        let (entry, len) = (header.e_entry(LE), bytes.len() as u64);
-        let holds = |header: &ProgramHeader64<LE>| {
-            let is_whole = header.p_offset(LE).checked_add(header.p_filesz(LE)).is_some_and(|end| end <= len);
-            is_whole && entry.checked_sub(header.p_vaddr(LE)).is_some_and(|at| at < header.p_filesz(LE))
-        };
-        let is_named = program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
-        return entry > 0 && !is_named && !loaded().any(holds);
-    };
-    let sections = header.sections(LE, bytes);
-    let mut sections = sections.iter().flat_map(|table| table.iter());
-    let is_empty = |one: &SectionHeader64<LE>| one.sh_type(LE) == elf::SHT_NOBITS && one.sh_addr(LE) == at.p_vaddr(LE);
-    let offsets: Vec<u64> = loaded().filter_map(|header| offset_of(header, at.p_vaddr(LE))).collect();
-    // Few segments are near to one address.
-    offsets.len() <= 8 && sections.any(is_empty) && !offsets.iter().any(|offset| may_be_dynamic(bytes, *offset))
 }
 
 /// Whether the bytes at an offset may be a dynamic section: with strings or symbols.
