@@ -62,12 +62,20 @@ pub(super) struct Layout {
     pub(crate) result: Option<u8>,
     /// Operands in order.
     pub(crate) slots: Vec<Slot>,
+    /// Number of the operands that it has at least.
+    least: u8,
 }
 
 impl Layout {
-    fn new(name: &'static str, slots: Vec<Slot>) -> Layout {
+    fn new(name: &'static str, slots: Vec<Slot>, least: usize) -> Layout {
         let place = |slot| slots.iter().position(|found| *found == slot).and_then(|at| u8::try_from(at).ok());
-        Layout { name, result_type: place(Slot::ResultType), result: place(Slot::Result), slots }
+        Layout {
+            name,
+            result_type: place(Slot::ResultType),
+            result: place(Slot::Result),
+            slots,
+            least: u8::try_from(least).unwrap_or(u8::MAX),
+        }
     }
 }
 
@@ -162,23 +170,12 @@ fn table() -> &'static Table {
         };
         for known in INSTRUCTION_TABLE.iter() {
             let slots = known.operands.iter().map(|operand| slot(known.opcode, operand.kind, operand.quantifier));
-            put(known.opcode as u16, Layout::new(known.opname, slots.collect()));
+            let least = known.operands.iter().filter(|operand| operand.quantifier == OperandQuantifier::One);
+            put(known.opcode as u16, Layout::new(known.opname, slots.collect(), least.count()));
         }
         for (opcode, name, signature) in MISSING {
-            put(*opcode, Layout::new(name, signature.chars().map(signature_slot).collect()));
-        }
-        let mut least = vec![0u8; layouts.len()];
-        for known in INSTRUCTION_TABLE.iter() {
-            let one = known.operands.iter().filter(|operand| operand.quantifier == OperandQuantifier::One);
-            if let Some(place) = least.get_mut(known.opcode as usize) {
-                *place = u8::try_from(one.count()).unwrap_or(u8::MAX);
-            }
-        }
-        for (opcode, _, signature) in MISSING {
-            if let Some(place) = least.get_mut(usize::from(*opcode)) {
-                *place =
-                    signature.chars().filter(|letter| "TRI".contains(*letter)).count().try_into().unwrap_or(u8::MAX);
-            }
+            let least = signature.chars().filter(|letter| "TRI".contains(*letter));
+            put(*opcode, Layout::new(name, signature.chars().map(signature_slot).collect(), least.count()));
         }
         let shape = |(opcode, layout): (u16, &Option<Layout>)| match layout {
             Some(layout) => Shape {
@@ -186,7 +183,7 @@ fn table() -> &'static Table {
                 ids: leading_ids(layout),
                 tail: tail(layout),
                 is_type: is_type(opcode, layout),
-                least: least.get(usize::from(opcode)).copied().unwrap_or_default(),
+                least: layout.least,
                 section: section(opcode, layout),
             },
             None => UNKNOWN_SHAPE,
