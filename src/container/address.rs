@@ -326,10 +326,14 @@ impl<'a> AddressMap<'a> {
 
     /// Notes addresses into which a loader writes what is not known.
     pub(super) fn leave_open(&mut self, places: Vec<Range<u64>>) {
+        if places.is_empty() {
+            return;
+        }
+        let is_outside = |place: &&Range<u64>| !self.meets(place.start, place.end.saturating_sub(place.start));
+        let outside = places.iter().filter(is_outside).map(|place| place.start).min();
+        self.outside = self.outside.or(outside);
         self.open.extend(places);
         self.open.sort_unstable_by_key(|place| place.start);
-        let outside = self.open.iter().find(|place| !self.meets(place.start, place.end.saturating_sub(place.start)));
-        self.outside = self.outside.or(outside.map(|place| place.start));
         self.open.dedup_by(|next, before| {
             let overlap = next.start < before.end;
             before.end = if overlap { before.end.max(next.end) } else { before.end };
