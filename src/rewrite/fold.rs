@@ -3,8 +3,8 @@
 //! Clones are linked, and their kernels share one body ([`crate::spirv::fold`]), so every name stays a kernel that the
 //! runtime finds and a device creates. Only images that differ in nothing but the kernel's name are folded: one kernel
 //! each, equal reachable code, and equal property sets. Images that other images could tell apart are left alone: those
-//! that import or export symbols, have device globals or specialization constants, or belong to the device library or a
-//! set of virtual functions.
+//! that import or export symbols, have device globals, other variables that kernels write, or specialization constants,
+//! or belong to the device library or a set of virtual functions.
 
 use super::link::{Input, link};
 use crate::bundle::format::Format;
@@ -16,6 +16,7 @@ use crate::spirv::Module;
 use crate::spirv::fold::fold as fold_module;
 use crate::spirv::kernel::{body, kernels};
 use crate::spirv::link::Options;
+use crate::spirv::subset::shared_variables;
 use std::collections::HashMap;
 
 /// Image that clones were merged into.
@@ -108,6 +109,10 @@ fn key(image: &Image<'_>) -> Result<Option<Key>> {
     let Ok((index, all)) = kernels(&contents) else { return Ok(None) };
     let [found] = all.as_slice() else { return Ok(None) };
     if index.stopped.is_some() || found.name != *kernel || found.esimd || index.entry_points.len() != 1 {
+        return Ok(None);
+    }
+    // Each of the clones has its own, and the merged image one for all.
+    if !shared_variables(&index).is_empty() {
         return Ok(None);
     }
     let Some(words) = body::words(&index, &found.reach, &mut body::Numbers::new(&index)) else { return Ok(None) };

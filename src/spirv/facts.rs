@@ -205,6 +205,18 @@ impl Module {
         open.map_or(Ok(()), |function| Err(ends_within(bytes, function)))
     }
 
+    /// Checks that drivers read a module as it is written: what they make of another one changes once its kernels are taken apart
+    /// or put beside others.
+    ///
+    /// # Errors
+    /// `Input` with the first of the faults.
+    pub(crate) fn check_faults(&self) -> Result<()> {
+        let Some(fault) = self.faults.first() else { return Ok(()) };
+        let remedy =
+            "build it as it is, or have its compiler write it anew: drivers read it otherwise than it is written";
+        Err(Error::input(fault.as_str()).with_remedy(remedy))
+    }
+
     /// Whether it has inline assembly, or says so.
     pub(crate) fn has_assembly(&self) -> bool {
         self.declares_assembly() || !self.assembly.is_empty()

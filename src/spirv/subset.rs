@@ -19,6 +19,7 @@ use super::op;
 use super::words::Instruction;
 use crate::error::{Error, Result};
 use annotations::Annotations;
+use rspirv::spirv::{Decoration, StorageClass};
 use std::collections::{HashMap, HashSet};
 
 /// Roots of a subset. Everything they reach is kept.
@@ -96,6 +97,11 @@ impl<'i, 'a> Cutter<'i, 'a> {
         self.places.get(number)?.checked_sub(self.base)
     }
 
+    /// Whether the last subset has an instruction of module scope, by its number.
+    pub(crate) fn has(&self, number: usize) -> bool {
+        self.met(number).is_some()
+    }
+
     /// Returns the subset as a little-endian module.
     ///
     /// # Errors
@@ -137,6 +143,25 @@ pub fn exported(index: &Index<'_>) -> Vec<(u32, String)> {
     named.filter(|(_, name)| !names.contains(name.as_str()) && !is_helper(name)).collect()
 }
 
+/// Returns the variables that the kernels of a program share and may write, by the numbers of their instructions, with their names:
+/// those in global memory that are no constants. The flag of DPC++'s assertions is none: each image brings its own.
+pub(crate) fn shared_variables(index: &Index<'_>) -> Vec<(usize, String)> {
+    const GLOBAL: u32 = StorageClass::CrossWorkgroup as u32;
+    const CONSTANT: u32 = Decoration::Constant as u32;
+    const OF_ASSERTIONS: &str = "SPIR_AssertHappenedMem";
+    let end = index.functions.first().map_or(index.len(), |first| first.instructions.start);
+    let variables = index.instructions(0..end).filter(|(_, instruction)| {
+        matches!(instruction.opcode, op::VARIABLE | op::UNTYPED_VARIABLE) && instruction.word(2) == GLOBAL
+    });
+    let written = variables.filter(|(_, variable)| index.decoration(variable.word(1), CONSTANT).is_none());
+    let named = written.map(|(number, variable)| {
+        let id = variable.word(1);
+        let symbol = index.linkage(id).map(|linkage| linkage.name);
+        (number, symbol.or_else(|| index.name(id)).unwrap_or_else(|| format!("%{id}")))
+    });
+    named.filter(|(_, name)| name != OF_ASSERTIONS).collect()
+}
+
 /// Error for an instruction that cannot be copied into a subset.
 fn unknown(instruction: &Instruction<'_>) -> Error {
     let name = super::grammar::name(instruction.opcode);
@@ -151,7 +176,7 @@ fn undefined(instruction: &Instruction<'_>, id: u32) -> Error {
 
 /// Whether an instruction decorates a function or variable with linkage.
 fn links(instruction: &Instruction<'_>) -> bool {
-    const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
+    const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
     instruction.opcode == op::DECORATE && instruction.word(1) == LINKAGE
 }
 

@@ -2,6 +2,8 @@
 
 use super::costly::put;
 use super::judged::{KERNEL, NUMBERS, SIGNATURE, TARGET, VOID, all, linked, module, runs};
+use super::recorded::tool;
+use super::support::folder::Folder;
 
 #[test]
 fn modules_of_a_form_that_drivers_refuse_are_not_compatible() {
@@ -50,13 +52,14 @@ fn modules_of_a_form_that_drivers_refuse_are_not_compatible() {
     assert_eq!(judged, [""; 0]);
 }
 
-/// A module whose kernel `k` is as said, behind two functions of the same signature, with names of ids and a symbol.
+/// A module whose kernel `k` is as said, behind two functions and another kernel, with names of ids and a symbol.
 fn with_names(names: &[(u32, &str)], symbol: &[u32], code: &[(u32, &[u32])]) -> Vec<u8> {
     let mut said = Vec::new();
+    put(&mut said, 15, &[6, 44], Some("other"), &[]);
     names.iter().for_each(|(id, name)| put(&mut said, 5, &[*id], Some(name), &[]));
     said.extend(symbol);
     let empty = |id: u32, label: u32| all(&[(54, &[VOID, id, 0, SIGNATURE]), (248, &[label]), (253, &[]), (56, &[])]);
-    module(&said, &[empty(40, 41), empty(42, 43)].concat(), &all(code), &[])
+    module(&said, &[empty(40, 41), empty(42, 43), empty(44, 45)].concat(), &all(code), &[])
 }
 
 /// Drivers go by `OpName` and by symbols.
@@ -75,6 +78,7 @@ fn kernels_and_functions_that_drivers_call_otherwise_are_not_compatible() {
         ("a block of the kernel's name", with_names(&[(20, "k")], &[], call)),
     ] {
         assert!(runs("m.spv", &bytes, TARGET), "{what}");
+        rewritten(&bytes, 0, what);
     }
     let cases = [
         ("another name", with_names(&[(KERNEL, "j")], &[], &[])),
@@ -92,4 +96,50 @@ fn kernels_and_functions_that_drivers_call_otherwise_are_not_compatible() {
     let judged: Vec<&str> =
         cases.iter().filter(|(_, bytes)| runs("m.spv", bytes, TARGET)).map(|(what, _)| *what).collect();
     assert_eq!(judged, [""; 0]);
+    // A part without the other function would be sound, and do something else.
+    cases.iter().for_each(|(what, bytes)| rewritten(bytes, 3, what));
+}
+
+/// Splits and links a module, which has to end with a code.
+fn rewritten(bytes: &[u8], code: i32, what: &str) {
+    let folder = Folder::new();
+    folder.put("m.spv", bytes);
+    for command in ["split m.spv --mode per_kernel -o p.table", "link m.spv --internalize -o l.spv"] {
+        let done = tool(&folder, &command.split(' ').collect::<Vec<_>>());
+        let told = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(code), "{what}: {command}: {told}");
+    }
+}
+
+/// Each part of a program has its own variables, and kernels that are put into one program share them.
+#[test]
+fn variables_that_kernels_share_are_not_divided_or_united_unseen() {
+    let types = [NUMBERS, &[(32, &[11, 5, 8]), (59, &[11, 12, 5])]].concat();
+    let store: &[(u32, &[u32])] = &[(62, &[12, 9])];
+    let second: &[(u32, &[u32])] =
+        &[(54, &[VOID, 44, 0, SIGNATURE]), (248, &[45]), (62, &[12, 9]), (253, &[]), (56, &[])];
+    let with = |decorations: &[(u32, &[u32])]| {
+        let mut said = Vec::new();
+        put(&mut said, 15, &[6, 44], Some("other"), &[]);
+        put(&mut said, 5, &[12], Some("counter"), &[]);
+        module(&[said, all(decorations)].concat(), &all(&types), &all(store), &all(second))
+    };
+    let folder = Folder::new();
+    for (decorations, warned) in [(&[][..], true), (&[(71, &[12, 22][..])][..], false)] {
+        folder.put("m.spv", with(decorations));
+        let done = tool(&folder, &["split", "m.spv", "--mode", "per_kernel", "-o", "p.table"]);
+        let told = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{told}");
+        assert_eq!(told.contains("variable 'counter' is in 2 images"), warned, "{told}");
+        for name in ["k", "j"] {
+            let mut bytes = module(&all(decorations), &all(&types), &all(store), &[]);
+            let entry = bytes.windows(4).position(|four| four == b"k\0\0\0").unwrap();
+            bytes[entry] = name.as_bytes()[0];
+            folder.put(&format!("{name}.spv"), bytes);
+        }
+        let done = tool(&folder, &["join", "k.spv", "j.spv", "--fold-clones", "-o", "j.table"]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let images = String::from_utf8(folder.read("j.table")).unwrap().lines().count() - 1;
+        assert_eq!(images, if warned { 2 } else { 1 });
+    }
 }

@@ -13,7 +13,7 @@ use crate::compat::aspects::code;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-/// Warning about a function of an image.
+/// Warning about a function of an image, or about a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Warning {
     /// The function uses an aspect that its kernel's source does not expect.
@@ -35,6 +35,13 @@ pub(crate) enum Warning {
         /// Mangled name.
         function: String,
     },
+    /// Kernels of several images use a variable, of which each image has its own.
+    SharedVariable {
+        /// Symbol, name or id.
+        variable: String,
+        /// Number of images.
+        images: usize,
+    },
 }
 
 impl Warning {
@@ -54,6 +61,11 @@ impl Warning {
             Warning::FixedTargets { function } => format!(
                 "function '{}' compiled with a different `-fsycl-fixed-targets` switch than its calling kernel.",
                 name(function)
+            ),
+            Warning::SharedVariable { variable, images } => format!(
+                "variable '{}' is in {images} images, each of which has its own: what kernels of one image write, those of \
+                 another do not see",
+                name(variable)
             ),
         }
     }

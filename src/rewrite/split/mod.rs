@@ -31,7 +31,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::spirv::Module;
 use crate::spirv::index::Index;
-use crate::spirv::subset::{Cutter, Keep};
+use crate::spirv::subset::{Cutter, Keep, shared_variables};
 use check::Warning;
 use entry::Entry;
 use std::borrow::Cow;
@@ -166,7 +166,8 @@ pub(crate) fn split_indexed<'k>(
         // A library whose functions are linked by other means than exports cannot be divided.
         return Ok(unsplit(image));
     }
-    let mut cutter = match Cutter::new(&index) {
+    let cutter = Module::parse(image.stored)?.check_faults().and_then(|()| Cutter::new(&index));
+    let mut cutter = match cutter {
         Ok(cutter) => cutter,
         // A module that stays whole need not be cut.
         Err(_) if groups.len() <= 1 && index.stopped.is_none() => {
@@ -187,6 +188,13 @@ pub(crate) fn split_indexed<'k>(
     let mut spooled = Vec::new();
     let scoped = variables.iter().filter(|variable| variable.image_scope).map(|variable| variable.symbol.as_str());
     let mut users: HashMap<&str, Option<usize>> = scoped.map(|symbol| (symbol, None)).collect();
+    let is_device_global =
+        |number| variables.iter().any(|found| found.unique.is_some() && index.definition(found.id) == Some(number));
+    let mut shared: Vec<(usize, String, usize)> = shared_variables(&index)
+        .into_iter()
+        .filter(|(number, _)| !is_device_global(*number))
+        .map(|(number, name)| (number, name, 0))
+        .collect();
     let everywhere: Vec<u32> =
         variables.iter().filter(|variable| variable.everywhere).map(|variable| variable.id).collect();
     for group in &groups {
@@ -199,6 +207,9 @@ pub(crate) fn split_indexed<'k>(
             Err(_) if groups.len() <= 1 => image.stored.to_vec(),
             Err(error) => return Err(error),
         };
+        for (number, _, parts) in &mut shared {
+            *parts = parts.saturating_add(usize::from(cutter.has(*number)));
+        }
         take(bytes.len())?;
         let facts = Module::parse(&bytes)?;
         for symbol in &facts.exports {
@@ -219,6 +230,8 @@ pub(crate) fn split_indexed<'k>(
         };
         made.push((stored, members, properties::Symbols::from_module(facts), checked, here));
     }
+    let in_several = shared.into_iter().filter(|(_, _, images)| *images > 1);
+    warnings.extend(in_several.map(|(_, variable, images)| Warning::SharedVariable { variable, images }));
     // Freed early: the cutter takes several times the memory of the module.
     drop(cutter);
     drop(index);
