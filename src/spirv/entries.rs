@@ -6,6 +6,7 @@
 //! does nothing else.
 
 use super::facts::EntryPoints;
+use super::grammar;
 use super::op::*;
 use super::words::Instruction;
 use rspirv::spirv::{Decoration, Op};
@@ -37,6 +38,10 @@ pub(super) struct Names {
     renamed: HashSet<u32>,
     /// Ids with names that drivers have themselves.
     taken: Vec<u32>,
+    /// Ids with names that functions of OpenCL C may have, with these names before they are mangled.
+    plain: Vec<(u32, String)>,
+    /// Instructions of `OpenCL.std` that the module has, a bit each.
+    built_ins: [u64; 4],
 }
 
 /// Holder of a kernel's name.
@@ -110,6 +115,10 @@ impl Names {
         let text = instruction.text(at).0;
         if is_taken(&text) {
             self.taken.push(id);
+        } else if let Some((plain, types)) = mangled(&text)
+            && is_of_numbers(types)
+        {
+            self.plain.push((id, plain.to_owned()));
         }
         let name = self.hasher.hash_one(&*text);
         self.named.push((name, id));
@@ -122,6 +131,22 @@ impl Names {
             self.doubles.entry(function).or_insert(Double { id, ..Double::default() });
             self.doubled.entry(id).or_insert(function);
         }
+    }
+
+    /// Notes an instruction of `OpenCL.std`.
+    pub(super) fn call_built_in(&mut self, number: u32) {
+        if let Some(bits) = self.built_ins.get_mut(number as usize / 64) {
+            *bits |= 1 << (number % 64);
+        }
+    }
+
+    /// The names, before they are mangled, of the functions that drivers call for the instructions of `OpenCL.std`.
+    fn built_in_names(&self) -> HashSet<&'static str> {
+        let numbers = (0..)
+            .zip(&self.built_ins)
+            .flat_map(|(word, bits)| (0..64).map(move |bit| (word * 64 + bit, bits >> bit & 1)));
+        let names = numbers.filter(|(_, bit)| *bit == 1).filter_map(|(number, _)| grammar::opencl_name(number));
+        names.map(plain_name).collect()
     }
 
     /// Notes a function or a variable, once its names are known.
@@ -174,6 +199,11 @@ impl Names {
                 "the module has kernels ({count}) that drivers call otherwise, or take another function for, by its names"
             ));
         }
+        if !self.plain.is_empty() {
+            let built_ins = self.built_in_names();
+            let plain = self.plain.iter().filter(|(_, name)| built_ins.contains(name.as_str()));
+            self.taken.extend(plain.map(|(id, _)| *id));
+        }
         let taken = self.taken.iter().filter(|id| has_body(**id)).count();
         if taken > 0 {
             faults.push(format!("the module has functions ({taken}) that drivers take for their own, by their names"));
@@ -208,12 +238,50 @@ fn is_taken(name: &str) -> bool {
         "get_max_sub_group_size", "get_num_groups", "get_num_sub_groups", "get_sub_group_id", "get_sub_group_local_id",
         "get_sub_group_size", "get_work_dim", "sub_group_barrier", "work_group_barrier",
     ];
-    let Some(rest) = name.strip_prefix("_Z") else { return name.starts_with("__spirv_") };
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let Some((length, rest)) = rest.split_at_checked(digits) else { return false };
-    let Some((plain, types)) = length.parse().ok().and_then(|length: usize| rest.split_at_checked(length)) else {
-        return false;
-    };
+    if !name.starts_with("_Z") {
+        return name.starts_with("__spirv_");
+    }
+    let Some((plain, types)) = mangled(name) else { return false };
     let is_template = types.starts_with('I');
     !is_template && (plain.starts_with("__spirv_") || PLACES.contains(&plain))
+}
+
+/// Divides the mangled name of a function of no namespace into its name and the types of its parameters.
+fn mangled(name: &str) -> Option<(&str, &str)> {
+    let rest = name.strip_prefix("_Z")?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let (length, rest) = rest.split_at_checked(digits)?;
+    rest.split_at_checked(length.parse().ok()?)
+}
+
+/// Whether mangled types are those of functions of OpenCL C: numbers, vectors of them, and pointers. Others are in namespaces, or
+/// have names.
+fn is_of_numbers(types: &str) -> bool {
+    let mut rest = types;
+    while let Some(first) = rest.chars().next() {
+        // `Dv4_f` is a vector of four, `Dh` a half, `PU3AS1f` a pointer to global memory, `PKc` one to constants.
+        let vector = rest.strip_prefix("Dv").map(|rest| rest.trim_start_matches(|digit: char| digit.is_ascii_digit()));
+        rest = match vector
+            .and_then(|rest| rest.strip_prefix('_'))
+            .or_else(|| rest.strip_prefix("U3AS").and_then(|rest| rest.get(1..)))
+        {
+            Some(rest) => rest,
+            None => match rest.strip_prefix("Dh") {
+                Some(rest) => rest,
+                None if "cahstijlmfdPKS_".contains(first) => rest.trim_start_matches(first),
+                None => return false,
+            },
+        };
+    }
+    true
+}
+
+/// Returns the name that OpenCL C has for an instruction of `OpenCL.std`: `max` for `s_max`, `u_max` and `fmax_common`.
+fn plain_name(instruction: &'static str) -> &'static str {
+    let signed = ["s_", "u_"].iter().find_map(|prefix| instruction.strip_prefix(prefix));
+    let common = instruction.strip_suffix("_common").and_then(|name| name.strip_prefix('f'));
+    match instruction {
+        "fclamp" => "clamp",
+        name => signed.or(common).unwrap_or(name),
+    }
 }

@@ -326,11 +326,10 @@ impl<'m> Walk<'m> {
             },
             TYPE_FLOAT => self.float(instruction),
             TYPE_VOID => _ = self.void.get_or_insert(instruction.word(0)),
-            EXT_INST
-                if self.opencl == Some(instruction.word(2)) && grammar::of_opencl(instruction.word(3)).is_none() =>
-            {
-                self.module.unknown = self.module.unknown.saturating_add(1);
-            }
+            EXT_INST if self.opencl == Some(instruction.word(2)) => match grammar::of_opencl(instruction.word(3)) {
+                Some(_) => self.names.call_built_in(instruction.word(3)),
+                None => self.module.unknown = self.module.unknown.saturating_add(1),
+            },
             VARIABLE | UNTYPED_VARIABLE if self.function.is_none() => {
                 self.variables.push(instruction.word(1));
             }

@@ -248,6 +248,12 @@ pub(super) fn of_opencl(number: u32) -> Option<&'static [Slot]> {
     known.get(number as usize).copied().flatten()
 }
 
+/// Returns the name of an instruction of `OpenCL.std`, or none where it has none of that number.
+pub(super) fn opencl_name(number: u32) -> Option<&'static str> {
+    let table = rspirv::grammar::ext_inst_table("OpenCL.std")?;
+    table.iter().find(|known| u32::from(known.opcode) == number).map(|known| known.opname)
+}
+
 /// Whether a name is that of an instruction, without `Op`, or of one of `OpenCL.std`.
 pub(crate) fn is_instruction(name: &str) -> bool {
     static NAMES: OnceLock<HashSet<&'static str>> = OnceLock::new();

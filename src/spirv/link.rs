@@ -29,6 +29,7 @@ mod symbols;
 use self::globals::{Merging, merging};
 use self::symbols::{FUNC_PARAM_ATTR, PASSING};
 use crate::error::{Error, Result};
+use crate::spirv::Module;
 use crate::spirv::grammar::Role;
 use crate::spirv::index::{Function, LinkageKind};
 use crate::spirv::op;
@@ -96,7 +97,7 @@ pub struct Folded {
 ///
 /// # Errors
 /// All errors: a damaged module, an unknown opcode, a symbol or kernel that is defined twice or not at all, definitions
-/// of another type than their imports, different memory models.
+/// of another type than their imports, different memory models, a result that drivers would read otherwise than it is written.
 pub fn link(sources: &[Source<'_>], options: &Options) -> Result<Linked, Vec<Error>> {
     let mut errors = Vec::new();
     let mut parts = Vec::with_capacity(sources.len());
@@ -125,8 +126,13 @@ pub fn link(sources: &[Source<'_>], options: &Options) -> Result<Linked, Vec<Err
         let calls = calls(&parts, &adapted).map_err(one)?;
         let next = functions(&parts, &calls, &mut sections, next).map_err(one)?;
         functions::entry_points(&parts, &mut sections).map_err(one)?;
+        let bytes = sections.assemble(&parts, next);
+        // An export of one module may have the name of what drivers call for an instruction of another.
+        Module::parse(&bytes)
+            .and_then(|module| module.check_faults())
+            .map_err(|error| one(error.context("the linked module")))?;
         Ok(Linked {
-            bytes: sections.assemble(&parts, next),
+            bytes,
             resolved: symbols.resolved,
             exports: symbols.exports(sources),
             imports: symbols.imports(),

@@ -80,7 +80,22 @@ fn kernels_and_functions_that_drivers_call_otherwise_are_not_compatible() {
         assert!(runs("m.spv", &bytes, TARGET), "{what}");
         rewritten(&bytes, 0, what);
     }
+    let mut opencl = Vec::new();
+    put(&mut opencl, 11, &[7], Some("OpenCL.std"), &[]);
+    let largest = |name: &str| {
+        let mut said = opencl.clone();
+        put(&mut said, 15, &[6, 44], Some("other"), &[]);
+        put(&mut said, 5, &[40], Some(name), &[]);
+        let other: &[(u32, &[u32])] = &[(54, &[VOID, 44, 0, SIGNATURE]), (248, &[45]), (253, &[]), (56, &[])];
+        let own: &[(u32, &[u32])] = &[(54, &[VOID, 40, 0, SIGNATURE]), (248, &[41]), (253, &[]), (56, &[])];
+        let behind = [other, own].concat();
+        module(&said, &all(NUMBERS), &all(&[(12, &[8, 30, 7, 156, 9, 9])]), &all(&behind))
+    };
+    for name in ["f", "_Z3minii", "_Z3max4sizei", "_ZN1a3maxEii"] {
+        assert!(runs("m.spv", &largest(name), TARGET), "{name}");
+    }
     let cases = [
+        ("a built-in function's name", largest("_Z3maxii")),
         ("another name", with_names(&[(KERNEL, "j")], &[], &[])),
         ("a name more", with_names(&[(KERNEL, "k"), (KERNEL, "j")], &[], &[])),
         ("another symbol", with_names(&[], &linked(KERNEL, "j", 0), &[])),

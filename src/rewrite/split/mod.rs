@@ -212,6 +212,9 @@ pub(crate) fn split_indexed<'k>(
         }
         take(bytes.len())?;
         let facts = Module::parse(&bytes)?;
+        if groups.len() > 1 {
+            facts.check_faults()?;
+        }
         for symbol in &facts.exports {
             let user = users.get_mut(symbol.as_str()).and_then(|user| user.replace(made.len()));
             if user.is_some_and(|user| user != made.len()) {
