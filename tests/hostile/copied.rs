@@ -146,6 +146,13 @@ fn files_of_debugging_information_have_no_device_code() {
             assert!(done.status.code() == Some(6) && told.contains("no device code"), "{options}: {told}");
             file[headers.clone()].copy_from_slice(&program[headers.clone()]);
         }
+        // No loader takes a segment that is elsewhere on its page.
+        let mut file = folder.read("a.debug");
+        let loaded: Vec<usize> = headers.clone().step_by(56).filter(|at| program[*at] == 1).collect();
+        file[headers.clone()].copy_from_slice(&program[headers.clone()]);
+        file[loaded[loaded.len() - 1] + 8] ^= 8;
+        folder.put("a.debug", &file);
+        assert_eq!(tool(&folder, ["inspect", "a.debug"]).status.code(), Some(6), "{options}");
         // Only loaders say what is a library.
         let mut file = program.clone();
         let sections = u64::from_le_bytes(file[40..48].try_into().unwrap()) as usize;

@@ -30,7 +30,6 @@ impl<'a> Elf<'a> {
         let error = |message: &str| Error::at(self.header.e_phoff(LE), message);
         let mut loaded: Vec<(usize, &ProgramHeader64<LE>)> = self.loaded().enumerate().collect();
         loaded.sort_by_key(|(_, header)| header.p_vaddr(LE));
-        let skew = |header: &ProgramHeader64<LE>| header.p_vaddr(LE).wrapping_sub(header.p_offset(LE));
         let mut largest = None;
         let sizes = PAGES.iter().filter(|size| self.machine != Some(Machine::X86_64) || **size == PAGES[0]);
         for page in sizes {
@@ -133,7 +132,8 @@ impl<'a> Elf<'a> {
     }
 
     /// Whether the file is what `objcopy --only-keep-debug` and `eu-strip -f` make: its sections say that the dynamic section has no bytes,
-    /// and no loader would find one at the address that the program headers say; or a static program has no bytes where it begins.
+    /// and no loader takes the file (`llvm-objcopy` of what mold linked), or finds one at the address that the program headers say;
+    /// or a static program has no bytes where it begins.
     pub(super) fn is_debug(&self) -> bool {
         let Some(at) = self.dynamic_header() else { return self.has_no_begin() };
         let at = at.p_vaddr(LE);
@@ -150,9 +150,11 @@ impl<'a> Elf<'a> {
             (is_mapped && !is_cleared).then(|| header.p_offset(LE).wrapping_add(at.wrapping_sub(begin)))
         };
         let loaded = self.program_headers.iter().filter(|header| header.p_type(LE) == elf::PT_LOAD);
+        let is_refused = self.loaded().any(|header| header.p_filesz(LE) > 0 && skew(header) % smallest != 0);
         let offsets: Vec<u64> = loaded.filter_map(offset_of).collect();
         // Few segments are near to one address.
-        offsets.len() <= 8 && sections.any(is_empty) && !offsets.iter().any(|at| may_be_dynamic(self.bytes, *at))
+        let is_found = || offsets.len() > 8 || offsets.iter().any(|at| may_be_dynamic(self.bytes, *at));
+        sections.any(is_empty) && (is_refused || !is_found())
     }
 
     /// Whether a static program has no bytes in the file where it begins.
@@ -165,6 +167,11 @@ impl<'a> Elf<'a> {
         let is_named = self.program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
         entry > 0 && !is_named && !self.loaded().any(holds)
     }
+}
+
+/// Returns how far a segment is from its place in the file.
+fn skew(header: &ProgramHeader64<LE>) -> u64 {
+    header.p_vaddr(LE).wrapping_sub(header.p_offset(LE))
 }
 
 /// Returns the size of a segment in memory.
