@@ -271,6 +271,10 @@ impl Args {
             let message = "a plan compiles nothing, and has stamps, dependencies and parts of its own, and an output";
             return Err(Error::new(ErrorKind::Usage, message).with_remedy("give it what `build -o FILE` would get"));
         }
+        if self.no_cache || self.harvest {
+            let message = "the commands of a plan compile into the cache, and the last one takes the output out of it";
+            return Err(Error::new(ErrorKind::Usage, message).with_remedy("leave out --no-cache and --harvest"));
+        }
         (self.dry_run, self.draft) = (true, Some((draft, to)));
         Ok(())
     }
