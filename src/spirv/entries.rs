@@ -12,6 +12,7 @@ use super::words::Instruction;
 use rspirv::spirv::{Decoration, Op};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::OnceLock;
 
 const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 const RETURN: u16 = Op::Return as u16;
@@ -37,11 +38,9 @@ pub(super) struct Names {
     /// Kernels that a driver calls otherwise.
     renamed: HashSet<u32>,
     /// Ids with names that drivers have themselves.
-    taken: Vec<u32>,
-    /// Ids with names that functions of OpenCL C may have, with these names before they are mangled.
-    plain: Vec<(u32, String)>,
-    /// Instructions of `OpenCL.std` that the module has, a bit each.
-    built_ins: [u64; 4],
+    taken: HashMap<u32, Taken>,
+    /// Variables with names that drivers have themselves.
+    taken_variables: usize,
 }
 
 /// Holder of a kernel's name.
@@ -79,7 +78,12 @@ impl Names {
         match instruction.opcode {
             NAME => self.name(instruction, 1, entries),
             DECORATE if instruction.word(1) == LINKAGE => self.name(instruction, 2, entries),
-            VARIABLE | UNTYPED_VARIABLE if !in_function => self.meet(instruction.word(1)),
+            VARIABLE | UNTYPED_VARIABLE if !in_function => {
+                self.meet(instruction.word(1));
+                if self.taken.get(&instruction.word(1)) == Some(&Taken::ForAll) {
+                    self.taken_variables = self.taken_variables.saturating_add(1);
+                }
+            }
             FUNCTION => {
                 let function = instruction.word(1);
                 self.meet(function);
@@ -113,12 +117,8 @@ impl Names {
         }
         let id = instruction.word(0);
         let text = instruction.text(at).0;
-        if is_taken(&text) {
-            self.taken.push(id);
-        } else if let Some((plain, types)) = mangled(&text)
-            && is_of_numbers(types)
-        {
-            self.plain.push((id, plain.to_owned()));
+        if let Some(taken) = is_taken(&text) {
+            self.taken.insert(id, taken);
         }
         let name = self.hasher.hash_one(&*text);
         self.named.push((name, id));
@@ -131,22 +131,6 @@ impl Names {
             self.doubles.entry(function).or_insert(Double { id, ..Double::default() });
             self.doubled.entry(id).or_insert(function);
         }
-    }
-
-    /// Notes an instruction of `OpenCL.std`.
-    pub(super) fn call_built_in(&mut self, number: u32) {
-        if let Some(bits) = self.built_ins.get_mut(number as usize / 64) {
-            *bits |= 1 << (number % 64);
-        }
-    }
-
-    /// The names, before they are mangled, of the functions that drivers call for the instructions of `OpenCL.std`.
-    fn built_in_names(&self) -> HashSet<&'static str> {
-        let numbers = (0..)
-            .zip(&self.built_ins)
-            .flat_map(|(word, bits)| (0..64).map(move |bit| (word * 64 + bit, bits >> bit & 1)));
-        let names = numbers.filter(|(_, bit)| *bit == 1).filter_map(|(number, _)| grammar::opencl_name(number));
-        names.map(plain_name).collect()
     }
 
     /// Notes a function or a variable, once its names are known.
@@ -199,14 +183,11 @@ impl Names {
                 "the module has kernels ({count}) that drivers call otherwise, or take another function for, by its names"
             ));
         }
-        if !self.plain.is_empty() {
-            let built_ins = self.built_in_names();
-            let plain = self.plain.iter().filter(|(_, name)| built_ins.contains(name.as_str()));
-            self.taken.extend(plain.map(|(id, _)| *id));
-        }
-        let taken = self.taken.iter().filter(|id| has_body(**id)).count();
-        if taken > 0 {
-            faults.push(format!("the module has functions ({taken}) that drivers take for their own, by their names"));
+        let functions = self.taken.keys().filter(|id| has_body(**id)).count();
+        for (what, count) in [("functions", functions), ("variables", self.taken_variables)] {
+            if count > 0 {
+                faults.push(format!("the module has {what} ({count}) that drivers take for their own, by their names"));
+            }
         }
         self.named.retain(|(_, id)| is_function(*id));
         self.named.sort_unstable();
@@ -228,9 +209,24 @@ fn find<K: Ord + Copy, V: Copy>(list: &[(K, V)], key: K) -> Option<V> {
     list.get(place).map(|(_, value)| *value)
 }
 
-/// Whether drivers have a function of a name, and take each one of it for theirs: instructions and built-in variables of SPIR-V,
-/// what tells a work-item its place, and barriers. Templates are DPC++'s own (`__spirv_AtomicMin`), and do what they are called.
-fn is_taken(name: &str) -> bool {
+/// Whether a driver makes no kernel of a name, or says that there is one more in its list.
+pub(super) fn is_no_kernel(name: &str) -> bool {
+    name.contains(';') || is_taken(name) == Some(Taken::ForAll)
+}
+
+/// Names that drivers have themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    /// For functions.
+    ForFunctions,
+    /// For kernels and variables, too.
+    ForAll,
+}
+
+/// Tells whether drivers have a name, and take what has it for theirs: instructions and built-in variables of SPIR-V, functions of
+/// OpenCL C, what tells a work-item its place, intrinsics of LLVM, and functions of C that LLVM knows and DPC++ brings none of. Templates
+/// are DPC++'s own (`__spirv_AtomicMin`), and do what they are called.
+fn is_taken(name: &str) -> Option<Taken> {
     #[rustfmt::skip]
     const PLACES: [&str; 20] = [
         "barrier", "get_enqueued_local_size", "get_enqueued_num_sub_groups", "get_global_id", "get_global_linear_id",
@@ -238,12 +234,25 @@ fn is_taken(name: &str) -> bool {
         "get_max_sub_group_size", "get_num_groups", "get_num_sub_groups", "get_sub_group_id", "get_sub_group_local_id",
         "get_sub_group_size", "get_work_dim", "sub_group_barrier", "work_group_barrier",
     ];
-    if !name.starts_with("_Z") {
-        return name.starts_with("__spirv_");
+    const OF_C: [&str; 7] = ["ffs", "ffsl", "ffsll", "isascii", "isdigit", "printf", "toascii"];
+    if name.starts_with("llvm.") {
+        return Some(Taken::ForAll);
     }
-    let Some((plain, types)) = mangled(name) else { return false };
-    let is_template = types.starts_with('I');
-    !is_template && (plain.starts_with("__spirv_") || PLACES.contains(&plain))
+    let Some((plain, types)) = mangled(name) else {
+        // Intel's CPU compiler ends the names of its own functions with a point, and stumbles over lengths that are none.
+        let is_number =
+            name.strip_prefix("_Z").is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
+        let is_theirs = is_number || name.starts_with("__spirv_") || name.ends_with('.') || OF_C.contains(&name);
+        return is_theirs.then_some(Taken::ForFunctions);
+    };
+    if types.starts_with('I') {
+        return None;
+    }
+    if PLACES.contains(&plain) {
+        return Some(Taken::ForAll);
+    }
+    let is_built_in = plain.starts_with("__spirv_") || is_of_numbers(types) && is_of_opencl(plain);
+    is_built_in.then_some(Taken::ForFunctions)
 }
 
 /// Divides the mangled name of a function of no namespace into its name and the types of its parameters.
@@ -261,27 +270,44 @@ fn is_of_numbers(types: &str) -> bool {
     while let Some(first) = rest.chars().next() {
         // `Dv4_f` is a vector of four, `Dh` a half, `PU3AS1f` a pointer to global memory, `PKc` one to constants.
         let vector = rest.strip_prefix("Dv").map(|rest| rest.trim_start_matches(|digit: char| digit.is_ascii_digit()));
-        rest = match vector
-            .and_then(|rest| rest.strip_prefix('_'))
-            .or_else(|| rest.strip_prefix("U3AS").and_then(|rest| rest.get(1..)))
-        {
+        let space = rest.strip_prefix("U3AS").and_then(|rest| rest.get(1..));
+        rest = match vector.and_then(|rest| rest.strip_prefix('_')).or(space).or_else(|| rest.strip_prefix("Dh")) {
             Some(rest) => rest,
-            None => match rest.strip_prefix("Dh") {
-                Some(rest) => rest,
-                None if "cahstijlmfdPKS_".contains(first) => rest.trim_start_matches(first),
-                None => return false,
-            },
+            None if "cahstijlmfdPVKS_".contains(first) => rest.trim_start_matches(first),
+            None => return false,
         };
     }
     true
 }
 
-/// Returns the name that OpenCL C has for an instruction of `OpenCL.std`: `max` for `s_max`, `u_max` and `fmax_common`.
-fn plain_name(instruction: &'static str) -> &'static str {
-    let signed = ["s_", "u_"].iter().find_map(|prefix| instruction.strip_prefix(prefix));
-    let common = instruction.strip_suffix("_common").and_then(|name| name.strip_prefix('f'));
-    match instruction {
-        "fclamp" => "clamp",
-        name => signed.or(common).unwrap_or(name),
-    }
+/// Whether OpenCL C has a function of a name: one for each instruction of `OpenCL.std` (`max` for `s_max`, `u_max` and
+/// `fmax_common`), and more.
+fn is_of_opencl(name: &str) -> bool {
+    #[rustfmt::skip]
+    const MORE: [&str; 24] = [
+        "all", "any", "async_work_group_copy", "async_work_group_strided_copy", "clamp", "dot", "isequal", "isfinite",
+        "isgreater", "isgreaterequal", "isinf", "isless", "islessequal", "islessgreater", "isnan", "isnormal", "isnotequal",
+        "isordered", "isunordered", "mem_fence", "read_mem_fence", "signbit", "wait_group_events", "write_mem_fence",
+    ];
+    const FAMILIES: [&str; 9] = [
+        "atom_",
+        "atomic_",
+        "convert_",
+        "intel_sub_group_",
+        "read_image",
+        "sub_group_",
+        "vload",
+        "vstore",
+        "work_group_",
+    ];
+    static NAMES: OnceLock<HashSet<&'static str>> = OnceLock::new();
+    let names = NAMES.get_or_init(|| {
+        let plain = grammar::opencl_names().map(|name| {
+            let signed = ["s_", "u_"].iter().find_map(|prefix| name.strip_prefix(prefix));
+            let common = name.strip_suffix("_common").and_then(|name| name.strip_prefix('f'));
+            signed.or(common).unwrap_or(name)
+        });
+        plain.chain(MORE).collect()
+    });
+    names.contains(name) || FAMILIES.iter().any(|family| name.starts_with(family))
 }

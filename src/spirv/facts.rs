@@ -326,10 +326,11 @@ impl<'m> Walk<'m> {
             },
             TYPE_FLOAT => self.float(instruction),
             TYPE_VOID => _ = self.void.get_or_insert(instruction.word(0)),
-            EXT_INST if self.opencl == Some(instruction.word(2)) => match grammar::of_opencl(instruction.word(3)) {
-                Some(_) => self.names.call_built_in(instruction.word(3)),
-                None => self.module.unknown = self.module.unknown.saturating_add(1),
-            },
+            EXT_INST
+                if self.opencl == Some(instruction.word(2)) && grammar::of_opencl(instruction.word(3)).is_none() =>
+            {
+                self.module.unknown = self.module.unknown.saturating_add(1);
+            }
             VARIABLE | UNTYPED_VARIABLE if self.function.is_none() => {
                 self.variables.push(instruction.word(1));
             }
@@ -518,6 +519,9 @@ impl<'m> Walk<'m> {
             }
             if self.module.entry_points.iter().any(|entry| entry.name.contains(char::REPLACEMENT_CHARACTER)) {
                 self.module.faults.push("the module has a kernel whose name is not UTF-8".to_owned());
+            }
+            if self.module.entry_points.iter().any(|entry| entries::is_no_kernel(entry.name)) {
+                self.module.faults.push("the module has a kernel of a name that drivers have themselves".to_owned());
             }
             if begun.iter().any(|id| result_of(*id).is_none_or(|result| Some(result) != self.void)) {
                 let fault = "the module has an entry point that is no function with a body and without a result";

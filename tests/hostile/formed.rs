@@ -80,22 +80,36 @@ fn kernels_and_functions_that_drivers_call_otherwise_are_not_compatible() {
         assert!(runs("m.spv", &bytes, TARGET), "{what}");
         rewritten(&bytes, 0, what);
     }
-    let mut opencl = Vec::new();
-    put(&mut opencl, 11, &[7], Some("OpenCL.std"), &[]);
-    let largest = |name: &str| {
-        let mut said = opencl.clone();
-        put(&mut said, 15, &[6, 44], Some("other"), &[]);
-        put(&mut said, 5, &[40], Some(name), &[]);
-        let other: &[(u32, &[u32])] = &[(54, &[VOID, 44, 0, SIGNATURE]), (248, &[45]), (253, &[]), (56, &[])];
-        let own: &[(u32, &[u32])] = &[(54, &[VOID, 40, 0, SIGNATURE]), (248, &[41]), (253, &[]), (56, &[])];
-        let behind = [other, own].concat();
-        module(&said, &all(NUMBERS), &all(&[(12, &[8, 30, 7, 156, 9, 9])]), &all(&behind))
-    };
-    for name in ["f", "_Z3minii", "_Z3max4sizei", "_ZN1a3maxEii"] {
-        assert!(runs("m.spv", &largest(name), TARGET), "{name}");
+    for name in ["f", "_Z3max4sizei", "_ZN1a3maxEii", "_Z7largestii", "abs", "sinf", "memcpy", "_Z3dotI4unitEii"] {
+        assert!(runs("m.spv", &with_names(&[(40, name)], &[], call), TARGET), "{name}");
     }
+    let variable = |name: &str| {
+        let mut said = Vec::new();
+        put(&mut said, 15, &[6, 44], Some("other"), &[]);
+        put(&mut said, 5, &[12], Some(name), &[]);
+        let types = [NUMBERS, &[(32, &[11, 5, 8]), (59, &[11, 12, 5])]].concat();
+        let other: &[(u32, &[u32])] = &[(54, &[VOID, 44, 0, SIGNATURE]), (248, &[45]), (253, &[]), (56, &[])];
+        module(&said, &all(&types), &[], &all(other))
+    };
+    assert!(runs("m.spv", &variable("v"), TARGET));
+    let kernel = |name: &str| {
+        let mut said = Vec::new();
+        put(&mut said, 15, &[6, 40], Some(name), &[]);
+        with_names(&[], &said, &[])
+    };
+    assert!(runs("m.spv", &kernel("_Z6selectiii"), TARGET));
     let cases = [
-        ("a built-in function's name", largest("_Z3maxii")),
+        ("a built-in function's name", with_names(&[(40, "_Z3maxii")], &[], call)),
+        ("one of vectors", with_names(&[(40, "_Z6selectDv4_fS_Dv4_i")], &[], call)),
+        ("one of pointers", with_names(&[(40, "_Z8prefetchPU3AS1Kim")], &[], call)),
+        ("an intrinsic's name", with_names(&[(40, "llvm.trap")], &[], call)),
+        ("a name of C", with_names(&[(40, "isdigit")], &[], call)),
+        ("a name of another length", with_names(&[(40, "_Z16get_local_size")], &[], call)),
+        ("a name of the driver's own", with_names(&[(40, "get_special_buffer.")], &[], call)),
+        ("a variable of LLVM's", variable("llvm.used")),
+        ("a variable with a built-in function's name", variable("_Z13get_global_idj")),
+        ("two kernels in one name", kernel("a;b")),
+        ("a kernel with an intrinsic's name", kernel("llvm.foo")),
         ("another name", with_names(&[(KERNEL, "j")], &[], &[])),
         ("a name more", with_names(&[(KERNEL, "k"), (KERNEL, "j")], &[], &[])),
         ("another symbol", with_names(&[], &linked(KERNEL, "j", 0), &[])),
