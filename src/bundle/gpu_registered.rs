@@ -90,6 +90,11 @@ impl<'a> Registered<'a, '_> {
         let is_linked = matches!(self.host.kind, Kind::Elf | Kind::Pe);
         let is_certain = is_linked && matches!(version, 1 | 2);
         let place = Place::file(addresses.file_offset(address).unwrap_or(0));
+        if is_certain && code != 0 && !addresses.may_be_pointer(pointer) {
+            self.reader
+                .problem(place.error(format!("no relocation writes the wrapper's pointer at address {pointer:#x}")));
+            return Ok(());
+        }
         // Null is the address of a library's own header.
         if let Some(open) = addresses.first_open(address, 16) {
             if is_certain {

@@ -133,6 +133,7 @@ impl<'a> Walker<'a> {
             .and_then(|at| descriptor.images.checked_add(at))
             .ok_or_else(|| Error::input("the image array passes the end of the address space"))?;
         self.varies = self.map.varies(descriptor.address.saturating_add(8), 8);
+        self.points(descriptor.address.saturating_add(8), descriptor.images, "image array")?;
         let data = self.bytes(address, layout.stride(), "image structure")?;
         self.spend(|left| &mut left.contents, data.len(), "structures").map_err(|error| self.place(address, error))?;
         self.stays(address, 8, address, "head of an image structure")?;
@@ -142,6 +143,18 @@ impl<'a> Walker<'a> {
         }
         let pointer = |at: u64| usize::try_from(at).ok().and_then(|at| bytes::u64_at(data, at)).unwrap_or(0);
         let (start, end) = (pointer(layout.payload()), pointer(layout.payload() + 8));
+        let texts = [(8, "target"), (16, "compile options"), (24, "link options")];
+        let ranges = [
+            (layout.payload(), "payload"),
+            (layout.entries(), "entry table"),
+            (layout.properties(), "property-set table"),
+        ];
+        // Pointers to nothing are not followed.
+        let ranges = ranges.into_iter().filter(|(at, _)| pointer(*at) != pointer(at.saturating_add(8)));
+        let both = ranges.flat_map(|(at, what)| [(at, what), (at.saturating_add(8), what)]);
+        for (at, what) in texts.into_iter().chain(both) {
+            self.points(address.saturating_add(at), pointer(at), what)?;
+        }
         let (entries, entry_layout) =
             self.entries(pointer(layout.entries()), pointer(layout.entries() + 8)).context(|| "entries".to_owned())?;
         // Upstream's property pointers point to raw text, which no known compiler writes.
@@ -217,8 +230,10 @@ impl<'a> Walker<'a> {
             .map_err(|error| self.place(begin, error))?;
         // Exact capacity: each of thousands of images has such a list.
         let mut names = Vec::with_capacity(table.len() / stride);
-        for entry in table.chunks_exact(stride) {
-            names.push(self.string(bytes::u64_at(entry, name).unwrap_or(0), begin, "entry name")?);
+        for (entry, address) in table.chunks_exact(stride).zip((begin..).step_by(stride)) {
+            let pointer = bytes::u64_at(entry, name).unwrap_or(0);
+            self.points(address.saturating_add(name as u64), pointer, "entry name")?;
+            names.push(self.string(pointer, begin, "entry name")?);
         }
         Ok((names, Some(layout)))
     }
@@ -235,8 +250,12 @@ impl<'a> Walker<'a> {
         self.spend(|left| &mut left.contents, table.len(), "property sets")
             .map_err(|error| self.place(begin, error))?;
         let mut sets = Vec::with_capacity(count);
-        for set in table.chunks_exact(24) {
+        for (set, address) in table.chunks_exact(24).zip((begin..).step_by(24)) {
             let at = |offset| bytes::u64_at(set, offset).unwrap_or(0);
+            let last = if at(8) == at(16) { 0 } else { 16 };
+            for offset in (0..=last).step_by(8) {
+                self.points(address.saturating_add(offset), at(offset as usize), "property set")?;
+            }
             let name = self.string(at(0), begin, "property set's name")?;
             let properties = self.set(at(8), at(16)).context(|| format!("property set `{name}`"))?;
             sets.push(PropertySet { name, properties });
@@ -254,19 +273,21 @@ impl<'a> Walker<'a> {
         let mut properties = Vec::with_capacity(table.len() / 32);
         for (property, address) in table.chunks_exact(32).zip((begin..).step_by(32)) {
             self.stays(address.saturating_add(16), 16, begin, "type or size of a property")?;
-            properties.push(self.property(property, begin)?);
+            properties.push(self.property(property, address, begin)?);
         }
         Ok(properties)
     }
 
     /// Reads `{char* name; void* value; u32 type; pad; u64 size}`; a number is in the low half of the size.
-    fn property(&mut self, data: &[u8], table: u64) -> Result<Property<'a>> {
+    fn property(&mut self, data: &[u8], address: u64, table: u64) -> Result<Property<'a>> {
         let at = |offset| bytes::u64_at(data, offset).unwrap_or(0);
+        self.points(address, at(0), "property's name")?;
         let name = self.string(at(0), table, "property's name")?;
         let kind = bytes::u32_at(data, 16).unwrap_or(0);
         let value = if kind == 1 {
             Value::U32(bytes::u32_at(data, 24).unwrap_or(0))
         } else {
+            self.points(address.saturating_add(8), at(8), "value of a property")?;
             let stored = self.sized(at(8), at(24), table, "value of a property");
             let stored = stored.and_then(|stored| {
                 self.stays(at(8), stored.len() as u64, table, "value of a property").map(|()| stored)
@@ -309,6 +330,14 @@ impl<'a> Walker<'a> {
         }
         self.varies |= self.map.varies(begin, len);
         self.map.slice(begin, len).ok_or_else(|| self.outside(begin, len, holder, what))
+    }
+
+    /// Checks that a loader writes a pointer that is not null: it else stays what the linker took for an address.
+    fn points(&self, place: u64, pointer: u64, what: &str) -> Result<()> {
+        if pointer == 0 || self.map.may_be_pointer(place) {
+            return Ok(());
+        }
+        Err(self.error(place, format!("no relocation writes the pointer to the {what} at address {place:#x}")))
     }
 
     /// Checks that no loader changes bytes that are no pointers.
@@ -398,7 +427,9 @@ impl<'a> Walker<'a> {
     /// Returns the kernel names of the payload at an address.
     pub(super) fn native_cpu(&mut self, payload: u64) -> Result<Vec<&'a str>> {
         let pointer = |walker: &mut Self, address: u64| {
-            walker.bytes(address, 8, "native CPU entry").map(|data| bytes::u64_at(data, 0).unwrap_or(0))
+            let data = walker.bytes(address, 8, "native CPU entry")?;
+            let pointer = bytes::u64_at(data, 0).unwrap_or(0);
+            walker.points(address, pointer, "native CPU entry").map(|()| pointer)
         };
         let mut at = pointer(self, payload)?;
         let mut names = Vec::new();
