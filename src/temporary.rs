@@ -60,7 +60,8 @@ static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// them. Returns those that were not there, each after the one that it is in.
 ///
 /// # Errors
-/// The system's, where it cannot be made.
+/// The system's, where it cannot be made; `NotFound` for a path back out of a folder that is not there: with it the path would be that of
+/// another file than the one that was looked at.
 pub(crate) fn make_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     if folder.is_dir() {
         return Ok(Vec::new());
@@ -69,6 +70,9 @@ pub(crate) fn make_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let missing = folder.ancestors().filter(|folder| !folder.as_os_str().is_empty());
     let missing: Vec<&Path> = missing.take_while(|folder| !folder.exists()).collect();
+    if missing.iter().any(|folder| folder.ends_with("..")) {
+        return Err(std::io::ErrorKind::NotFound.into());
+    }
     let mut own = Vec::new();
     for folder in missing.into_iter().rev() {
         match std::fs::create_dir(folder) {

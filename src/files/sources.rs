@@ -8,7 +8,7 @@
 use super::emit::stem_and_folder;
 use super::input::{Input, is_opened};
 use super::linked::without_signature;
-use super::place;
+use super::place::{self, Dangling, Place};
 use super::table::{BESIDE, Beside, Files as Parts};
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
@@ -176,15 +176,16 @@ fn replaces_other(option: &str, file: &Path) -> Error {
     Error::new(ErrorKind::Usage, message).with_remedy("name another file")
 }
 
-/// Refuses a file beside the output, which `option` names, that is one of the inputs or the output itself.
+/// Refuses a file beside the output, which `option` names, that is one of the inputs or the output itself, or leads to another file by
+/// a stranger's link: before the work is done.
 ///
 /// # Errors
-/// `Usage` where it is.
+/// `Usage` where it is, `Environment` for a stranger's link or pipe.
 pub(crate) fn spare_others<'p>(others: impl IntoIterator<Item = &'p Path>, option: &str, file: &Path) -> Result<()> {
     if others.into_iter().any(|other| other == file || same_file(other, file)) {
         return Err(replaces_other(option, file));
     }
-    Ok(())
+    Place::find(file, Dangling::First).map(drop)
 }
 
 /// The parts of an earlier table that may go.

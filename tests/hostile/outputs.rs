@@ -6,6 +6,7 @@ use super::support::folder::Folder;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use zip::write::{SimpleFileOptions, ZipWriter};
@@ -54,6 +55,14 @@ fn modules(folder: &Folder, names: &[&str]) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         folder.put(name, module(kernel, 0));
     }
+}
+
+/// Puts a compiler into a folder that compiles nothing, and gives the option that names it.
+pub fn ocloc(folder: &Folder) -> &'static str {
+    let script = "#!/bin/sh\n[ $1 != query ] || printf 99.1 > OCL_DRIVER_VERSION\n";
+    let ocloc = folder.put("ocloc", script);
+    std::fs::set_permissions(ocloc, std::fs::Permissions::from_mode(0o755)).unwrap();
+    "--ocloc ./ocloc"
 }
 
 /// Property sets that no GPU's kernels can satisfy: a work-group of 16,777,216.
@@ -256,7 +265,27 @@ fn a_table_is_written_to_plain_files_alone() {
     }
     std::fs::rename(folder.path().join("pipe"), folder.path().join("p.table")).unwrap();
     refused(&folder, "filter m.spv -o spir64_x86_64,p.table", "a table has parts beside it");
-    refused(&folder, "build m.spv -t spir64_x86_64 --no-policy -o p.table", "a table has parts beside it");
+    refused(
+        &folder,
+        &format!("build m.spv -t pvc {} --no-policy -o p.table", ocloc(&folder)),
+        "a table has parts beside it",
+    );
+}
+
+/// A folder that is made on the way leads back to an input.
+#[test]
+fn outputs_go_not_by_folders_that_are_not_there_to_inputs() {
+    let folder = Folder::new();
+    modules(&folder, &["m.spv"]);
+    let before = files(folder.path());
+    for call in
+        ["wrap m.spv -o x/../m.spv --emit object", "extract m.spv -o x/y/../../m.spv", "join m.spv -o x/../new.table"]
+    {
+        let done = tool(&folder, call.split(' '));
+        assert_eq!(done.status.code(), Some(5), "{call}: {}", said(&done));
+        assert!(said(&done).contains("not found"), "{call}: {}", said(&done));
+        assert!(files(folder.path()) == before && names(&folder, ".") == ["m.spv"], "{call}");
+    }
 }
 
 /// `make` and ninja would keep what was made of other parts.

@@ -1,5 +1,6 @@
 //! Which files of strangers would be taken for the user's, and which of the user's be written or read for them?
 
+use super::outputs::ocloc;
 use super::program::{limited, module, pipe, said, tool};
 use super::support::folder::Folder;
 use super::support::spirv;
@@ -180,12 +181,13 @@ fn outputs_follow_no_links_and_pipes_of_strangers_where_all_may_write() {
     }
     std::fs::set_permissions(at("st"), Permissions::from_mode(0o1777)).unwrap();
     folder.put("m.spv", spirv::module("add_one"));
+    let build = format!("build m.spv -t pvc {} -o own/x.table --no-policy --stamp st/out.o", ocloc(&folder));
     let calls = [
         ("wrap m.spv -o st/out.o", "own/file"),
         ("wrap m.spv -o own/link.o", "own/file"),
         ("inspect m.spv --html st/out.o", "own/file"),
         ("extract m.spv -o st/out.o/", "in"),
-        ("build m.spv -t spir64_x86_64 -o own/x.table --no-policy --stamp st/out.o", "own/file"),
+        (build.as_str(), "own/file"),
     ];
     symlink("../st/out.o", at("own/link.o")).unwrap();
     for (call, leads) in calls {
