@@ -513,7 +513,7 @@ impl ImageLayout {
 
 /// Finds every descriptor, by address.
 pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
-    let mut found = Vec::new();
+    let (mut found, mut left) = (Vec::new(), Vec::new());
     for segment in host.addresses.segments() {
         if !segment.holds_pointers {
             continue;
@@ -530,12 +530,21 @@ pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
                 continue;
             }
             if let Some(layout) = sound_image(&host.addresses, images) {
-                found.push(Descriptor { address, count, images, layout });
-                if found.len() >= limits::MAX_DESCRIPTORS {
+                let descriptor = Descriptor { address, count, images, layout };
+                if host.addresses.may_be_pointer(pointer) {
+                    found.push(descriptor)
+                } else {
+                    left.push(descriptor)
+                }
+                if found.len().saturating_add(left.len()) >= limits::MAX_DESCRIPTORS {
                     return found;
                 }
             }
         }
+    }
+    // A copy that `patchelf` left where the list was is nobody's; a list that is the only one is somebody's.
+    if found.is_empty() {
+        found = left;
     }
     find_relocated(&host.addresses, &mut found);
     found
