@@ -5,6 +5,7 @@
 //! one of OpenCL C's with other parameters is not told from the device's.
 
 use crate::spirv::grammar::is_instruction;
+use crate::spirv::opencl_c::{self, base_name};
 
 /// Whether an import is what the device's compiler or the runtime brings: built-in functions of SPIR-V, those of the compiler for
 /// Intel's GPUs, and DPC++'s device library, of which the runtime links the part that the device can do with.
@@ -37,7 +38,7 @@ pub(crate) fn of_bfloat16(symbol: &str) -> bool {
 pub(crate) fn is_of_library(symbol: &str) -> bool {
     let Some(name) = symbol.strip_prefix("__devicelib_") else { return false };
     let plain = name.strip_suffix(['f', 'l']).unwrap_or(name);
-    let is_known = |name: &str| NAMES.binary_search(&name).is_ok() || LIBRARY.contains(&name);
+    let is_known = |name: &str| opencl_c::is_name(name) || LIBRARY.contains(&name);
     LIBRARY_FAMILIES.iter().any(|family| name.starts_with(family)) || is_known(name) || is_known(plain)
 }
 
@@ -107,195 +108,11 @@ pub(crate) fn can_be_imported(symbol: &str) -> bool {
     !symbol.starts_with("llvm.") && !symbol.starts_with("__") && !plain.starts_with("__") && !of_opencl_c(symbol)
 }
 
-/// The name of a function of no namespace out of its mangled name (Itanium C++ ABI, 5.1.2).
-fn base_name(symbol: &str) -> Option<&str> {
-    let rest = symbol.strip_prefix("_Z")?;
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let (length, text) = rest.split_at_checked(digits)?;
-    text.get(..length.parse().ok()?)
-}
-
 /// Whether a mangled name is that of a built-in function of OpenCL C (the OpenCL C 3.0 specification, 6.15, and Intel's
 /// sub-group functions). A function of a program's own may have such a name too.
 fn of_opencl_c(symbol: &str) -> bool {
-    let known = |name: &str| {
-        FAMILIES.iter().any(|family: &&str| name.starts_with(family)) || NAMES.binary_search(&name).is_ok()
-    };
-    symbol == "printf" || base_name(symbol).is_some_and(known)
+    symbol == "printf" || base_name(symbol).is_some_and(opencl_c::is_function)
 }
-
-/// Prefixes of families of functions.
-const FAMILIES: [&str; 14] = [
-    "async_work_group_",
-    "atom_",
-    "atomic_",
-    "convert_",
-    "get_image_",
-    "half_",
-    "intel_sub_group_",
-    "native_",
-    "read_image",
-    "sub_group_",
-    "vload",
-    "vstore",
-    "work_group_",
-    "write_image",
-];
-
-/// All other functions, in order.
-const NAMES: [&str; 151] = [
-    "abs",
-    "abs_diff",
-    "acos",
-    "acosh",
-    "acospi",
-    "add_sat",
-    "all",
-    "any",
-    "asin",
-    "asinh",
-    "asinpi",
-    "atan",
-    "atan2",
-    "atan2pi",
-    "atanh",
-    "atanpi",
-    "barrier",
-    "bitselect",
-    "cbrt",
-    "ceil",
-    "clamp",
-    "clz",
-    "copysign",
-    "cos",
-    "cosh",
-    "cospi",
-    "cross",
-    "ctz",
-    "degrees",
-    "distance",
-    "dot",
-    "dot_4x8packed_ss_int",
-    "dot_4x8packed_su_int",
-    "dot_4x8packed_us_int",
-    "dot_4x8packed_uu_uint",
-    "erf",
-    "erfc",
-    "exp",
-    "exp10",
-    "exp2",
-    "expm1",
-    "fabs",
-    "fast_distance",
-    "fast_length",
-    "fast_normalize",
-    "fdim",
-    "floor",
-    "fma",
-    "fmax",
-    "fmin",
-    "fmod",
-    "fract",
-    "frexp",
-    "get_enqueued_local_size",
-    "get_enqueued_num_sub_groups",
-    "get_fence",
-    "get_global_id",
-    "get_global_linear_id",
-    "get_global_offset",
-    "get_global_size",
-    "get_group_id",
-    "get_local_id",
-    "get_local_linear_id",
-    "get_local_size",
-    "get_max_sub_group_size",
-    "get_num_groups",
-    "get_num_sub_groups",
-    "get_sub_group_id",
-    "get_sub_group_local_id",
-    "get_sub_group_size",
-    "get_work_dim",
-    "hadd",
-    "hypot",
-    "ilogb",
-    "isequal",
-    "isfinite",
-    "isgreater",
-    "isgreaterequal",
-    "isinf",
-    "isless",
-    "islessequal",
-    "islessgreater",
-    "isnan",
-    "isnormal",
-    "isnotequal",
-    "isordered",
-    "isunordered",
-    "ldexp",
-    "length",
-    "lgamma",
-    "lgamma_r",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "logb",
-    "mad",
-    "mad24",
-    "mad_hi",
-    "mad_sat",
-    "max",
-    "maxmag",
-    "mem_fence",
-    "min",
-    "minmag",
-    "mix",
-    "modf",
-    "mul24",
-    "mul_hi",
-    "nan",
-    "nextafter",
-    "normalize",
-    "popcount",
-    "pow",
-    "pown",
-    "powr",
-    "prefetch",
-    "radians",
-    "read_mem_fence",
-    "remainder",
-    "remquo",
-    "rhadd",
-    "rint",
-    "rootn",
-    "rotate",
-    "round",
-    "rsqrt",
-    "select",
-    "shuffle",
-    "shuffle2",
-    "sign",
-    "signbit",
-    "sin",
-    "sincos",
-    "sinh",
-    "sinpi",
-    "smoothstep",
-    "sqrt",
-    "step",
-    "sub_sat",
-    "tan",
-    "tanh",
-    "tanpi",
-    "tgamma",
-    "to_global",
-    "to_local",
-    "to_private",
-    "trunc",
-    "upsample",
-    "wait_group_events",
-    "write_mem_fence",
-];
 
 #[cfg(test)]
 mod tests {
@@ -303,7 +120,6 @@ mod tests {
 
     #[test]
     fn what_a_device_defines_is_told_from_what_a_program_does() {
-        assert!(NAMES.is_sorted());
         let built_in = ["_Z10atomic_incPU3AS1Vi", "_Z3minii", "_Z26intel_sub_group_block_readPU3AS1Kj", "printf"];
         for own in built_in.into_iter().chain(["llvm.fshl.i32", "_Z21__spirv_AtomicFMinEXTPU3AS1fiif", "__assert_fail"])
         {

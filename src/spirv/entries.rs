@@ -6,13 +6,12 @@
 //! does nothing else.
 
 use super::facts::EntryPoints;
-use super::grammar;
 use super::op::*;
+use super::opencl_c::{self, is_of_numbers, mangled};
 use super::words::Instruction;
 use rspirv::spirv::{Decoration, Op};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::OnceLock;
 
 const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 const RETURN: u16 = Op::Return as u16;
@@ -251,63 +250,6 @@ fn is_taken(name: &str) -> Option<Taken> {
     if PLACES.contains(&plain) {
         return Some(Taken::ForAll);
     }
-    let is_built_in = plain.starts_with("__spirv_") || is_of_numbers(types) && is_of_opencl(plain);
+    let is_built_in = plain.starts_with("__spirv_") || is_of_numbers(types) && opencl_c::is_function(plain);
     is_built_in.then_some(Taken::ForFunctions)
-}
-
-/// Divides the mangled name of a function of no namespace into its name and the types of its parameters.
-fn mangled(name: &str) -> Option<(&str, &str)> {
-    let rest = name.strip_prefix("_Z")?;
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let (length, rest) = rest.split_at_checked(digits)?;
-    rest.split_at_checked(length.parse().ok()?)
-}
-
-/// Whether mangled types are those of functions of OpenCL C: numbers, vectors of them, and pointers. Others are in namespaces, or
-/// have names.
-fn is_of_numbers(types: &str) -> bool {
-    let mut rest = types;
-    while let Some(first) = rest.chars().next() {
-        // `Dv4_f` is a vector of four, `Dh` a half, `PU3AS1f` a pointer to global memory, `PKc` one to constants.
-        let vector = rest.strip_prefix("Dv").map(|rest| rest.trim_start_matches(|digit: char| digit.is_ascii_digit()));
-        let space = rest.strip_prefix("U3AS").and_then(|rest| rest.get(1..));
-        rest = match vector.and_then(|rest| rest.strip_prefix('_')).or(space).or_else(|| rest.strip_prefix("Dh")) {
-            Some(rest) => rest,
-            None if "cahstijlmfdPVKS_".contains(first) => rest.trim_start_matches(first),
-            None => return false,
-        };
-    }
-    true
-}
-
-/// Whether OpenCL C has a function of a name: one for each instruction of `OpenCL.std` (`max` for `s_max`, `u_max` and
-/// `fmax_common`), and more.
-fn is_of_opencl(name: &str) -> bool {
-    #[rustfmt::skip]
-    const MORE: [&str; 24] = [
-        "all", "any", "async_work_group_copy", "async_work_group_strided_copy", "clamp", "dot", "isequal", "isfinite",
-        "isgreater", "isgreaterequal", "isinf", "isless", "islessequal", "islessgreater", "isnan", "isnormal", "isnotequal",
-        "isordered", "isunordered", "mem_fence", "read_mem_fence", "signbit", "wait_group_events", "write_mem_fence",
-    ];
-    const FAMILIES: [&str; 9] = [
-        "atom_",
-        "atomic_",
-        "convert_",
-        "intel_sub_group_",
-        "read_image",
-        "sub_group_",
-        "vload",
-        "vstore",
-        "work_group_",
-    ];
-    static NAMES: OnceLock<HashSet<&'static str>> = OnceLock::new();
-    let names = NAMES.get_or_init(|| {
-        let plain = grammar::opencl_names().map(|name| {
-            let signed = ["s_", "u_"].iter().find_map(|prefix| name.strip_prefix(prefix));
-            let common = name.strip_suffix("_common").and_then(|name| name.strip_prefix('f'));
-            signed.or(common).unwrap_or(name)
-        });
-        plain.chain(MORE).collect()
-    });
-    names.contains(name) || FAMILIES.iter().any(|family| name.starts_with(family))
 }

@@ -2,6 +2,7 @@
 
 use super::entries;
 use super::grammar::{self, Set};
+use super::lacking::Lacking;
 use super::needs::Needs;
 use super::op::*;
 use super::sound::Soundness;
@@ -114,6 +115,8 @@ struct Walk<'m> {
     soundness: Soundness,
     /// Names of kernels and functions.
     names: entries::Names,
+    /// What no driver takes.
+    lacking: Lacking,
     /// Decorations that import a function or a variable.
     imported: Vec<Instruction<'m>>,
     /// Functions and variables that are decorated as exports, with their names.
@@ -269,6 +272,7 @@ impl<'m> Walk<'m> {
     #[inline]
     fn visit(&mut self, instruction: &Instruction<'m>, shapes: &grammar::Shapes) {
         self.needs.visit(instruction);
+        self.lacking.visit(instruction);
         self.names.visit(instruction, &self.module.entry_points, self.function.is_some());
         match instruction.opcode {
             CAPABILITY => {
@@ -531,6 +535,10 @@ impl<'m> Walk<'m> {
         let entries = begun.len();
         begun.sort_unstable();
         begun.dedup();
+        let lacking = std::mem::take(&mut self.lacking);
+        for what in lacking.finish(|id| is_in(&begun, id), |id| is_in(&named, id)) {
+            self.unusual(what.to_owned());
+        }
         if begun.len() < entries {
             let fault = "the module has two entry points of one function, of which drivers know one alone";
             self.module.faults.push(fault.to_owned());

@@ -248,17 +248,14 @@ pub(super) fn of_opencl(number: u32) -> Option<&'static [Slot]> {
     known.get(number as usize).copied().flatten()
 }
 
-/// The names of the instructions of `OpenCL.std`.
-pub(super) fn opencl_names() -> impl Iterator<Item = &'static str> {
-    let table = rspirv::grammar::ext_inst_table("OpenCL.std");
-    table.into_iter().flat_map(|table| table.iter().map(|known| known.opname))
-}
-
 /// Whether a name is that of an instruction, without `Op`, or of one of `OpenCL.std`.
 pub(crate) fn is_instruction(name: &str) -> bool {
     static NAMES: OnceLock<HashSet<&'static str>> = OnceLock::new();
-    let names = NAMES
-        .get_or_init(|| table().layouts.iter().flatten().map(|layout| layout.name).chain(opencl_names()).collect());
+    let names = NAMES.get_or_init(|| {
+        let sets = ["OpenCL.std"].into_iter().filter_map(rspirv::grammar::ext_inst_table);
+        let extended = sets.flat_map(|table| table.iter().map(|known| known.opname));
+        table().layouts.iter().flatten().map(|layout| layout.name).chain(extended).collect()
+    });
     names.contains(name)
 }
 

@@ -126,6 +126,7 @@ pub fn link(sources: &[Source<'_>], options: &Options) -> Result<Linked, Vec<Err
         let calls = calls(&parts, &adapted).map_err(one)?;
         let next = functions(&parts, &calls, &mut sections, next).map_err(one)?;
         functions::entry_points(&parts, &mut sections).map_err(one)?;
+        sections.newest_source(&parts);
         let bytes = sections.assemble(&parts, next);
         // An export of one module may have the name of what drivers call for an instruction of another.
         Module::parse(&bytes)

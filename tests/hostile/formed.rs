@@ -129,6 +129,60 @@ fn kernels_and_functions_that_drivers_call_otherwise_are_not_compatible() {
     cases.iter().for_each(|(what, bytes)| rewritten(bytes, 3, what));
 }
 
+/// Valid, and yet drivers miss a symbol for them, or end.
+#[test]
+fn what_no_driver_takes_is_not_compatible() {
+    let built_in = |number: u32| all(&[(71, &[12, 11, number])]);
+    let input: &[(u32, &[u32])] = &[(32, &[11, 1, 8]), (59, &[11, 12, 1])];
+    let variables = all(&[NUMBERS, input].concat());
+    let source = |language: u32, version: u32| all(&[(3, &[language, version])]);
+    let head = |parts: &[Vec<u32>]| module(&parts.concat(), &variables, &[], &[]);
+    let taking = |types: &[(u32, &[u32])], of: u32| {
+        let signature = [15, VOID, of];
+        let types = [NUMBERS, types, &[(33, &signature)]].concat();
+        let other: &[(u32, &[u32])] = &[(54, &[VOID, 44, 0, 15]), (55, &[of, 46]), (248, &[45]), (253, &[]), (56, &[])];
+        let mut said = Vec::new();
+        put(&mut said, 15, &[6, 44], Some("other"), &[]);
+        (module(&said, &all(&types), &[], &all(other)), module(&[], &all(&types), &[], &all(other)))
+    };
+    let constant = |value: &[u32]| {
+        let variable = [&[11, 12, 0][..], value].concat();
+        module(&[], &all(&[NUMBERS, &[(32, &[11, 0, 8]), (59, &variable)]].concat()), &[], &[])
+    };
+    let linear = built_in(34);
+    let (array, array_inside) = taking(&[(28, &[14, 8, 9])], 14);
+    let (pointer, _) = taking(&[(32, &[14, 5, 8])], 14);
+    let (input, _) = taking(&[(32, &[14, 1, 8])], 14);
+    for (what, bytes) in [
+        ("a place", head(&[built_in(28)])),
+        ("a linear place of C++", head(&[source(4, 100_000), linear.clone()])),
+        ("a linear place of C 2.0", head(&[source(3, 200_000), linear.clone()])),
+        ("an array that a function takes", array_inside),
+        ("a pointer", pointer),
+        ("a constant", constant(&[9])),
+    ] {
+        assert!(runs("m.spv", &bytes, TARGET), "{what}");
+    }
+    let more: &[(u32, &[u32])] = &[(32, &[11, 1, 8]), (59, &[11, 12, 1]), (59, &[11, 13, 1])];
+    let twice = [built_in(28), all(&[(71, &[13, 11, 28])])].concat();
+    let cases = [
+        ("a linear place of C 1.2", head(&[source(3, 102_000), linear.clone()])),
+        ("a linear place of no source", head(&[linear])),
+        ("two variables of one place", module(&twice, &all(&[NUMBERS, more].concat()), &[], &[])),
+        ("an array that a kernel takes", array),
+        ("a pointer to other memory", input),
+        ("a constant without a value", constant(&[])),
+        ("a kernel that runs by itself", module(&all(&[(16, &[KERNEL, 33])]), &[], &[], &[])),
+        ("a long product", {
+            let types = [NUMBERS, &[(30, &[14, 8, 8])]].concat();
+            module(&[], &all(&types), &all(&[(151, &[14, 30, 9, 9])]), &[])
+        }),
+    ];
+    let judged: Vec<&str> =
+        cases.iter().filter(|(_, bytes)| runs("m.spv", bytes, TARGET)).map(|(what, _)| *what).collect();
+    assert_eq!(judged, [""; 0]);
+}
+
 /// Splits and links a module, which has to end with a code.
 fn rewritten(bytes: &[u8], code: i32, what: &str) {
     let folder = Folder::new();

@@ -4,6 +4,7 @@
 
 use super::input::{InputModule, first_word};
 use crate::error::{Error, Result};
+use crate::spirv::lacking::source_version;
 use crate::spirv::op;
 use crate::spirv::words::MAGIC;
 use rspirv::spirv::Op;
@@ -161,6 +162,25 @@ impl Sections {
             return Err(names.first().map_or(error.clone(), |name| error.context(*name)));
         }
         Ok(())
+    }
+
+    /// Writes the newest `OpSource` of all modules once more where it is not the last: drivers go by that, and lack functions that
+    /// the module calls where it says an older version of OpenCL C.
+    pub(crate) fn newest_source(&mut self, parts: &[InputModule<'_>]) {
+        let in_part = |part: &InputModule<'_>| {
+            let head = part.index.instructions(0..part.functions_begin).map(|(_, instruction)| instruction);
+            let sources = head.filter(|instruction| instruction.opcode == SOURCE);
+            sources.map(|source| [source.word(0), source.word(1)]).collect::<Vec<_>>()
+        };
+        let sources: Vec<[u32; 2]> = parts.iter().flat_map(in_part).collect();
+        let version = |[language, version]: &[u32; 2]| source_version(*language, *version);
+        let newest = sources.iter().max_by_key(|source| version(source));
+        if let (Some(newest), Some(last)) = (newest, sources.last())
+            && version(newest) > version(last)
+        {
+            self.sources.push(first_word(SOURCE, newest.len()));
+            self.sources.extend(newest);
+        }
     }
 
     /// Returns the whole module. Its version is the highest of all modules; its generator is theirs if they agree.

@@ -1,0 +1,118 @@
+//! What does a valid module have that no driver known here takes?
+//!
+//! Each was tried with Intel's OpenCL CPU driver 2026.2 and with ocloc 26.27: their compilers read it, and then miss a symbol, end, or
+//! say that there is no such thing.
+
+use super::op::*;
+use super::words::Instruction;
+use rspirv::spirv::{BuiltIn, Decoration, ExecutionMode, Op, SourceLanguage, StorageClass};
+use std::collections::{BTreeSet, HashSet};
+
+const BUILT_IN: u32 = Decoration::BuiltIn as u32;
+const INITIALIZER: u32 = ExecutionMode::Initializer as u32;
+const FINALIZER: u32 = ExecutionMode::Finalizer as u32;
+const UNIFORM_CONSTANT: u32 = StorageClass::UniformConstant as u32;
+const INPUT: u32 = StorageClass::Input as u32;
+const GENERIC: u32 = StorageClass::Generic as u32;
+const U_MUL_EXTENDED: u16 = Op::UMulExtended as u16;
+const S_MUL_EXTENDED: u16 = Op::SMulExtended as u16;
+const MEMORY_SEMANTICS: u16 = Op::GenericPtrMemSemantics as u16;
+const SIZE_OF: u16 = Op::SizeOf as u16;
+/// Built-in variables that drivers call by functions of OpenCL C 2.0, which only modules of it have.
+const OF_OPENCL_2: [u32; 4] = [
+    BuiltIn::LocalInvocationIndex as u32,
+    BuiltIn::GlobalLinearId as u32,
+    BuiltIn::EnqueuedWorkgroupSize as u32,
+    BuiltIn::NumEnqueuedSubgroups as u32,
+];
+/// Version 2.0 of OpenCL C.
+const OPENCL_2: u32 = 200_000;
+
+/// State of the walk.
+#[derive(Debug, Default)]
+pub(super) struct Lacking {
+    found: BTreeSet<&'static str>,
+    /// Version of OpenCL C that drivers read the module as.
+    version: u32,
+    /// Built-in variables, with their ids.
+    built_ins: Vec<(u32, u32)>,
+    /// Types that no kernel takes.
+    types: HashSet<u32>,
+    /// Function that is open.
+    function: u32,
+    /// Functions that take such types.
+    takers: Vec<u32>,
+    /// Constants without a value.
+    empty: Vec<u32>,
+}
+
+impl Lacking {
+    /// Looks at an instruction.
+    #[inline]
+    pub(super) fn visit(&mut self, instruction: &Instruction<'_>) {
+        match instruction.opcode {
+            SOURCE => self.version = source_version(instruction.word(0), instruction.word(1)),
+            DECORATE if instruction.word(1) == BUILT_IN => {
+                self.built_ins.push((instruction.word(2), instruction.word(0)))
+            }
+            TYPE_ARRAY | TYPE_OPAQUE => _ = self.types.insert(instruction.word(0)),
+            TYPE_POINTER if matches!(instruction.word(1), INPUT | GENERIC) => {
+                _ = self.types.insert(instruction.word(0))
+            }
+            VARIABLE if instruction.len() == 3 && instruction.word(2) == UNIFORM_CONSTANT => {
+                self.empty.push(instruction.word(1));
+            }
+            FUNCTION => self.function = instruction.word(1),
+            FUNCTION_PARAMETER if !self.types.is_empty() && self.types.contains(&instruction.word(0)) => {
+                self.takers.push(self.function);
+            }
+            EXECUTION_MODE if matches!(instruction.word(1), INITIALIZER | FINALIZER) => {
+                self.found.insert("a kernel that a device runs by itself");
+            }
+            U_MUL_EXTENDED => _ = self.found.insert("OpUMulExtended"),
+            S_MUL_EXTENDED => _ = self.found.insert("OpSMulExtended"),
+            MEMORY_SEMANTICS => _ = self.found.insert("OpGenericPtrMemSemantics"),
+            SIZE_OF => _ = self.found.insert("OpSizeOf"),
+            _ => {}
+        }
+    }
+
+    /// Returns what was found; `is_kernel` and `is_import` tell of ids.
+    pub(super) fn finish(
+        mut self,
+        is_kernel: impl Fn(u32) -> bool,
+        is_import: impl Fn(u32) -> bool,
+    ) -> impl Iterator<Item = &'static str> {
+        let of_opencl_2 = |(built_in, _): &(u32, u32)| OF_OPENCL_2.contains(built_in);
+        if self.version < OPENCL_2 && self.built_ins.iter().any(of_opencl_2) {
+            self.found.insert("a built-in variable of OpenCL C 2.0 in a module of an older version");
+        }
+        self.built_ins.sort_unstable();
+        self.built_ins.dedup();
+        let one = |pair: &[(u32, u32)]| matches!(pair, [first, second] if first.0 == second.0);
+        if self.built_ins.windows(2).any(one) {
+            self.found.insert("two variables of one built-in");
+        }
+        if self.takers.iter().any(|function| is_kernel(*function)) {
+            self.found.insert("a kernel's parameter of an array, an opaque type or a pointer to other memory");
+        }
+        let built_in = |id: u32| self.built_ins.iter().any(|(_, own)| *own == id);
+        if self.empty.iter().any(|id| !is_import(*id) && !built_in(*id)) {
+            self.found.insert("a constant variable without a value");
+        }
+        self.found.into_iter()
+    }
+}
+
+/// Returns the version of OpenCL C that drivers read a module as, by the language and the version of its `OpSource`: C++ has the
+/// functions of 2.0 whatever its version.
+pub(super) fn source_version(language: u32, version: u32) -> u32 {
+    const C: u32 = SourceLanguage::OpenCL_C as u32;
+    const CPP: u32 = SourceLanguage::OpenCL_CPP as u32;
+    const CPP_FOR_OPENCL: u32 = SourceLanguage::CPP_for_OpenCL as u32;
+    match language {
+        C => version,
+        CPP | CPP_FOR_OPENCL => version.max(OPENCL_2),
+        _ => 0,
+    }
+}
