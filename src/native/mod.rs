@@ -52,7 +52,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 pub use taken::Coverage;
-pub(crate) use taken::{Taken, also_takes};
+pub(crate) use taken::{Taken, also_takes, is_amd_target};
 
 /// One argument of a kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]

@@ -305,7 +305,7 @@ fn runs_on_amd(part: &Part, gpu: &str) -> Has {
 
 /// Whether an AMD GPU is the target that an id names (`gfx90a:xnack+`). A generic processor stands for several that its name does
 /// not tell, and a device may be set not to retry page faults.
-fn is_amd_target(id: &str, gpu: &str) -> Has {
+pub(crate) fn is_amd_target(id: &str, gpu: &str) -> Has {
     let (processor, features) = id.split_once(':').unwrap_or((id, ""));
     if gpu == processor && !["xnack+", "sramecc-"].iter().any(|other| features.contains(other)) {
         return Has::Yes;

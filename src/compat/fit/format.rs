@@ -14,9 +14,9 @@ use crate::compat::native;
 use crate::container::inflate::is_sized_zstd;
 use crate::device;
 use crate::device::cpu::{CpuArch, DEFAULT};
-use crate::device::target::{Backend, DeviceType, IpVersion, Target};
+use crate::device::target::{Backend, DeviceType, Has, IpVersion, Target};
 use crate::limits;
-use crate::native::{Coverage, Driver, Taken, gpu_of};
+use crate::native::{Coverage, Driver, Taken, gpu_of, is_amd_target};
 use crate::spirv::Module;
 use crate::spirv::grammar::capability_name;
 use std::collections::HashSet;
@@ -97,9 +97,18 @@ fn other_device(target: &Target, label: &str) -> Match {
         Match::Unknown(format!("Image was compiled for {label}; which Intel GPU is meant is not known."))
     } else if target.name == "spir64" {
         Match::Unknown(format!("Image was compiled for {label}; which device is meant is not known."))
+    } else if runs_on_amd(target, label) == Has::Unknown {
+        let message = "which devices that is for, or whether one is set so, is not known.";
+        Match::Unknown(format!("Image was compiled for {label}; {message}"))
     } else {
         Match::No(format!("Image was compiled for {label}, not for {}.", target.name))
     }
+}
+
+/// Whether code that was compiled for an AMD GPU with features, or for a generic one, is for a target (`gfx90a:xnack+`).
+fn runs_on_amd(target: &Target, label: &str) -> Has {
+    let gpu = target.name.strip_prefix("amd_gpu_").filter(|_| label.starts_with("gfx"));
+    gpu.map_or(Has::No, |gpu| is_amd_target(label, gpu))
 }
 
 /// Whether a label is the name of a target's GPU without its maker, as ocloc and LLVM's tools spell it (`acm-g10`, `sm_80`).
@@ -125,6 +134,7 @@ pub(crate) fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
             false if is_called(target, label) || label == "x86_64" && CPUS.contains(&target.name.as_str()) => {
                 Match::Yes
             }
+            false if runs_on_amd(target, label) == Has::Yes => Match::Yes,
             false => other_device(target, label),
         };
     }

@@ -373,6 +373,24 @@ fn the_runtime_compares_whole_names_that_are_recorded() {
         beside.arch = arch;
         assert_eq!(judge(&beside, "intel_gpu_acm_g10").verdict(), Verdict::Compatible, "{arch}");
     }
+    // A device may be set to retry page faults, and a generic processor stands for several.
+    for (arch, verdict) in [
+        ("gfx90a:xnack-", Verdict::Compatible),
+        ("gfx90a:xnack+", Verdict::Unknown),
+        ("gfx9-generic", Verdict::Unknown),
+        ("gfx906", Verdict::Incompatible),
+        ("sm_90", Verdict::Incompatible),
+    ] {
+        let mut of_amd = image(b"BC\xc0\xde", "amdgcn", &[]);
+        of_amd.arch = arch;
+        let matched = matches(&of_amd, &Subject::new(device::table().target("amd_gpu_gfx90a").unwrap()));
+        let expected = match verdict {
+            Verdict::Compatible => matches!(matched, Match::Yes),
+            Verdict::Unknown => matches!(matched, Match::Unknown(_)),
+            Verdict::Incompatible => matches!(matched, Match::No(_)),
+        };
+        assert!(expected, "{arch}: {matched:?}");
+    }
 }
 
 #[test]
