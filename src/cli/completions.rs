@@ -19,8 +19,9 @@ use crate::files::input::Input;
 use clap::CommandFactory as _;
 use clap_complete::CompleteEnv;
 use clap_complete::Shell;
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _};
 use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
+use std::any::TypeId;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -148,9 +149,18 @@ fn with_values(argument: clap::Arg) -> clap::Arg {
         None if argument.get_value_names().is_some_and(|names| names.iter().any(|name| name.contains("TARGET"))) => {
             targets
         }
+        _ if argument.get_value_parser().type_id() == TypeId::of::<PathBuf>() => {
+            return argument.add(ArgValueCompleter::new(paths));
+        }
         _ => return argument,
     };
     argument.add(ArgValueCompleter::new(move |typed: &OsStr| matching(typed, values())))
+}
+
+/// The paths that begin with what is typed, without those that hold what stands between answers: their pieces would be answers.
+fn paths(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let is_one_line = |path: &CompletionCandidate| !path.get_value().to_string_lossy().contains(char::is_control);
+    PathCompleter::any().complete(typed).into_iter().filter(is_one_line).collect()
 }
 
 /// The values that begin with what is typed; where that is a list, the values go behind its last comma.
@@ -220,6 +230,22 @@ mod tests {
         assert_eq!(plain_words(answers, "\u{b}"), "_ZTS4gemm\u{b}dir/m.spv");
         assert_eq!(plain_words("a\tb\u{b}c", "\u{b}"), "c");
         assert_eq!(plain_words("--kernel\tKernels; by name\nx`y\tz\n", "\n"), "--kernel\tKernels; by name\n");
+    }
+
+    #[test]
+    fn pieces_of_names_are_no_answers() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["plain.so", "a\u{b}--in-place", "b\n--in-place"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        std::fs::create_dir(folder.path().join("c\u{b}d")).unwrap();
+        let offered = paths(folder.path().join("").as_os_str());
+        let names: Vec<_> = offered.iter().map(|one| Path::new(one.get_value()).file_name().unwrap()).collect();
+        assert_eq!(names, ["plain.so"]);
+        let mut command = command();
+        let build = command.find_subcommand_mut("build").unwrap();
+        let inputs = build.get_positionals().next().unwrap();
+        assert!(inputs.get::<ArgValueCompleter>().is_some());
     }
 
     #[test]
