@@ -208,9 +208,9 @@ fn find<K: Ord + Copy, V: Copy>(list: &[(K, V)], key: K) -> Option<V> {
     list.get(place).map(|(_, value)| *value)
 }
 
-/// Whether a driver makes no kernel of a name, or says that there is one more in its list.
+/// Whether a driver makes no kernel of a name.
 pub(super) fn is_no_kernel(name: &str) -> bool {
-    name.contains(';') || is_taken(name) == Some(Taken::ForAll)
+    is_taken(name) == Some(Taken::ForAll)
 }
 
 /// Names that drivers have themselves.

@@ -62,6 +62,7 @@ impl Lacking {
             VARIABLE if instruction.len() == 3 && instruction.word(2) == UNIFORM_CONSTANT => {
                 self.empty.push(instruction.word(1));
             }
+            VARIABLE if instruction.word(2) == GENERIC => _ = self.found.insert("a variable of no address space"),
             FUNCTION => self.function = instruction.word(1),
             FUNCTION_PARAMETER if !self.types.is_empty() && self.types.contains(&instruction.word(0)) => {
                 self.takers.push(self.function);

@@ -178,3 +178,80 @@ fn structures_of_no_known_version_may_have_fields_of_other_files() {
         assert_eq!(seen, Some(code), "{version} {field}: {told}");
     }
 }
+
+/// A library whose list the linker put where pointers are relocated, beside a copy that only the linker has filled in.
+#[test]
+fn pointers_that_no_relocation_writes_are_told() {
+    let folder = Folder::new();
+    let code: Vec<String> = module("k", 0).iter().map(u8::to_string).collect();
+    folder.put("code.h", code.join(","));
+    folder.put(
+        "a.c",
+        "static const unsigned char code[] = {\n#include \"code.h\"\n};\n\
+         struct entry { const void *address; const char *name; unsigned long size; long flags; };\n\
+         static struct entry entries[] = {{code, \"k\", 0, 0}};\n\
+         struct image { unsigned head; const char *target, *options, *more; const void *begin, *end;\n\
+         struct entry *first, *last; void *sets[2]; };\n\
+         static struct image images[] = {{3 | 4 << 16 | 2 << 24, \"spir64\", \"\", \"\", code, code + sizeof code,\n\
+         entries, entries + 1, {0, 0}}};\n\
+         struct list { unsigned short version, count; struct image *images; void *hosts[2]; };\n\
+         struct list list[1 + COPIES] = {{1, 1, images, {0, 0}}};\n",
+    );
+    let build = |copies: &str| {
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-nostdlib", "-o", "a.so", "a.c"]).arg(format!("-DCOPIES={copies}"));
+        assert!(cc.current_dir(folder.path()).status().unwrap().success());
+        folder.read("a.so")
+    };
+    let mut file = build("0");
+    // Loaders apply those that are counted as relative whatever they are.
+    let count = file.windows(8).position(|word| word == 0x6fff_fff9u64.to_le_bytes()).unwrap();
+    file[count + 8] = 0;
+    assert_eq!(checked(file.clone()).0, Some(0));
+    let word = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap());
+    let headers: Vec<usize> = (64..64 + 56 * usize::from(file[56])).step_by(56).collect();
+    let at = |address: u64| {
+        let holds =
+            |at: &&usize| file[**at] == 1 && (word(**at + 16)..word(**at + 16) + word(**at + 32)).contains(&address);
+        let header = headers.iter().find(holds).unwrap();
+        (address - word(header + 16) + word(header + 8)) as usize
+    };
+    let dynamic = word(headers.iter().find(|at| file[**at] == 2).unwrap() + 8) as usize;
+    let tag = |tag: u64| (dynamic..).step_by(16).find(|at| word(*at) == tag).map(|at| word(at + 8)).unwrap();
+    let table = at(tag(7));
+    let mut told = 0;
+    for entry in
+        (table..table + tag(8) as usize).step_by(24).filter(|at| word(at + 8) == 8 || word(at + 8) & 0xffff_ffff == 1)
+    {
+        let mut changed = file.clone();
+        // The value that a linker may leave in place.
+        let value = if word(entry + 8) == 8 { word(entry + 16) } else { 0 };
+        let place = at(word(entry));
+        if value > 0 {
+            changed[place..place + 8].copy_from_slice(&value.to_le_bytes());
+            changed[entry + 8..entry + 24].fill(0);
+            let (code, said) = checked(changed);
+            // The address of an entry is nobody's.
+            told += u32::from(code == Some(3));
+            assert!(matches!(code, Some(0 | 3)), "{:#x}: {said}", word(entry));
+        }
+    }
+    assert_eq!(told, 9);
+    // `patchelf` leaves copies of data where it was.
+    let mut file = build("1");
+    let head = (1u64 | 1 << 16).to_le_bytes();
+    let list = file.windows(8).rposition(|word| word == head).unwrap();
+    file.copy_within(list..list + 8, list + 32);
+    let images = value_of(&file, list + 8);
+    file[list + 40..list + 48].copy_from_slice(&images);
+    let (code, said) = checked(file);
+    assert!(code == Some(0) && said.contains("spir64_x86_64    1 "), "{said}");
+}
+
+/// The value that a relative relocation writes at a place of a file that is mapped as it is, with pages between.
+fn value_of(file: &[u8], place: usize) -> [u8; 8] {
+    let entries = (0..file.len() - 24).step_by(8).filter(|at| file[at + 8..at + 16] == 8u64.to_le_bytes());
+    let word = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap());
+    let entry = entries.into_iter().find(|at| word(*at) & 0xfff == place as u64 & 0xfff).unwrap();
+    file[entry + 16..entry + 24].try_into().unwrap()
+}
