@@ -7,7 +7,7 @@
 
 use super::facts::EntryPoints;
 use super::op::*;
-use super::opencl_c::{self, is_of_numbers, mangled};
+use super::opencl_c::{self, mangled, parameters};
 use super::words::Instruction;
 use rspirv::spirv::{Decoration, Op};
 use std::collections::{HashMap, HashSet};
@@ -40,6 +40,17 @@ pub(super) struct Names {
     taken: HashMap<u32, Taken>,
     /// Variables with names that drivers have themselves.
     taken_variables: usize,
+    /// Functions with names of OpenCL C's.
+    of_opencl: HashMap<u32, OfOpenCl>,
+}
+
+/// Function with a name of OpenCL C's.
+#[derive(Debug)]
+struct OfOpenCl {
+    /// Number of parameters by the mangled name.
+    parameters: usize,
+    /// Id of the function's type; 0 before it is met.
+    signature: u32,
 }
 
 /// Holder of a kernel's name.
@@ -86,6 +97,9 @@ impl Names {
             FUNCTION => {
                 let function = instruction.word(1);
                 self.meet(function);
+                if let Some(own) = self.of_opencl.get_mut(&function) {
+                    own.signature = instruction.word(3);
+                }
                 let double = self.doubles.get(&function).filter(|double| double.is_met);
                 let callee = double.map(|double| double.id);
                 self.caller =
@@ -118,6 +132,11 @@ impl Names {
         let text = instruction.text(at).0;
         if let Some(taken) = is_taken(&text) {
             self.taken.insert(id, taken);
+        } else if let Some((plain, types)) = mangled(&text)
+            && opencl_c::is_function(plain)
+            && let Some(parameters) = parameters(types)
+        {
+            self.of_opencl.insert(id, OfOpenCl { parameters, signature: 0 });
         }
         let name = self.hasher.hash_one(&*text);
         self.named.push((name, id));
@@ -171,8 +190,14 @@ impl Names {
         };
     }
 
-    /// Returns what is wrong; `is_function` and `has_body` tell what is a function, and one with a body.
-    pub(super) fn faults(mut self, is_function: impl Fn(u32) -> bool, has_body: impl Fn(u32) -> bool) -> Vec<String> {
+    /// Returns what is wrong; `is_function` and `has_body` tell what is a function, and one with a body, `parameters` how many a type of
+    /// functions has.
+    pub(super) fn faults(
+        mut self,
+        is_function: impl Fn(u32) -> bool,
+        has_body: impl Fn(u32) -> bool,
+        parameters: impl Fn(u32) -> Option<usize>,
+    ) -> Vec<String> {
         let mut faults = Vec::new();
         let doubles = self.doubles.iter().filter(|(_, double)| double.is_met && !double.is_called);
         self.renamed.extend(doubles.map(|(function, _)| *function));
@@ -183,6 +208,10 @@ impl Names {
             ));
         }
         let functions = self.taken.keys().filter(|id| has_body(**id)).count();
+        // Drivers that compile for several work-items at once look for the same function of vectors, by the name alone.
+        let is_other = |own: &OfOpenCl| parameters(own.signature).is_some_and(|count| count != own.parameters);
+        let others = self.of_opencl.iter().filter(|(id, own)| has_body(**id) && is_other(own)).count();
+        let functions = functions.saturating_add(others);
         for (what, count) in [("functions", functions), ("variables", self.taken_variables)] {
             if count > 0 {
                 faults.push(format!("the module has {what} ({count}) that drivers take for their own, by their names"));
@@ -222,9 +251,9 @@ enum Taken {
     ForAll,
 }
 
-/// Tells whether drivers have a name, and take what has it for theirs: instructions and built-in variables of SPIR-V, functions of
-/// OpenCL C, what tells a work-item its place, intrinsics of LLVM, and functions of C that LLVM knows and DPC++ brings none of. Templates
-/// are DPC++'s own (`__spirv_AtomicMin`), and do what they are called.
+/// Tells whether drivers have a name, and take what has it for theirs: instructions and built-in variables of SPIR-V, what tells a
+/// work-item its place, intrinsics of LLVM, and functions of C that LLVM knows and DPC++ brings none of. Templates are DPC++'s own
+/// (`__spirv_AtomicMin`), and do what they are called.
 fn is_taken(name: &str) -> Option<Taken> {
     #[rustfmt::skip]
     const PLACES: [&str; 20] = [
@@ -250,6 +279,5 @@ fn is_taken(name: &str) -> Option<Taken> {
     if PLACES.contains(&plain) {
         return Some(Taken::ForAll);
     }
-    let is_built_in = plain.starts_with("__spirv_") || is_of_numbers(types) && opencl_c::is_function(plain);
-    is_built_in.then_some(Taken::ForFunctions)
+    plain.starts_with("__spirv_").then_some(Taken::ForFunctions)
 }

@@ -514,9 +514,12 @@ impl<'m> Walk<'m> {
         // Parts that are missing of a module that is cut short say nothing more.
         if self.module.stopped.is_none() {
             let names = std::mem::take(&mut self.names);
-            self.module
-                .faults
-                .extend(names.faults(|id| self.soundness.functions.contains(id), |id| result_of(id).is_some()));
+            let soundness = &self.soundness;
+            self.module.faults.extend(names.faults(
+                |id| soundness.functions.contains(id),
+                |id| result_of(id).is_some(),
+                |signature| soundness.signatures.get(&signature).copied(),
+            ));
             self.module.faults.extend(self.soundness.faults());
             if !self.has_memory_model {
                 self.module.faults.push("the module has no memory model".to_owned());

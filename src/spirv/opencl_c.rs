@@ -55,21 +55,33 @@ pub(crate) fn mangled(symbol: &str) -> Option<(&str, &str)> {
     rest.split_at_checked(length.parse().ok()?)
 }
 
-/// Whether mangled types are those of functions of OpenCL C: numbers, vectors of them, and pointers. Others are in namespaces, or
-/// have names.
-pub(crate) fn is_of_numbers(types: &str) -> bool {
-    let mut rest = types;
-    while let Some(first) = rest.chars().next() {
-        // `Dv4_f` is a vector of four, `Dh` a half, `PU3AS1f` a pointer to global memory, `PKc` one to constants.
-        let vector = rest.strip_prefix("Dv").map(|rest| rest.trim_start_matches(|digit: char| digit.is_ascii_digit()));
-        let space = rest.strip_prefix("U3AS").and_then(|rest| rest.get(1..));
-        rest = match vector.and_then(|rest| rest.strip_prefix('_')).or(space).or_else(|| rest.strip_prefix("Dh")) {
-            Some(rest) => rest,
-            None if "cahstijlmfdPVKS_".contains(first) => rest.trim_start_matches(first),
-            None => return false,
-        };
+/// Counts the parameters of mangled types that functions of OpenCL C may have: numbers, vectors of them, and pointers. None for others,
+/// which are in namespaces, or have names.
+pub(crate) fn parameters(types: &str) -> Option<usize> {
+    if types == "v" {
+        return Some(0);
     }
-    true
+    let mut count = 0usize;
+    let mut rest = types;
+    while !rest.is_empty() {
+        // `PU3AS1Kf` is a pointer to constant floats in global memory.
+        rest = rest.trim_start_matches(['P', 'K', 'V']);
+        if let Some(behind) = rest.strip_prefix("U3AS") {
+            rest = behind.get(1..)?;
+            continue;
+        }
+        // `Dv4_f` is a vector of four, `Dh` a half, `S_` and `S0_` what stood before.
+        if let Some(vector) = rest.strip_prefix("Dv") {
+            rest = vector.trim_start_matches(|digit: char| digit.is_ascii_digit()).strip_prefix('_')?;
+        }
+        let known = rest.strip_prefix('S').and_then(|rest| Some(rest.split_once('_')?.1));
+        rest = match known.or_else(|| rest.strip_prefix("Dh")) {
+            Some(rest) => rest,
+            None => rest.strip_prefix(|letter: char| "cahstijlmfd".contains(letter))?,
+        };
+        count = count.saturating_add(1);
+    }
+    Some(count)
 }
 
 #[cfg(test)]
@@ -81,8 +93,12 @@ mod tests {
         assert!(NAMES.is_sorted());
         assert_eq!(mangled("_Z3maxii"), Some(("max", "ii")));
         assert!(["_Z", "_Z9max", "max", "_ZN1a3maxEii"].iter().all(|name| mangled(name).is_none()));
-        assert!(["ii", "Dv4_fS_", "PU3AS1Kim", "DhDh", "PKc", ""].iter().all(|types| is_of_numbers(types)));
-        assert!(["4unit", "N4sycl3vecE", "Ddd", "z"].iter().all(|types| !is_of_numbers(types)));
+        for (types, count) in
+            [("ii", 2), ("Dv4_fS_S0_", 3), ("PU3AS1Kim", 2), ("DhDh", 2), ("PKc", 1), ("v", 0), ("", 0)]
+        {
+            assert_eq!(parameters(types), Some(count), "{types}");
+        }
+        assert!(["4unit", "N4sycl3vecE", "Ddd", "z", "P", "Dv4", "S"].iter().all(|types| parameters(types).is_none()));
         assert!(is_function("max") && is_function("vload4") && !is_function("largest"));
     }
 }

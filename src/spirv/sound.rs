@@ -109,7 +109,7 @@ pub(super) struct Soundness {
     pointees: Vec<u32>,
     pointers: Vec<u32>,
     /// Number of the parameters of each type of functions.
-    signatures: HashMap<u32, usize>,
+    pub(super) signatures: HashMap<u32, usize>,
     /// Parameters that the function has yet to declare.
     left: Option<usize>,
     region: Region,

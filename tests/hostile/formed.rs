@@ -83,6 +83,28 @@ fn kernels_and_functions_that_drivers_call_otherwise_are_not_compatible() {
     for name in ["f", "_Z3max4sizei", "_ZN1a3maxEii", "_Z7largestii", "abs", "sinf", "memcpy", "_Z3dotI4unitEii"] {
         assert!(runs("m.spv", &with_names(&[(40, name)], &[], call), TARGET), "{name}");
     }
+    let mut opencl = Vec::new();
+    put(&mut opencl, 11, &[7], Some("OpenCL.std"), &[]);
+    // A function of two numbers, in a module that has the instruction `s_max` or not.
+    let larger = |name: &str, code: &[(u32, &[u32])]| {
+        let mut said = opencl.clone();
+        put(&mut said, 15, &[6, 44], Some("other"), &[]);
+        put(&mut said, 5, &[40], Some(name), &[]);
+        let own: &[(u32, &[u32])] =
+            &[(54, &[8, 40, 0, 15]), (55, &[8, 46]), (55, &[8, 47]), (248, &[41]), (254, &[46]), (56, &[])];
+        let other: &[(u32, &[u32])] = &[(54, &[VOID, 44, 0, SIGNATURE]), (248, &[45]), (253, &[]), (56, &[])];
+        let types = [NUMBERS, &[(33, &[15, 8, 8, 8])]].concat();
+        module(&said, &all(&types), &all(code), &all(&[own, other].concat()))
+    };
+    let instruction: &[(u32, &[u32])] = &[(12, &[8, 30, 7, 156, 9, 9])];
+    for (name, code) in [
+        ("_Z3maxii", &[][..]),
+        ("_Z3minii", instruction),
+        ("_Z7largestii", instruction),
+        ("_Z3max4unitS_", instruction),
+    ] {
+        assert!(runs("m.spv", &larger(name, code), TARGET), "{name}");
+    }
     let variable = |name: &str| {
         let mut said = Vec::new();
         put(&mut said, 15, &[6, 44], Some("other"), &[]);
@@ -101,6 +123,7 @@ fn kernels_and_functions_that_drivers_call_otherwise_are_not_compatible() {
         assert!(runs("m.spv", &kernel(name), TARGET), "{name}");
     }
     let cases = [
+        ("a built-in function's name, of one parameter more", larger("_Z3maxi", instruction)),
         ("a built-in function's name", with_names(&[(40, "_Z3maxii")], &[], call)),
         ("one of vectors", with_names(&[(40, "_Z6selectDv4_fS_Dv4_i")], &[], call)),
         ("one of pointers", with_names(&[(40, "_Z8prefetchPU3AS1Kim")], &[], call)),
