@@ -27,8 +27,8 @@ fn of_spirv(symbol: &str) -> bool {
 /// Most words of a name that are looked at.
 const MOST_WORDS: usize = 16;
 
-/// Whether a symbol is a conversion of bfloat16, of which the runtime brings images itself. Any other symbol that an image
-/// lists as imported has to be exported by an image.
+/// Whether a symbol is a conversion of bfloat16: no compiler of a device has it, and DPC++ adds images that export it to each file
+/// that needs them.
 pub(crate) fn of_bfloat16(symbol: &str) -> bool {
     symbol.starts_with("__devicelib_Convert")
 }

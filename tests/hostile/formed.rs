@@ -174,6 +174,10 @@ fn what_no_driver_takes_is_not_compatible() {
         module(&[], &all(&[NUMBERS, &[(32, &[11, 0, 8]), (59, &variable)]].concat()), &[], &[])
     };
     let linear = built_in(34);
+    let calling = |symbol: &str| {
+        let declared = [NUMBERS, &[(33, &[15, VOID]), (54, &[VOID, 40, 0, 15]), (56, &[])]].concat();
+        module(&linked(40, symbol, 1), &all(&declared), &all(&[(57, &[VOID, 30, 40])]), &[])
+    };
     let (array, array_inside) = taking(&[(28, &[14, 8, 9])], 14);
     let (pointer, _) = taking(&[(32, &[14, 5, 8])], 14);
     let (input, _) = taking(&[(32, &[14, 1, 8])], 14);
@@ -183,6 +187,7 @@ fn what_no_driver_takes_is_not_compatible() {
         ("a linear place of C 2.0", head(&[source(3, 200_000), linear.clone()])),
         ("an array that a function takes", array_inside),
         ("a pointer", pointer),
+        ("a function of the device's library", calling("__devicelib_sinf")),
         ("a constant", constant(&[9])),
     ] {
         assert!(runs("m.spv", &bytes, TARGET), "{what}");
@@ -200,6 +205,7 @@ fn what_no_driver_takes_is_not_compatible() {
             let variable: &[(u32, &[u32])] = &[(32, &[11, 8, 8]), (59, &[11, 12, 8])];
             module(&[], &all(&[NUMBERS, variable].concat()), &[], &[])
         }),
+        ("a conversion that other images bring", calling("__devicelib_ConvertFToBF16INTEL")),
         ("a kernel that runs by itself", module(&all(&[(16, &[KERNEL, 33])]), &[], &[], &[])),
         ("a long product", {
             let types = [NUMBERS, &[(30, &[14, 8, 8])]].concat();

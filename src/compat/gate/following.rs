@@ -272,9 +272,9 @@ impl<'g> Gate<'g> {
         for symbol in &image.imports {
             known.looked_up = known.looked_up.saturating_add(1);
             match self.provider(symbol, image.format, subject, known) {
-                None if of_bfloat16(symbol) => {}
-                // Of a module that nothing lists the compiler defines these; what is listed an image has to export.
-                None if image.image.is_unlisted() && of_the_device(symbol) => {}
+                // Of a module that nothing lists the compiler defines these; what is listed an image has to export. Conversions of
+                // bfloat16 no compiler has: the first file of the process that brings images with them does.
+                None if image.image.is_unlisted() && of_the_device(symbol) && !of_bfloat16(symbol) => {}
                 None => is_open = true,
                 Some(offer) => {
                     is_open |= !offer.is_sure || !self.agree(at, offer.place, symbol);
