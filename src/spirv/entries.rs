@@ -279,5 +279,7 @@ fn is_taken(name: &str) -> Option<Taken> {
     if PLACES.contains(&plain) {
         return Some(Taken::ForAll);
     }
-    plain.starts_with("__spirv_").then_some(Taken::ForFunctions)
+    // Intel's CPU compiler divides by functions of these names.
+    let divides = ["idiv", "irem", "udiv", "urem"].contains(&plain) && parameters(types).is_some();
+    (divides || plain.starts_with("__spirv_")).then_some(Taken::ForFunctions)
 }

@@ -36,6 +36,8 @@ pub(super) struct Lacking {
     version: u32,
     /// Built-in variables, with their ids.
     built_ins: Vec<(u32, u32)>,
+    /// Whether it asks for the address space of a pointer, by a function of OpenCL C 2.0.
+    asks_semantics: bool,
     /// Types that no kernel takes.
     types: HashSet<u32>,
     /// Function that is open.
@@ -72,7 +74,7 @@ impl Lacking {
             }
             U_MUL_EXTENDED => _ = self.found.insert("OpUMulExtended"),
             S_MUL_EXTENDED => _ = self.found.insert("OpSMulExtended"),
-            MEMORY_SEMANTICS => _ = self.found.insert("OpGenericPtrMemSemantics"),
+            MEMORY_SEMANTICS => self.asks_semantics = true,
             SIZE_OF => _ = self.found.insert("OpSizeOf"),
             _ => {}
         }
@@ -87,6 +89,9 @@ impl Lacking {
         let of_opencl_2 = |(built_in, _): &(u32, u32)| OF_OPENCL_2.contains(built_in);
         if self.version < OPENCL_2 && self.built_ins.iter().any(of_opencl_2) {
             self.found.insert("a built-in variable of OpenCL C 2.0 in a module of an older version");
+        }
+        if self.version < OPENCL_2 && self.asks_semantics {
+            self.found.insert("OpGenericPtrMemSemantics in a module of an older version than OpenCL C 2.0");
         }
         self.built_ins.sort_unstable();
         self.built_ins.dedup();

@@ -128,6 +128,7 @@ fn kernels_and_functions_that_drivers_call_otherwise_are_not_compatible() {
         ("one of vectors", with_names(&[(40, "_Z6selectDv4_fS_Dv4_i")], &[], call)),
         ("one of pointers", with_names(&[(40, "_Z8prefetchPU3AS1Kim")], &[], call)),
         ("an intrinsic's name", with_names(&[(40, "llvm.trap")], &[], call)),
+        ("a name of a division", larger("_Z4idivii", &[])),
         ("a name of C", with_names(&[(40, "isdigit")], &[], call)),
         ("a name of another length", with_names(&[(40, "_Z16get_local_size")], &[], call)),
         ("a name of the driver's own", with_names(&[(40, "get_special_buffer.")], &[], call)),
