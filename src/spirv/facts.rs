@@ -92,6 +92,8 @@ pub struct Module {
     pub(crate) open_sizes: usize,
     /// Types and sets of instructions that no device is known to take: `float 128`.
     pub(crate) unusual: BTreeSet<String>,
+    /// What drivers for CPUs are not known to take.
+    pub(crate) lacking_on_cpus: BTreeSet<&'static str>,
     /// Faults that make it no valid module, as sentences: what a compiler, or the runtime, makes of it is not known.
     pub(crate) faults: Vec<String>,
     /// Whether all its kernels are explicit SIMD.
@@ -539,7 +541,9 @@ impl<'m> Walk<'m> {
         begun.sort_unstable();
         begun.dedup();
         let lacking = std::mem::take(&mut self.lacking);
-        for what in lacking.finish(|id| is_in(&begun, id), |id| is_in(&named, id)) {
+        let [lacking, on_cpus] = lacking.finish(|id| is_in(&begun, id), |id| is_in(&named, id));
+        self.module.lacking_on_cpus = on_cpus;
+        for what in lacking {
             self.unusual(what.to_owned());
         }
         if begun.len() < entries {

@@ -7,6 +7,7 @@ use super::op::*;
 use super::words::Instruction;
 use rspirv::spirv::{BuiltIn, Decoration, ExecutionMode, Op, SourceLanguage, StorageClass};
 use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
 
 const BUILT_IN: u32 = Decoration::BuiltIn as u32;
 const INITIALIZER: u32 = ExecutionMode::Initializer as u32;
@@ -25,13 +26,25 @@ const OF_OPENCL_2: [u32; 4] = [
     BuiltIn::EnqueuedWorkgroupSize as u32,
     BuiltIn::NumEnqueuedSubgroups as u32,
 ];
+const CPP: u32 = SourceLanguage::OpenCL_CPP as u32;
+const CPP_FOR_OPENCL: u32 = SourceLanguage::CPP_for_OpenCL as u32;
 /// Version 2.0 of OpenCL C.
 const OPENCL_2: u32 = 200_000;
+
+/// Atomic instructions (numbers of the specification), but for those of flags; a store has its pointer first.
+const ATOMICS: Range<u16> = Op::AtomicLoad as u16..Op::AtomicXor as u16 + 1;
+const ATOMIC_STORE: u16 = Op::AtomicStore as u16;
 
 /// State of the walk.
 #[derive(Debug, Default)]
 pub(super) struct Lacking {
     found: BTreeSet<&'static str>,
+    /// What drivers for CPUs do not take.
+    on_cpus: BTreeSet<&'static str>,
+    /// Whether the language is C++, as that of SYCL is called.
+    is_cpp: bool,
+    /// Types of pointers to any memory, and values of these.
+    generic: HashSet<u32>,
     /// Version of OpenCL C that drivers read the module as.
     version: u32,
     /// Built-in variables, with their ids.
@@ -53,13 +66,19 @@ impl Lacking {
     #[inline]
     pub(super) fn visit(&mut self, instruction: &Instruction<'_>) {
         match instruction.opcode {
-            SOURCE => self.version = source_version(instruction.word(0), instruction.word(1)),
+            SOURCE => {
+                self.version = source_version(instruction.word(0), instruction.word(1));
+                self.is_cpp = matches!(instruction.word(0), CPP | CPP_FOR_OPENCL);
+            }
             DECORATE if instruction.word(1) == BUILT_IN => {
                 self.built_ins.push((instruction.word(2), instruction.word(0)))
             }
             TYPE_ARRAY | TYPE_OPAQUE => _ = self.types.insert(instruction.word(0)),
             TYPE_POINTER if matches!(instruction.word(1), INPUT | GENERIC) => {
                 _ = self.types.insert(instruction.word(0))
+            }
+            TYPE_POINTER if instruction.word(1) == GENERIC && !self.is_cpp => {
+                _ = self.generic.insert(instruction.word(0));
             }
             VARIABLE if instruction.len() == 3 && instruction.word(2) == UNIFORM_CONSTANT => {
                 self.empty.push(instruction.word(1));
@@ -73,19 +92,33 @@ impl Lacking {
                 self.found.insert("a kernel that a device runs by itself");
             }
             U_MUL_EXTENDED => _ = self.found.insert("OpUMulExtended"),
-            S_MUL_EXTENDED => _ = self.found.insert("OpSMulExtended"),
+            S_MUL_EXTENDED => _ = self.on_cpus.insert("OpSMulExtended"),
             MEMORY_SEMANTICS => self.asks_semantics = true,
             SIZE_OF => _ = self.found.insert("OpSizeOf"),
             _ => {}
         }
+        if !self.generic.is_empty() && self.function != 0 {
+            self.point(instruction);
+        }
     }
 
-    /// Returns what was found; `is_kernel` and `is_import` tell of ids.
+    /// Follows pointers to any memory: on CPUs the functions of atomic instructions on them are C++'s alone.
+    fn point(&mut self, instruction: &Instruction<'_>) {
+        if self.generic.contains(&instruction.word(0)) && instruction.len() > 1 {
+            self.generic.insert(instruction.word(1));
+        }
+        let pointer = if instruction.opcode == ATOMIC_STORE { 0 } else { 2 };
+        if ATOMICS.contains(&instruction.opcode) && self.generic.contains(&instruction.word(pointer)) {
+            self.on_cpus.insert("an atomic instruction on a pointer to any memory in a module of no C++");
+        }
+    }
+
+    /// Returns what no driver takes, and what those for CPUs do not; `is_kernel` and `is_import` tell of ids.
     pub(super) fn finish(
         mut self,
         is_kernel: impl Fn(u32) -> bool,
         is_import: impl Fn(u32) -> bool,
-    ) -> impl Iterator<Item = &'static str> {
+    ) -> [BTreeSet<&'static str>; 2] {
         let of_opencl_2 = |(built_in, _): &(u32, u32)| OF_OPENCL_2.contains(built_in);
         if self.version < OPENCL_2 && self.built_ins.iter().any(of_opencl_2) {
             self.found.insert("a built-in variable of OpenCL C 2.0 in a module of an older version");
@@ -106,7 +139,7 @@ impl Lacking {
         if self.empty.iter().any(|id| !is_import(*id) && !built_in(*id)) {
             self.found.insert("a constant variable without a value");
         }
-        self.found.into_iter()
+        [self.found, self.on_cpus]
     }
 }
 
@@ -114,8 +147,6 @@ impl Lacking {
 /// functions of 2.0 whatever its version.
 pub(super) fn source_version(language: u32, version: u32) -> u32 {
     const C: u32 = SourceLanguage::OpenCL_C as u32;
-    const CPP: u32 = SourceLanguage::OpenCL_CPP as u32;
-    const CPP_FOR_OPENCL: u32 = SourceLanguage::CPP_for_OpenCL as u32;
     match language {
         C => version,
         CPP | CPP_FOR_OPENCL => version.max(OPENCL_2),

@@ -193,6 +193,18 @@ fn what_no_driver_takes_is_not_compatible() {
     ] {
         assert!(runs("m.spv", &bytes, TARGET), "{what}");
     }
+    let atomic = |language: u32| {
+        let types = [NUMBERS, &[(32, &[11, 5, 8]), (59, &[11, 12, 5]), (32, &[14, 8, 8])]].concat();
+        let code = all(&[(121, &[14, 31, 12]), (234, &[8, 30, 31, 9, 9, 9])]);
+        let bytes = module(&source(language, 200_000), &all(&types), &code, &[]);
+        // With `GenericPointer` in place of `Linkage`.
+        let linkage = [17, 0, 2, 0, 5, 0, 0, 0];
+        let at = bytes.windows(8).position(|words| words == linkage).unwrap();
+        [&bytes[..at], &[17, 0, 2, 0, 38, 0, 0, 0], &bytes[at + 8..]].concat()
+    };
+    for (language, target, code) in [(3, TARGET, true), (4, CPU, true), (3, CPU, false)] {
+        assert_eq!(runs("m.spv", &atomic(language), target), code, "{language} on {target}");
+    }
     let more: &[(u32, &[u32])] = &[(32, &[11, 1, 8]), (59, &[11, 12, 1]), (59, &[11, 13, 1])];
     let twice = [built_in(28), all(&[(71, &[13, 11, 28])])].concat();
     let cases = [
@@ -217,6 +229,8 @@ fn what_no_driver_takes_is_not_compatible() {
         cases.iter().filter(|(_, bytes)| runs("m.spv", bytes, TARGET)).map(|(what, _)| *what).collect();
     assert_eq!(judged, [""; 0]);
 }
+
+const CPU: &str = "spir64_x86_64";
 
 /// Splits and links a module, which has to end with a code.
 fn rewritten(bytes: &[u8], code: i32, what: &str) {

@@ -577,7 +577,8 @@ pub(crate) fn spirv(module: &Module, subject: &Subject<'_>, fit: &mut Fit) {
         let message = format!("the module has instructions ({}) that no grammar has", module.unknown);
         fit.gap(RuleId::Unread, message);
     }
-    for what in &module.unusual {
+    let on_cpus = module.lacking_on_cpus.iter().copied().filter(|_| target.device_type == Some(DeviceType::Cpu));
+    for what in module.unusual.iter().map(String::as_str).chain(on_cpus) {
         fit.gap(RuleId::Capability, format!("whether {} takes `{what}` is not known", target.name));
     }
     let mut seen: HashSet<&str> = HashSet::new();
