@@ -368,13 +368,20 @@ const MAX_HOLE: u64 = 1 << 28;
 /// require that address and offset agree modulo the page and the segment's own alignment.
 const MAX_ALIGN: u64 = 2 << 20;
 
+/// Largest alignment that keeps a hole in an executable: no more than what programs at a fixed address begin at. A system
+/// chooses the address of the others in as large steps.
+const MAX_HELD: u64 = 4 << 20;
+
 /// Returns the alignment of the new segment: the largest of the file's own segments, at least a page and at most
-/// `MAX_ALIGN`. An executable's is that of its first segment, since one that was added may be aligned to more.
+/// `MAX_ALIGN`. In an executable the largest page of its machine, since what it is aligned to makes a hole, or what the first
+/// segment is aligned to where that is less.
 pub(crate) fn segment_align(elf: &Elf<'_>) -> u64 {
     let loads = elf.program_headers.iter().filter(|header| header.p_type(LE) == PT_LOAD);
     let mut aligns = loads.map(|header| header.p_align(LE)).filter(|align| align.is_power_of_two());
-    let align = if is_executable(elf) { aligns.next() } else { aligns.max() };
-    align.unwrap_or(1).clamp(0x1000, MAX_ALIGN)
+    if is_executable(elf) {
+        return aligns.next().unwrap_or(1).clamp(0x1000, page(elf));
+    }
+    aligns.max().unwrap_or(1).clamp(0x1000, MAX_ALIGN)
 }
 
 /// Whether the file can be executed: a program, or a library with an entry point. A program without an interpreter at any address
@@ -429,10 +436,25 @@ fn before(elf: &Elf<'_>, filled: u64, address: u64) -> u64 {
 /// distance of an executable's program headers from its first segment.
 fn before_align(elf: &Elf<'_>, filled: u64, offset: u64, address: u64) -> u64 {
     let least = segment_align(elf);
-    let hole = offset.saturating_sub(filled);
+    let cut = packed(elf).saturating_sub(filled);
+    let hole = offset.saturating_sub(closed(elf).saturating_sub(cut));
     let align = hole.saturating_add(1).checked_next_power_of_two().unwrap_or(u64::MAX).max(least);
     let is_congruent = || address.wrapping_sub(offset) & (align - 1) == 0;
-    if is_executable(elf) && align <= MAX_ALIGN && is_congruent() { align } else { least }
+    if is_executable(elf) && align <= MAX_HELD && is_congruent() { align } else { least }
+}
+
+/// Returns the offset behind the last loadable segment once the holes of the file are closed.
+fn closed(elf: &Elf<'_>) -> u64 {
+    let mut end = 0u64;
+    for header in elf.program_headers.iter().filter(|header| header.p_type(LE) == PT_LOAD) {
+        let align = header.p_align(LE).max(1);
+        // GNU strip does not align the segment of the program headers.
+        let headers = elf.header.e_phoff(LE).checked_sub(header.p_offset(LE));
+        let is_packed = headers.is_some_and(|at| at < header.p_filesz(LE)) || !align.is_power_of_two();
+        let padding = if is_packed { 0 } else { header.p_vaddr(LE).wrapping_sub(end) & (align - 1) };
+        end = end.saturating_add(padding).saturating_add(header.p_filesz(LE));
+    }
+    end.min(packed(elf))
 }
 
 /// Returns the offset behind the last loadable segment.
@@ -476,7 +498,7 @@ pub(crate) fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
     }
     // Kernels before 5.18 give a program the address of its program headers as the first segment's address plus
     // e_phoff, so in an executable the segment's distance from the first one must be the same in the file and in
-    // memory. (GNU strip closes a hole that is larger than `MAX_ALIGN`: programs stripped so run only on later kernels,
+    // memory. (GNU strip closes a hole of `MAX_HELD` or more: programs stripped so run only on later kernels,
     // which use PT_PHDR.)
     let first = loads().next().ok_or_else(|| Error::input("the file has no loadable segment"))?;
     let bias = first.p_vaddr(LE).checked_sub(first.p_offset(LE)).ok_or_else(overflow)?;

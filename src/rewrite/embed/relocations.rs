@@ -1,7 +1,7 @@
 //! Which relocations do the new pointers need?
 //!
 //! A position-independent file needs a relative relocation for each new pointer. The table (`.rela.dyn`, or `.relr.dyn`
-//! in a file that has only that) cannot grow in place, so an extended copy goes into the new segment and the dynamic
+//! where that is empty or missing) cannot grow in place, so an extended copy goes into the new segment and the dynamic
 //! section points to it. Relative relocations come first and `DT_RELACOUNT` counts them: loaders rely on both.
 
 use crate::bytes;
