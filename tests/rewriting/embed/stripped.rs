@@ -53,7 +53,7 @@ const CHANGES: [&[&str]; 7] = [
     PATCHELF,
 ];
 
-/// One that makes room where there is none.
+/// Change that makes room where there is none.
 const PATCHELF: &[&str] =
     &["patchelf", "--set-rpath", "/a/path/that/has/no/room/where/the/old/one/is/in/the/table/of/strings"];
 
@@ -84,7 +84,7 @@ fn built(zeroed: usize, options: &[&str]) -> Folder {
     folder
 }
 
-/// What a file registers.
+/// Returns what a file registers.
 fn registered(folder: &Folder, file: &str, is_library: bool) -> String {
     let file = folder.path().join(file);
     let mut command = if is_library { Command::new(folder.path().join("opener")) } else { Command::new(&file) };
