@@ -1,11 +1,12 @@
 //! How are images added to a linked file's own list?
 //!
-//! A copy of the file gets one more loadable segment at its end. It holds the moved program headers, a record of the
-//! changes, new image arrays, the extended relocation table, and the payloads. An array holds the old structures and
-//! the added ones, which share the old entries and property sets unless theirs differ; images from elsewhere bring
-//! their own. In the file itself only these words change: in the file header the offsets and counts of program and
-//! section headers, in the dynamic section the address and size of the relocation table, in each descriptor the count
-//! and the array, and in `.tgtimg` the size of a replaced image. All other bytes stay.
+//! A copy of the file gets one more loadable segment at its end, behind one that fills a page where tools need it
+//! (`plan::before`). It holds the moved program headers, a record of the changes, new image arrays, the extended
+//! relocation table, and the payloads. An array holds the old structures and the added ones, which share the old
+//! entries and property sets unless theirs differ; images from elsewhere bring their own. In the file itself only these
+//! words change: in the file header the offsets and counts of program and section headers, in the dynamic section the
+//! address and size of the relocation table, in each descriptor the count and the array, and in `.tgtimg` the size of a
+//! replaced image. All other bytes stay.
 //!
 //! Crate `object` cannot do this: its `build` module lays out the whole file anew from its sections (offsets would
 //! change and, in files without section headers, contents too), and its `write` module only makes new files. Its

@@ -17,7 +17,7 @@ use crate::container::elf::{Elf, Machine};
 use crate::error::{Error, Result};
 use crate::rewrite::image_data::Bases;
 use object::LittleEndian as LE;
-use object::elf::{self, PT_LOAD, ProgramHeader64, SHT_NOBITS};
+use object::elf::{self, PT_LOAD, ProgramHeader64, SHT_NOBITS, SectionHeader64};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use std::collections::{HashMap, HashSet};
 
@@ -68,6 +68,8 @@ pub(super) struct Plan<'p> {
     pub(crate) address: u64,
     /// Bytes before the program headers, in a segment of their own.
     pub(crate) before: u64,
+    /// Alignment of that segment.
+    pub(crate) before_align: u64,
     pub(crate) headers: u64,
     pub(crate) record_address: u64,
     pub(crate) arrays: Vec<Array>,
@@ -109,6 +111,7 @@ impl<'p> Plan<'p> {
         check(host.bytes, elf)?;
         let table = Table::find(host, elf)?;
         let (offset, address) = place(host.bytes.len() as u64, elf)?;
+        let filled = filled(host.bytes, elf);
         let mut kept = arrays::kept(bundle, new.replacing);
         let omitted = bundle.images.iter().filter(|image| new.omitted.contains(&image.index));
         let omitted: HashSet<u64> = omitted.filter_map(|image| Some(image.origin?.address)).collect();
@@ -128,7 +131,8 @@ impl<'p> Plan<'p> {
             patches: vec![Patch { offset: 0, original: 0 }; patch_count(&table, bundle).saturating_add(unlisted.len())],
             notes: notes.to_vec(),
         };
-        let before = before(elf, address);
+        let before = before(elf, filled, address);
+        let before_align = before_align(elf, filled, offset, address);
         let mut cursor = Cursor(address);
         cursor.take(before, 1)?;
         // The program headers come first and belong to no section: GNU strip and objcopy expect them there and would
@@ -198,6 +202,7 @@ impl<'p> Plan<'p> {
             offset,
             address,
             before,
+            before_align,
             headers,
             record_address,
             arrays,
@@ -363,17 +368,20 @@ const MAX_HOLE: u64 = 1 << 28;
 /// require that address and offset agree modulo the page and the segment's own alignment.
 const MAX_ALIGN: u64 = 2 << 20;
 
+/// Largest alignment that keeps a hole in an executable: no more than what programs at a fixed address begin at. A system
+/// chooses the address of the others in as large steps.
+const MAX_HELD: u64 = 4 << 20;
+
 /// Returns the alignment of the new segment: the largest of the file's own segments, at least a page and at most
-/// `MAX_ALIGN`.
+/// `MAX_ALIGN`. In an executable the largest page of its machine, since what it is aligned to makes a hole, or what the first
+/// segment is aligned to where that is less.
 pub(crate) fn segment_align(elf: &Elf<'_>) -> u64 {
-    elf.program_headers
-        .iter()
-        .filter(|header| header.p_type(LE) == PT_LOAD)
-        .map(|header| header.p_align(LE))
-        .filter(|align| align.is_power_of_two())
-        .max()
-        .unwrap_or(1)
-        .clamp(0x1000, MAX_ALIGN)
+    let loads = elf.program_headers.iter().filter(|header| header.p_type(LE) == PT_LOAD);
+    let mut aligns = loads.map(|header| header.p_align(LE)).filter(|align| align.is_power_of_two());
+    if is_executable(elf) {
+        return aligns.next().unwrap_or(1).clamp(0x1000, page(elf));
+    }
+    aligns.max().unwrap_or(1).clamp(0x1000, MAX_ALIGN)
 }
 
 /// Whether the file can be executed: a program, or a library with an entry point. A program without an interpreter at any address
@@ -404,15 +412,67 @@ pub(in crate::rewrite) fn page(elf: &Elf<'_>) -> u64 {
 /// The C library takes the program headers of a library without `PT_PHDR` from the first segment on whose pages of the
 /// file they are, cleared memory or not. They must not be on the last page of such data, not either where GNU strip has
 /// the segment follow it directly.
-fn before(elf: &Elf<'_>, address: u64) -> u64 {
+///
+/// GNU strip puts a segment without headers to where it is aligned, and one that begins with them right behind what is
+/// filled before. They begin on a page where that is to be the same: in an executable, and behind a segment of which
+/// sections cover no end, which GNU strip cuts off.
+fn before(elf: &Elf<'_>, filled: u64, address: u64) -> u64 {
     let page = page(elf);
     let end = |header: &ProgramHeader64<LE>| header.p_offset(LE).saturating_add(header.p_filesz(LE));
     let loads = || elf.program_headers.iter().filter(|header| header.p_type(LE) == PT_LOAD);
-    let packed = loads().map(end).max().unwrap_or(0);
+    let packed = packed(elf);
     let cleared =
         |header: &ProgramHeader64<LE>| header.p_memsz(LE) > header.p_filesz(LE) && end(header) / page == packed / page;
     let is_told = kept_headers(elf).iter().any(|header| header.p_type(LE) == elf::PT_PHDR);
-    if is_told || !loads().any(cleared) { 0 } else { address.wrapping_neg() & (page - 1) }
+    let rest = address.wrapping_neg() & (page - 1);
+    if is_executable(elf) || filled != packed {
+        return if rest == 0 { page } else { rest };
+    }
+    if is_told || !loads().any(cleared) { 0 } else { rest }
+}
+
+/// Returns the alignment of the segment before the program headers. GNU strip and `llvm-strip` close holes in the file as
+/// far as segments stay congruent to their addresses: one aligned to more than a hole stays where it is, and with it the
+/// distance of an executable's program headers from its first segment.
+fn before_align(elf: &Elf<'_>, filled: u64, offset: u64, address: u64) -> u64 {
+    let least = segment_align(elf);
+    let cut = packed(elf).saturating_sub(filled);
+    let hole = offset.saturating_sub(closed(elf).saturating_sub(cut));
+    let align = hole.saturating_add(1).checked_next_power_of_two().unwrap_or(u64::MAX).max(least);
+    let is_congruent = || address.wrapping_sub(offset) & (align - 1) == 0;
+    if is_executable(elf) && align <= MAX_HELD && is_congruent() { align } else { least }
+}
+
+/// Returns the offset behind the last loadable segment once the holes of the file are closed.
+fn closed(elf: &Elf<'_>) -> u64 {
+    let mut end = 0u64;
+    for header in elf.program_headers.iter().filter(|header| header.p_type(LE) == PT_LOAD) {
+        let align = header.p_align(LE).max(1);
+        // GNU strip does not align the segment of the program headers.
+        let headers = elf.header.e_phoff(LE).checked_sub(header.p_offset(LE));
+        let is_packed = headers.is_some_and(|at| at < header.p_filesz(LE)) || !align.is_power_of_two();
+        let padding = if is_packed { 0 } else { header.p_vaddr(LE).wrapping_sub(end) & (align - 1) };
+        end = end.saturating_add(padding).saturating_add(header.p_filesz(LE));
+    }
+    end.min(packed(elf))
+}
+
+/// Returns the offset behind the last loadable segment.
+fn packed(elf: &Elf<'_>) -> u64 {
+    let loads = elf.program_headers.iter().filter(|header| header.p_type(LE) == PT_LOAD);
+    loads.map(|header| header.p_offset(LE).saturating_add(header.p_filesz(LE))).max().unwrap_or(0)
+}
+
+/// Returns the offset behind what sections cover of the loadable segments, which GNU strip keeps; behind all of them, where
+/// the file has no sections.
+fn filled(bytes: &[u8], elf: &Elf<'_>) -> u64 {
+    let packed = packed(elf);
+    let sections = elf.header.section_headers(LE, bytes).unwrap_or_default();
+    let is_loaded = |section: &&SectionHeader64<LE>| {
+        section.sh_flags(LE).contains(elf::SHF_ALLOC) && section.sh_type(LE) != SHT_NOBITS && section.sh_size(LE) > 0
+    };
+    let ends = sections.iter().filter(is_loaded);
+    ends.map(|section| section.sh_offset(LE).saturating_add(section.sh_size(LE))).max().unwrap_or(packed).min(packed)
 }
 
 /// Number of program headers of the result.
@@ -430,8 +490,7 @@ pub(crate) fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
     let offset = bytes::align_up(len, PAYLOAD_ALIGN).ok_or_else(overflow)?;
     // Address and offset must agree modulo the page. GNU strip packs the segment right behind the previous one without
     // checking, so only that end keeps a stripped file correct.
-    let packed = loads().map(|header| header.p_offset(LE).saturating_add(header.p_filesz(LE))).max().unwrap_or(0);
-    let skew = bytes::align_up(packed, 8).ok_or_else(overflow)? & (align - 1);
+    let skew = bytes::align_up(packed(elf), 8).ok_or_else(overflow)? & (align - 1);
     if !is_executable(elf) {
         let address = page.checked_add(skew).ok_or_else(overflow)?;
         let padding = skew.wrapping_sub(offset) & (align - 1);
@@ -439,8 +498,8 @@ pub(crate) fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
     }
     // Kernels before 5.18 give a program the address of its program headers as the first segment's address plus
     // e_phoff, so in an executable the segment's distance from the first one must be the same in the file and in
-    // memory. (GNU strip closes the hole that this makes: stripped programs run only on later kernels, which use
-    // PT_PHDR.)
+    // memory. (GNU strip closes a hole of `MAX_HELD` or more: programs stripped so run only on later kernels,
+    // which use PT_PHDR.)
     let first = loads().next().ok_or_else(|| Error::input("the file has no loadable segment"))?;
     let bias = first.p_vaddr(LE).checked_sub(first.p_offset(LE)).ok_or_else(overflow)?;
     let least = page.max(offset.checked_add(bias).ok_or_else(overflow)?);

@@ -1,7 +1,7 @@
 //! Which relocations do the new pointers need?
 //!
 //! A position-independent file needs a relative relocation for each new pointer. The table (`.rela.dyn`, or `.relr.dyn`
-//! in a file that has only that) cannot grow in place, so an extended copy goes into the new segment and the dynamic
+//! where that is empty or missing) cannot grow in place, so an extended copy goes into the new segment and the dynamic
 //! section points to it. Relative relocations come first and `DT_RELACOUNT` counts them: loaders rely on both.
 
 use crate::bytes;
@@ -20,7 +20,7 @@ pub(crate) enum Table {
     None,
     /// `DT_RELA`.
     Rela(Rela),
-    /// `DT_RELR` without `DT_RELA`.
+    /// `DT_RELR` without `DT_RELA`, or beside an empty one.
     Relr {
         /// Address of the old table.
         address: u64,
@@ -62,8 +62,12 @@ impl Table {
             if count.is_some_and(|count| count > old.len() / RELA) {
                 return Err(refuse("DT_RELACOUNT is larger than its table"));
             }
-            let relr = relr.map_or_else(|| Ok(Relr::default()), |(_, table)| Relr::read(table))?;
-            return Ok(Table::Rela(Rela { machine, address, old, count, relr }));
+            let read = |table| if let Some((_, table)) = table { Relr::read(table) } else { Ok(Relr::default()) };
+            // An empty table has no section that could move with it, or one beside the PLT's, and GNU strip fills what no
+            // section covers with zeros.
+            if !old.is_empty() || relr.is_none_or(|(_, table)| table.is_empty()) {
+                return Ok(Table::Rela(Rela { machine, address, old, count, relr: read(relr)? }));
+            }
         }
         match relr {
             Some((address, old)) => Ok(Table::Relr { address, old: Relr::read(old)? }),

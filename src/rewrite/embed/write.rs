@@ -120,22 +120,22 @@ impl Plan<'_> {
             }
             out.extend_from_slice(bytes_of(&header));
             if Some(index) == last {
-                let segment = |address: u64, end: u64, flags| ProgramHeader64::<LE> {
+                let segment = |address: u64, end: u64, align: u64| ProgramHeader64::<LE> {
                     p_type: U32::new(LE, PT_LOAD),
-                    p_flags: U32::new(LE, flags),
+                    // `eu-elflint` takes relocations far before a segment that is not writable for some of it.
+                    p_flags: U32::new(LE, PF_R | PF_W),
                     p_offset: U64::new(LE, self.at(address)),
                     p_vaddr: U64::new(LE, address),
                     p_paddr: U64::new(LE, address),
                     p_filesz: U64::new(LE, end.saturating_sub(address)),
                     p_memsz: U64::new(LE, end.saturating_sub(address)),
-                    p_align: U64::new(LE, segment_align(elf)),
+                    p_align: U64::new(LE, align),
                 };
                 let start = self.address.saturating_add(self.before);
                 if self.before != 0 {
-                    // `eu-elflint` takes relocations far before it for some of a segment that is not writable.
-                    out.extend_from_slice(bytes_of(&segment(self.address, start, PF_R | PF_W)));
+                    out.extend_from_slice(bytes_of(&segment(self.address, start, self.before_align)));
                 }
-                out.extend_from_slice(bytes_of(&segment(start, self.end, PF_R | PF_W)));
+                out.extend_from_slice(bytes_of(&segment(start, self.end, segment_align(elf))));
             }
         }
         out

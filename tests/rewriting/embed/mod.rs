@@ -8,4 +8,5 @@ mod own;
 mod process;
 mod prune;
 mod running;
+mod stripped;
 mod turns;
