@@ -572,7 +572,7 @@ fn parts_that_come_to_many_times_the_module_are_not_all_in_memory() {
     let mut module = Module::default();
     let reached = (0..4).fold(None, |next, _| {
         let id = module.function(next, false);
-        put(&mut module.texts, 5, &[id], Some(&"f".repeat(200_000)), &[]);
+        put(&mut module.texts, 5, &[id], Some(&format!("{}{id}", "f".repeat(200_000))), &[]);
         Some(id)
     });
     (0..70).for_each(|nth| module.kernel(&format!("kernel{nth}"), reached));

@@ -194,8 +194,8 @@ fn what_no_driver_takes_is_not_compatible() {
         assert!(runs("m.spv", &bytes, TARGET), "{what}");
     }
     let atomic = |language: u32| {
-        let types = [NUMBERS, &[(32, &[11, 5, 8]), (59, &[11, 12, 5]), (32, &[14, 8, 8])]].concat();
-        let code = all(&[(121, &[14, 31, 12]), (234, &[8, 30, 31, 9, 9, 9])]);
+        let types = [NUMBERS, &[(32, &[11, 5, 8]), (59, &[11, 12, 5]), (32, &[14, 8, 8]), (43, &[8, 16, 0])]].concat();
+        let code = all(&[(121, &[14, 31, 12]), (234, &[8, 30, 31, 9, 16, 9])]);
         let bytes = module(&source(language, 200_000), &all(&types), &code, &[]);
         // With `GenericPointer` in place of `Linkage`.
         let linkage = [17, 0, 2, 0, 5, 0, 0, 0];

@@ -34,7 +34,8 @@ impl<'a> Elf<'a> {
         let sizes = PAGES.iter().filter(|size| self.machine != Some(Machine::X86_64) || **size == PAGES[0]);
         for page in sizes {
             // Loaders refuse the others.
-            let is_aligned = |header: &ProgramHeader64<LE>| header.p_filesz(LE) == 0 || skew(header) % page == 0;
+            let is_aligned =
+                |header: &ProgramHeader64<LE>| header.p_filesz(LE) == 0 || skew(header).is_multiple_of(*page);
             if !loaded.iter().all(|(_, header)| is_aligned(header)) {
                 continue;
             }
@@ -150,7 +151,7 @@ impl<'a> Elf<'a> {
             (is_mapped && !is_cleared).then(|| header.p_offset(LE).wrapping_add(at.wrapping_sub(begin)))
         };
         let loaded = self.program_headers.iter().filter(|header| header.p_type(LE) == elf::PT_LOAD);
-        let is_refused = self.loaded().any(|header| header.p_filesz(LE) > 0 && skew(header) % smallest != 0);
+        let is_refused = self.loaded().any(|header| header.p_filesz(LE) > 0 && !skew(header).is_multiple_of(smallest));
         let offsets: Vec<u64> = loaded.filter_map(offset_of).collect();
         // Few segments are near to one address.
         let is_found = || offsets.len() > 8 || offsets.iter().any(|at| may_be_dynamic(self.bytes, *at));
