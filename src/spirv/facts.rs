@@ -340,6 +340,12 @@ impl<'m> Walk<'m> {
             VARIABLE | UNTYPED_VARIABLE if self.function.is_none() => {
                 self.variables.push(instruction.word(1));
             }
+            // The numbers of elements and of bytes between them have one type.
+            GROUP_ASYNC_COPY
+                if self.soundness.is_wide(instruction.word(5)) != self.soundness.is_wide(instruction.word(6)) =>
+            {
+                self.lacking.note_on_cpus("OpGroupAsyncCopy with a stride of another type");
+            }
             ASM => self.assembly(&instruction.text(4).0),
             FUNCTION => {
                 self.function = Some((instruction.word(1), instruction.word(0)));

@@ -64,17 +64,23 @@ pub(super) struct Layout {
     pub(crate) slots: Vec<Slot>,
     /// Number of the operands that it has at least.
     least: u8,
+    /// Number of the operand words that it has at most; `u8::MAX` where the instruction may be as long as it likes.
+    most: u8,
 }
 
 impl Layout {
     fn new(name: &'static str, slots: Vec<Slot>, least: usize) -> Layout {
         let place = |slot| slots.iter().position(|found| *found == slot).and_then(|at| u8::try_from(at).ok());
+        let is_word =
+            |slot: &Slot| matches!(slot, Slot::ResultType | Slot::Result | Slot::Id | Slot::OptionalId | Slot::Literal);
+        let most = Some(slots.len()).filter(|_| slots.iter().all(is_word));
         Layout {
             name,
             result_type: place(Slot::ResultType),
             result: place(Slot::Result),
             slots,
             least: u8::try_from(least).unwrap_or(u8::MAX),
+            most: most.and_then(|most| u8::try_from(most).ok()).unwrap_or(u8::MAX),
         }
     }
 }
@@ -103,6 +109,8 @@ pub(super) struct Shape {
     pub(super) is_type: bool,
     /// Number of the operand words that it has at least.
     pub(super) least: u8,
+    /// Number of those that it has at most; `u8::MAX` for no bound.
+    pub(super) most: u8,
     /// Section of a module that it stands in.
     pub(super) section: Section,
 }
@@ -142,7 +150,7 @@ fn section(opcode: u16, layout: &Layout) -> Section {
 
 /// Shape of an opcode that no grammar has.
 const UNKNOWN_SHAPE: Shape =
-    Shape { result: UNKNOWN, ids: 0, tail: NO_TAIL, is_type: false, least: 0, section: Section::Any };
+    Shape { result: UNKNOWN, ids: 0, tail: NO_TAIL, is_type: false, least: 0, most: u8::MAX, section: Section::Any };
 
 impl Shapes {
     /// Returns the shape of an opcode.
@@ -184,6 +192,7 @@ fn table() -> &'static Table {
                 tail: tail(layout),
                 is_type: is_type(opcode, layout),
                 least: layout.least,
+                most: layout.most,
                 section: section(opcode, layout),
             },
             None => UNKNOWN_SHAPE,

@@ -5,7 +5,7 @@
 
 use super::op::*;
 use super::words::Instruction;
-use rspirv::spirv::{BuiltIn, Decoration, ExecutionMode, Op, SourceLanguage, StorageClass};
+use rspirv::spirv::{BuiltIn, Capability, Decoration, ExecutionMode, Op, SourceLanguage, StorageClass};
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
@@ -19,6 +19,7 @@ const U_MUL_EXTENDED: u16 = Op::UMulExtended as u16;
 const S_MUL_EXTENDED: u16 = Op::SMulExtended as u16;
 const MEMORY_SEMANTICS: u16 = Op::GenericPtrMemSemantics as u16;
 const SIZE_OF: u16 = Op::SizeOf as u16;
+const MIPMAP: u32 = Capability::ImageMipmap as u32;
 /// Built-in variables that drivers call by functions of OpenCL C 2.0, which only modules of it have.
 const OF_OPENCL_2: [u32; 4] = [
     BuiltIn::LocalInvocationIndex as u32,
@@ -74,9 +75,7 @@ impl Lacking {
                 self.built_ins.push((instruction.word(2), instruction.word(0)))
             }
             TYPE_ARRAY | TYPE_OPAQUE => _ = self.types.insert(instruction.word(0)),
-            TYPE_POINTER if matches!(instruction.word(1), INPUT | GENERIC) => {
-                _ = self.types.insert(instruction.word(0))
-            }
+            TYPE_POINTER if instruction.word(1) == INPUT => _ = self.types.insert(instruction.word(0)),
             TYPE_POINTER if instruction.word(1) == GENERIC && !self.is_cpp => {
                 _ = self.generic.insert(instruction.word(0));
             }
@@ -93,6 +92,8 @@ impl Lacking {
             }
             U_MUL_EXTENDED => _ = self.found.insert("OpUMulExtended"),
             S_MUL_EXTENDED => _ = self.on_cpus.insert("OpSMulExtended"),
+            CAPABILITY if instruction.word(0) == MIPMAP => _ = self.on_cpus.insert("ImageMipmap"),
+            TYPE_IMAGE if instruction.word(5) == 1 => _ = self.on_cpus.insert("an image of several samples"),
             MEMORY_SEMANTICS => self.asks_semantics = true,
             SIZE_OF => _ = self.found.insert("OpSizeOf"),
             _ => {}
@@ -100,6 +101,11 @@ impl Lacking {
         if !self.generic.is_empty() && self.function != 0 {
             self.point(instruction);
         }
+    }
+
+    /// Notes what drivers for CPUs do not take.
+    pub(super) fn note_on_cpus(&mut self, what: &'static str) {
+        self.on_cpus.insert(what);
     }
 
     /// Follows pointers to any memory: on CPUs the functions of atomic instructions on them are C++'s alone.

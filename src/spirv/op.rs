@@ -20,6 +20,7 @@ opcodes! {
     EXTENSION = Extension,
     EXT_INST_IMPORT = ExtInstImport,
     EXT_INST = ExtInst,
+    GROUP_ASYNC_COPY = GroupAsyncCopy,
     MEMORY_MODEL = MemoryModel,
     ENTRY_POINT = EntryPoint,
     EXECUTION_MODE = ExecutionMode,

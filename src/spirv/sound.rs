@@ -121,6 +121,8 @@ pub(super) struct Soundness {
     strange: usize,
     /// Instructions without operands that they need.
     short: usize,
+    /// Instructions with operands that they do not take.
+    long: usize,
 }
 
 impl Soundness {
@@ -130,6 +132,11 @@ impl Soundness {
         let set = || IdSet::new(ids);
         let [defined, used, types, functions, called, labels, reached, foreign, wide] = [(); 9].map(|()| set());
         Soundness { defined, used, types, functions, called, labels, reached, foreign, wide, ..Soundness::default() }
+    }
+
+    /// Whether an id is an integer of 64 bits.
+    pub(super) fn is_wide(&self, id: u32) -> bool {
+        self.wide.contains(id)
     }
 
     /// Looks at an instruction; `shapes` are those of the grammar.
@@ -170,6 +177,8 @@ impl Soundness {
             }
         }
         self.short = self.short.saturating_add(usize::from(instruction.len() < usize::from(shape.least)));
+        let is_long = instruction.len() > usize::from(shape.most) && shape.most < u8::MAX;
+        self.long = self.long.saturating_add(usize::from(is_long));
         match opcode {
             LINE | NO_LINE => return,
             EXT_INST if !self.code_sets.contains(&instruction.word(2)) => return,
@@ -393,6 +402,9 @@ impl Soundness {
         }
         if self.short > 0 {
             faults.push(format!("the module has instructions ({}) without operands that they need", self.short));
+        }
+        if self.long > 0 {
+            faults.push(format!("the module has instructions ({}) with more operands than they take", self.long));
         }
         if self.endless > 0 {
             faults.push(format!("the module has blocks ({}) that do not end with a branch or return", self.endless));
