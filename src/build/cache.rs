@@ -83,7 +83,13 @@ impl Cache {
         let failed = |error: std::io::Error| {
             Error::new(ErrorKind::Environment, format!("cannot keep a binary in `{}`: {error}", folder.display()))
         };
-        DirBuilder::new().recursive(true).mode(MODE).create(folder).map_err(failed)?;
+        let make = |folder: &Path| DirBuilder::new().recursive(true).mode(MODE).create(folder).map_err(failed);
+        let form = self.folder.join(FORM);
+        make(&form)?;
+        // Nothing is made behind a link.
+        if is_folder(&form) {
+            make(folder)?;
+        }
         if !self.is_ours(&path) {
             let message =
                 format!("cannot keep a binary in `{}`: a link in the cache leads elsewhere", folder.display());
@@ -551,5 +557,8 @@ mod tests {
         assert!(cache.put(&key, b"other").is_err());
         let hex = key.hex();
         assert!(elsewhere.join(&hex[..2]).join(&hex[2..]).is_file());
+        fs::remove_dir_all(elsewhere.join(&hex[..2])).unwrap();
+        assert!(cache.put(&key, b"other").is_err());
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
     }
 }

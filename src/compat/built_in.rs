@@ -57,8 +57,8 @@ const LIBRARY: [&str; 42] = [
 /// Intrinsics of LLVM that compilers of devices have, by the first word of their names: those without an instruction of SPIR-V, and
 /// those of explicit SIMD.
 #[rustfmt::skip]
-const INTRINSICS: [&str; 59] = [
-    "abs", "assume", "bitreverse", "bswap", "canonicalize", "ceil", "copysign", "cos", "ctlz", "ctpop", "cttz", "exp",
+const INTRINSICS: [&str; 60] = [
+    "abs", "assume", "atan2", "bitreverse", "bswap", "canonicalize", "ceil", "copysign", "cos", "ctlz", "ctpop", "cttz", "exp",
     "exp2", "expect", "fabs", "floor", "fma", "fmuladd", "frexp", "fshl", "fshr", "genx", "is", "ldexp", "lifetime",
     "log", "log10", "log2", "masked", "maximum", "maxnum", "memcpy", "memmove", "memset", "minimum", "minnum",
     "nearbyint", "pow", "powi", "rint", "round", "roundeven", "sadd", "sin", "smax", "smin", "smul", "sqrt", "ssub",
@@ -73,7 +73,8 @@ pub(crate) fn is_known(symbol: &str) -> bool {
     /// Functions that asserts call, and that make samplers.
     const OTHERS: [&str; 2] = ["__assert_fail", "__translate_sampler_initializer"];
     let plain = base_name(symbol).unwrap_or(symbol);
-    of_the_device(symbol) || of_opencl_c(symbol) || OTHERS.contains(&plain) || plain.starts_with("__itt_offload_")
+    let of_the_device = of_the_device(symbol) && !of_bfloat16(symbol);
+    of_the_device || of_opencl_c(symbol) || OTHERS.contains(&plain) || plain.starts_with("__itt_offload_")
 }
 
 /// Whether a symbol is one of the functions that Intel's graphics compiler makes ray queries of (`rthwif` of Embree and

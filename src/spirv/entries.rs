@@ -49,6 +49,8 @@ pub(super) struct Names {
 struct OfOpenCl {
     /// Number of parameters by the mangled name.
     parameters: usize,
+    /// Whether drivers take it for theirs in modules of C.
+    is_taken_in_c: bool,
     /// Id of the function's type; 0 before it is met.
     signature: u32,
 }
@@ -136,7 +138,8 @@ impl Names {
             && opencl_c::is_function(plain)
             && let Some(parameters) = parameters(types)
         {
-            self.of_opencl.insert(id, OfOpenCl { parameters, signature: 0 });
+            let is_taken_in_c = TAKEN_IN_C.contains(&plain);
+            self.of_opencl.insert(id, OfOpenCl { parameters, is_taken_in_c, signature: 0 });
         }
         let name = self.hasher.hash_one(&*text);
         self.named.push((name, id));
@@ -191,9 +194,10 @@ impl Names {
     }
 
     /// Returns what is wrong; `is_function` and `has_body` tell what is a function, and one with a body, `parameters` how many a type of
-    /// functions has.
+    /// functions has. `is_c` tells that the module is of no C++.
     pub(super) fn faults(
         mut self,
+        is_c: bool,
         is_function: impl Fn(u32) -> bool,
         has_body: impl Fn(u32) -> bool,
         parameters: impl Fn(u32) -> Option<usize>,
@@ -207,10 +211,13 @@ impl Names {
                 "the module has kernels ({count}) that drivers call otherwise, or take another function for, by its names"
             ));
         }
-        let functions = self.taken.keys().filter(|id| has_body(**id)).count();
+        // A kernel is called by its own name.
+        let is_called = |id: u32| has_body(id) && find(&self.entries, id).is_none();
+        let functions = self.taken.keys().filter(|id| is_called(**id)).count();
         // Drivers that compile for several work-items at once look for the same function of vectors, by the name alone.
         let is_other = |own: &OfOpenCl| parameters(own.signature).is_some_and(|count| count != own.parameters);
-        let others = self.of_opencl.iter().filter(|(id, own)| has_body(**id) && is_other(own)).count();
+        let is_theirs = |own: &OfOpenCl| is_c && own.is_taken_in_c || is_other(own);
+        let others = self.of_opencl.iter().filter(|(id, own)| is_called(**id) && is_theirs(own)).count();
         let functions = functions.saturating_add(others);
         for (what, count) in [("functions", functions), ("variables", self.taken_variables)] {
             if count > 0 {
@@ -251,6 +258,20 @@ enum Taken {
     ForAll,
 }
 
+/// Functions of numbers that Intel's CPU compiler takes for its own, or for those of OpenCL C, in every module: it divides by some.
+#[rustfmt::skip]
+const TAKEN: [&str; 18] = [
+    "idiv", "irem", "isequal", "isfinite", "isgreater", "isgreaterequal", "isinf", "isless", "islessequal",
+    "islessgreater", "isnan", "isnormal", "isnotequal", "isordered", "isunordered", "signbit", "udiv", "urem",
+];
+
+/// Functions of OpenCL C that it takes for its own in modules of C alone.
+#[rustfmt::skip]
+const TAKEN_IN_C: [&str; 13] = [
+    "all", "any", "bitselect", "clamp", "fma", "mad", "mad24", "mad_hi", "mad_sat", "mix", "prefetch", "select",
+    "smoothstep",
+];
+
 /// Tells whether drivers have a name, and take what has it for theirs: instructions and built-in variables of SPIR-V, what tells a
 /// work-item its place, intrinsics of LLVM, and functions of C that LLVM knows and DPC++ brings none of. Templates are DPC++'s own
 /// (`__spirv_AtomicMin`), and do what they are called.
@@ -279,7 +300,6 @@ fn is_taken(name: &str) -> Option<Taken> {
     if PLACES.contains(&plain) {
         return Some(Taken::ForAll);
     }
-    // Intel's CPU compiler divides by functions of these names.
-    let divides = ["idiv", "irem", "udiv", "urem"].contains(&plain) && parameters(types).is_some();
-    (divides || plain.starts_with("__spirv_")).then_some(Taken::ForFunctions)
+    let is_theirs = TAKEN.contains(&plain) && parameters(types).is_some();
+    (is_theirs || plain.starts_with("__spirv_")).then_some(Taken::ForFunctions)
 }

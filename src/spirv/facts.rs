@@ -524,6 +524,7 @@ impl<'m> Walk<'m> {
             let names = std::mem::take(&mut self.names);
             let soundness = &self.soundness;
             self.module.faults.extend(names.faults(
+                !self.lacking.is_cpp,
                 |id| soundness.functions.contains(id),
                 |id| result_of(id).is_some(),
                 |signature| soundness.signatures.get(&signature).copied(),

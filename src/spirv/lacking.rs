@@ -27,7 +27,7 @@ const OF_OPENCL_2: [u32; 4] = [
     BuiltIn::EnqueuedWorkgroupSize as u32,
     BuiltIn::NumEnqueuedSubgroups as u32,
 ];
-const CPP: u32 = SourceLanguage::OpenCL_CPP as u32;
+pub(super) const CPP: u32 = SourceLanguage::OpenCL_CPP as u32;
 const CPP_FOR_OPENCL: u32 = SourceLanguage::CPP_for_OpenCL as u32;
 /// Version 2.0 of OpenCL C.
 const OPENCL_2: u32 = 200_000;
@@ -43,7 +43,7 @@ pub(super) struct Lacking {
     /// What drivers for CPUs do not take.
     on_cpus: BTreeSet<&'static str>,
     /// Whether the language is C++, as that of SYCL is called.
-    is_cpp: bool,
+    pub(super) is_cpp: bool,
     /// Types of pointers to any memory, and values of these.
     generic: HashSet<u32>,
     /// Version of OpenCL C that drivers read the module as.
@@ -69,7 +69,7 @@ impl Lacking {
         match instruction.opcode {
             SOURCE => {
                 self.version = source_version(instruction.word(0), instruction.word(1));
-                self.is_cpp = matches!(instruction.word(0), CPP | CPP_FOR_OPENCL);
+                self.is_cpp = instruction.word(0) == CPP;
             }
             DECORATE if instruction.word(1) == BUILT_IN => {
                 self.built_ins.push((instruction.word(2), instruction.word(0)))

@@ -120,7 +120,7 @@ fn kernels_and_functions_that_drivers_call_otherwise_are_not_compatible() {
         put(&mut said, 15, &[6, 40], Some(name), &[]);
         with_names(&[], &said, &[])
     };
-    for name in ["_Z6selectiii", "a;b"] {
+    for name in ["_Z6selectiii", "a;b", "isdigit", "_Z7isequalff"] {
         assert!(runs("m.spv", &kernel(name), TARGET), "{name}");
     }
     let cases = [
@@ -129,6 +129,8 @@ fn kernels_and_functions_that_drivers_call_otherwise_are_not_compatible() {
         ("one of vectors", with_names(&[(40, "_Z6selectDv4_fS_Dv4_i")], &[], call)),
         ("one of pointers", with_names(&[(40, "_Z8prefetchPU3AS1Kim")], &[], call)),
         ("an intrinsic's name", with_names(&[(40, "llvm.trap")], &[], call)),
+        ("a name of a comparison", larger("_Z7isequalff", &[])),
+        ("a name that is C's alone", larger("_Z3anyii", &[])),
         ("a name of a division", larger("_Z4idivii", &[])),
         ("a name of C", with_names(&[(40, "isdigit")], &[], call)),
         ("a name of another length", with_names(&[(40, "_Z16get_local_size")], &[], call)),

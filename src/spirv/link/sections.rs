@@ -4,7 +4,7 @@
 
 use super::input::{InputModule, first_word};
 use crate::error::{Error, Result};
-use crate::spirv::lacking::source_version;
+use crate::spirv::lacking::{CPP, source_version};
 use crate::spirv::op;
 use crate::spirv::words::MAGIC;
 use rspirv::spirv::Op;
@@ -164,8 +164,8 @@ impl Sections {
         Ok(())
     }
 
-    /// Writes the newest `OpSource` of all modules once more where it is not the last: drivers go by that, and lack functions that
-    /// the module calls where it says an older version of OpenCL C.
+    /// Writes the newest `OpSource` of all modules first and last. Drivers go by one of these, and lack functions that the module calls
+    /// where it says an older version of OpenCL C, or C in place of C++.
     pub(crate) fn newest_source(&mut self, parts: &[InputModule<'_>]) {
         let in_part = |part: &InputModule<'_>| {
             let head = part.index.instructions(0..part.functions_begin).map(|(_, instruction)| instruction);
@@ -173,13 +173,12 @@ impl Sections {
             sources.map(|source| [source.word(0), source.word(1)]).collect::<Vec<_>>()
         };
         let sources: Vec<[u32; 2]> = parts.iter().flat_map(in_part).collect();
-        let version = |[language, version]: &[u32; 2]| source_version(*language, *version);
-        let newest = sources.iter().max_by_key(|source| version(source));
-        if let (Some(newest), Some(last)) = (newest, sources.last())
-            && version(newest) > version(last)
-        {
-            self.sources.push(first_word(SOURCE, newest.len()));
-            self.sources.extend(newest);
+        let rank = |[language, version]: &[u32; 2]| (*language == CPP, source_version(*language, *version));
+        let newest = sources.iter().max_by_key(|source| rank(source));
+        if let (Some(newest), true) = (newest, sources.iter().any(|source| Some(source) != sources.first())) {
+            let source: Vec<u32> = std::iter::once(first_word(SOURCE, newest.len())).chain(*newest).collect();
+            self.sources.splice(0..0, source.iter().copied());
+            self.sources.extend(source);
         }
     }
 
