@@ -92,7 +92,7 @@ pub struct Module {
     pub(crate) open_sizes: usize,
     /// Types and sets of instructions that no device is known to take: `float 128`.
     pub(crate) unusual: BTreeSet<String>,
-    /// What drivers for CPUs are not known to take.
+    /// Instructions and types that drivers for CPUs are not known to take.
     pub(crate) lacking_on_cpus: BTreeSet<&'static str>,
     /// Faults that make it no valid module, as sentences: what a compiler, or the runtime, makes of it is not known.
     pub(crate) faults: Vec<String>,
@@ -117,7 +117,7 @@ struct Walk<'m> {
     soundness: Soundness,
     /// Names of kernels and functions.
     names: entries::Names,
-    /// What no driver takes.
+    /// Instructions and types that no driver takes.
     lacking: Lacking,
     /// Decorations that import a function or a variable.
     imported: Vec<Instruction<'m>>,

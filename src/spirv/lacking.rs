@@ -40,7 +40,7 @@ const ATOMIC_STORE: u16 = Op::AtomicStore as u16;
 #[derive(Debug, Default)]
 pub(super) struct Lacking {
     found: BTreeSet<&'static str>,
-    /// What drivers for CPUs do not take.
+    /// Instructions and types that drivers for CPUs do not take.
     on_cpus: BTreeSet<&'static str>,
     /// Whether the language is C++, as that of SYCL is called.
     pub(super) is_cpp: bool,
