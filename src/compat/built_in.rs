@@ -139,7 +139,7 @@ mod tests {
             "__spirv_ConvertFToU_Ruint",
             "_Z17__spirv_ocl_s_absi",
             "__spirv_BuiltInGlobalInvocationId",
-            "__devicelib_ConvertFToBF16INTEL",
+            "__devicelib_assert_fail",
             "__devicelib_cexpf",
             "__devicelib_sinf",
             "llvm.usub.sat.i32",

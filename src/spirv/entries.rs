@@ -6,6 +6,7 @@
 //! does nothing else.
 
 use super::facts::EntryPoints;
+use super::index::is_helper;
 use super::op::*;
 use super::opencl_c::{self, mangled, parameters};
 use super::words::Instruction;
@@ -142,7 +143,10 @@ impl Names {
             self.of_opencl.insert(id, OfOpenCl { parameters, is_taken_in_c, signature: 0 });
         }
         let name = self.hasher.hash_one(&*text);
-        self.named.push((name, id));
+        // The code of a helper is that of its name.
+        if !is_helper(&text) {
+            self.named.push((name, id));
+        }
         if let Some(entry) = find(&self.entries, id) {
             if entry != name {
                 self.renamed.insert(id);
@@ -193,7 +197,7 @@ impl Names {
         };
     }
 
-    /// Returns what is wrong; `is_function` and `has_body` tell what is a function, and one with a body, `parameters` how many a type of
+    /// Returns what is wrong: first by the names that the module gives twice or otherwise, then by those that drivers have. `is_function` and `has_body` tell what is a function, and one with a body, `parameters` how many a type of
     /// functions has. `is_c` tells that the module is of no C++.
     pub(super) fn faults(
         mut self,
@@ -201,8 +205,8 @@ impl Names {
         is_function: impl Fn(u32) -> bool,
         has_body: impl Fn(u32) -> bool,
         parameters: impl Fn(u32) -> Option<usize>,
-    ) -> Vec<String> {
-        let mut faults = Vec::new();
+    ) -> [Vec<String>; 2] {
+        let (mut faults, mut theirs) = (Vec::new(), Vec::new());
         let doubles = self.doubles.iter().filter(|(_, double)| double.is_met && !double.is_called);
         self.renamed.extend(doubles.map(|(function, _)| *function));
         if !self.renamed.is_empty() {
@@ -221,7 +225,7 @@ impl Names {
         let functions = functions.saturating_add(others);
         for (what, count) in [("functions", functions), ("variables", self.taken_variables)] {
             if count > 0 {
-                faults.push(format!("the module has {what} ({count}) that drivers take for their own, by their names"));
+                theirs.push(format!("the module has {what} ({count}) that drivers take for their own, by their names"));
             }
         }
         self.named.retain(|(_, id)| is_function(*id));
@@ -234,7 +238,7 @@ impl Names {
             faults
                 .push(format!("the module has functions ({same}) that have another's name, and drivers take for one"));
         }
-        faults
+        [faults, theirs]
     }
 }
 

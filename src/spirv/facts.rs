@@ -96,6 +96,8 @@ pub struct Module {
     pub(crate) lacking_on_cpus: BTreeSet<&'static str>,
     /// Faults that make it no valid module, as sentences: what a compiler, or the runtime, makes of it is not known.
     pub(crate) faults: Vec<String>,
+    /// Those of the faults by which drivers take one function for another.
+    misread: Vec<String>,
     /// Whether all its kernels are explicit SIMD.
     pub(crate) esimd: bool,
     /// Whether the module has types or instructions that may be uses of further aspects, which only a look at its code
@@ -210,13 +212,13 @@ impl Module {
         open.map_or(Ok(()), |function| Err(ends_within(bytes, function)))
     }
 
-    /// Checks that drivers read a module as it is written: what they make of another one changes once its kernels are taken apart
-    /// or put beside others.
+    /// Checks that drivers take no function of a module for another: what they make of such a one changes once its kernels are taken
+    /// apart or put beside others.
     ///
     /// # Errors
     /// `Input` with the first of the faults.
-    pub(crate) fn check_faults(&self) -> Result<()> {
-        let Some(fault) = self.faults.first() else { return Ok(()) };
+    pub(crate) fn check_names(&self) -> Result<()> {
+        let Some(fault) = self.misread.first() else { return Ok(()) };
         let remedy =
             "build it as it is, or have its compiler write it anew: drivers read it otherwise than it is written";
         Err(Error::input(fault.as_str()).with_remedy(remedy))
@@ -523,12 +525,14 @@ impl<'m> Walk<'m> {
         if self.module.stopped.is_none() {
             let names = std::mem::take(&mut self.names);
             let soundness = &self.soundness;
-            self.module.faults.extend(names.faults(
+            let [misread, theirs] = names.faults(
                 !self.lacking.is_cpp,
                 |id| soundness.functions.contains(id),
                 |id| result_of(id).is_some(),
                 |signature| soundness.signatures.get(&signature).copied(),
-            ));
+            );
+            self.module.faults.extend(misread.iter().cloned().chain(theirs));
+            self.module.misread = misread;
             self.module.faults.extend(self.soundness.faults());
             if !self.has_memory_model {
                 self.module.faults.push("the module has no memory model".to_owned());

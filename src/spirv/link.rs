@@ -130,7 +130,7 @@ pub fn link(sources: &[Source<'_>], options: &Options) -> Result<Linked, Vec<Err
         let bytes = sections.assemble(&parts, next);
         // An export of one module may have the name of what drivers call for an instruction of another.
         Module::parse(&bytes)
-            .and_then(|module| module.check_faults())
+            .and_then(|module| module.check_names())
             .map_err(|error| one(error.context("the linked module")))?;
         Ok(Linked {
             bytes,

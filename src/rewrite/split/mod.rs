@@ -166,7 +166,7 @@ pub(crate) fn split_indexed<'k>(
         // A library whose functions are linked by other means than exports cannot be divided.
         return Ok(unsplit(image));
     }
-    let cutter = Module::parse(image.stored)?.check_faults().and_then(|()| Cutter::new(&index));
+    let cutter = Module::parse(image.stored)?.check_names().and_then(|()| Cutter::new(&index));
     let mut cutter = match cutter {
         Ok(cutter) => cutter,
         // A module that stays whole need not be cut.
@@ -213,7 +213,7 @@ pub(crate) fn split_indexed<'k>(
         take(bytes.len())?;
         let facts = Module::parse(&bytes)?;
         if groups.len() > 1 {
-            facts.check_faults()?;
+            facts.check_names()?;
         }
         for symbol in &facts.exports {
             let user = users.get_mut(symbol.as_str()).and_then(|user| user.replace(made.len()));

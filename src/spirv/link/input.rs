@@ -72,7 +72,7 @@ impl<'a> InputModule<'a> {
         if let Some(error) = &index.stopped {
             return Err(error.clone().context(source.name));
         }
-        Module::parse(source.bytes)?.check_faults().map_err(|error| error.context(source.name))?;
+        Module::parse(source.bytes)?.check_names().map_err(|error| error.context(source.name))?;
         let mut part = InputModule {
             name: source.name,
             functions_begin: index.functions.first().map_or(index.len(), |first| first.instructions.start),
