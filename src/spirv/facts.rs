@@ -96,7 +96,7 @@ pub struct Module {
     pub(crate) lacking_on_cpus: BTreeSet<&'static str>,
     /// Faults that make it no valid module, as sentences: what a compiler, or the runtime, makes of it is not known.
     pub(crate) faults: Vec<String>,
-    /// Those of the faults by which drivers take one function for another.
+    /// Faults by which drivers take one function for another; they are among all faults.
     misread: Vec<String>,
     /// Whether all its kernels are explicit SIMD.
     pub(crate) esimd: bool,
