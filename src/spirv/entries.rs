@@ -215,8 +215,8 @@ impl Names {
                 "the module has kernels ({count}) that drivers call otherwise, or take another function for, by its names"
             ));
         }
-        // A kernel is called by its own name.
-        let is_called = |id: u32| has_body(id) && find(&self.entries, id).is_none();
+        // A kernel is called by its own name, and so is the function that it calls alone.
+        let is_called = |id: u32| has_body(id) && find(&self.entries, id).is_none() && !self.doubled.contains_key(&id);
         let functions = self.taken.keys().filter(|id| is_called(**id)).count();
         // Drivers that compile for several work-items at once look for the same function of vectors, by the name alone.
         let is_other = |own: &OfOpenCl| parameters(own.signature).is_some_and(|count| count != own.parameters);

@@ -74,6 +74,15 @@ fn kernels_and_functions_that_drivers_call_otherwise_are_not_compatible() {
         ("names", with_names(&[(KERNEL, "k"), (40, "f"), (42, "g")], &[], call)),
         ("a kernel that calls the function of its name", with_names(&[(40, "k")], &[], call)),
         ("one that others see", with_names(&[(40, "k")], &linked(40, "k", 0), call)),
+        ("one of a name of C", {
+            let mut said = Vec::new();
+            put(&mut said, 15, &[6, 46], Some("isdigit"), &[]);
+            put(&mut said, 5, &[40], Some("isdigit"), &[]);
+            let entry: &[(u32, &[u32])] =
+                &[(54, &[VOID, 46, 0, SIGNATURE]), (248, &[47]), (57, &[VOID, 48, 40]), (253, &[]), (56, &[])];
+            let own: &[(u32, &[u32])] = &[(54, &[VOID, 40, 0, SIGNATURE]), (248, &[41]), (253, &[]), (56, &[])];
+            module(&said, &[], &[], &all(&[own, entry].concat()))
+        }),
         ("a template of DPC++", with_names(&[(40, "_Z17__spirv_AtomicMinIiEvv")], &[], call)),
         ("a function of one's own", with_names(&[(40, "_Z7get_sizev"), (42, "_ZN1a13get_global_idEj")], &[], call)),
         ("a block of the kernel's name", with_names(&[(20, "k")], &[], call)),
