@@ -531,12 +531,12 @@ pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
             }
             if let Some(layout) = sound_image(&host.addresses, images) {
                 let descriptor = Descriptor { address, count, images, layout };
-                if host.addresses.may_be_pointer(pointer) {
-                    found.push(descriptor)
-                } else {
-                    left.push(descriptor)
+                // Copies have a bound of their own, so that they do not keep the list from being found.
+                let list = if host.addresses.may_be_pointer(pointer) { &mut found } else { &mut left };
+                if list.len() < limits::MAX_DESCRIPTORS {
+                    list.push(descriptor);
                 }
-                if found.len().saturating_add(left.len()) >= limits::MAX_DESCRIPTORS {
+                if found.len() >= limits::MAX_DESCRIPTORS {
                     return found;
                 }
             }
