@@ -102,7 +102,7 @@ pub fn link(sources: &[Source<'_>], options: &Options) -> Result<Linked, Vec<Err
     let mut errors = Vec::new();
     let mut parts = Vec::with_capacity(sources.len());
     for source in sources {
-        match InputModule::read(source) {
+        match InputModule::read(source).and_then(|part| check_names(source.bytes, source.name).map(|()| part)) {
             Ok(part) => parts.push(part),
             Err(error) => errors.push(error),
         }
@@ -128,10 +128,8 @@ pub fn link(sources: &[Source<'_>], options: &Options) -> Result<Linked, Vec<Err
         functions::entry_points(&parts, &mut sections).map_err(one)?;
         sections.newest_source(&parts);
         let bytes = sections.assemble(&parts, next);
-        // An export of one module may have the name of what drivers call for an instruction of another.
-        Module::parse(&bytes)
-            .and_then(|module| module.check_names())
-            .map_err(|error| one(error.context("the linked module")))?;
+        // Names that were apart in each module have to be so in all of them together.
+        check_names(&bytes, "the linked module").map_err(one)?;
         Ok(Linked {
             bytes,
             resolved: symbols.resolved,
@@ -140,6 +138,11 @@ pub fn link(sources: &[Source<'_>], options: &Options) -> Result<Linked, Vec<Err
             folded: symbols.folded,
         })
     })
+}
+
+/// Checks that drivers take no function of a module for another.
+fn check_names(bytes: &[u8], name: &str) -> Result<()> {
+    Module::parse(bytes).and_then(|module| module.check_names()).map_err(|error| error.context(name))
 }
 
 /// Numbers the functions with all ids in them, and the linked variables, since others may refer to them before their

@@ -20,7 +20,7 @@ use super::words::Instruction;
 use crate::error::{Error, Result};
 use annotations::Annotations;
 use rspirv::spirv::{Decoration, StorageClass};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Roots of a subset. Everything they reach is kept.
 #[derive(Debug, Clone, Copy, Default)]
@@ -97,9 +97,9 @@ impl<'i, 'a> Cutter<'i, 'a> {
         self.places.get(number)?.checked_sub(self.base)
     }
 
-    /// Whether the last subset has an instruction of module scope, by its number.
-    pub(crate) fn has(&self, number: usize) -> bool {
-        self.met(number).is_some()
+    /// The numbers of the instructions outside of functions that the last subset has, each once.
+    pub(crate) fn live(&self) -> &[u32] {
+        &self.spare.live
     }
 
     /// Returns the subset as a little-endian module.
@@ -143,9 +143,9 @@ pub fn exported(index: &Index<'_>) -> Vec<(u32, String)> {
     named.filter(|(_, name)| !names.contains(name.as_str()) && !is_helper(name)).collect()
 }
 
-/// Returns the variables that the kernels of a program share and may write, by the numbers of their instructions, with their names:
+/// Returns the variables that the kernels of a program share and may write, with their names, by the numbers of their instructions:
 /// those in global memory that are no constants. The flag of DPC++'s assertions is none: each image brings its own.
-pub(crate) fn shared_variables(index: &Index<'_>) -> Vec<(usize, String)> {
+pub(crate) fn shared_variables(index: &Index<'_>) -> BTreeMap<u32, String> {
     const GLOBAL: u32 = StorageClass::CrossWorkgroup as u32;
     const CONSTANT: u32 = Decoration::Constant as u32;
     const OF_ASSERTIONS: &str = "SPIR_AssertHappenedMem";
@@ -157,7 +157,7 @@ pub(crate) fn shared_variables(index: &Index<'_>) -> Vec<(usize, String)> {
     let named = written.map(|(number, variable)| {
         let id = variable.word(1);
         let symbol = index.linkage(id).map(|linkage| linkage.name);
-        (number, symbol.or_else(|| index.name(id)).unwrap_or_else(|| format!("%{id}")))
+        (number as u32, symbol.or_else(|| index.name(id)).unwrap_or_else(|| format!("%{id}")))
     });
     named.filter(|(_, name)| name != OF_ASSERTIONS).collect()
 }

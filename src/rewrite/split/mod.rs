@@ -188,13 +188,12 @@ pub(crate) fn split_indexed<'k>(
     let mut spooled = Vec::new();
     let scoped = variables.iter().filter(|variable| variable.image_scope).map(|variable| variable.symbol.as_str());
     let mut users: HashMap<&str, Option<usize>> = scoped.map(|symbol| (symbol, None)).collect();
-    let is_device_global =
-        |number| variables.iter().any(|found| found.unique.is_some() && index.definition(found.id) == Some(number));
-    let mut shared: Vec<(usize, String, usize)> = shared_variables(&index)
-        .into_iter()
-        .filter(|(number, _)| !is_device_global(*number))
-        .map(|(number, name)| (number, name, 0))
-        .collect();
+    let mut shared = shared_variables(&index);
+    // The runtime has device globals of the same memory in all images.
+    for global in variables.iter().filter(|variable| variable.unique.is_some()) {
+        index.definition(global.id).and_then(|number| shared.remove(&(number as u32)));
+    }
+    let mut images_of: HashMap<u32, usize> = HashMap::new();
     let everywhere: Vec<u32> =
         variables.iter().filter(|variable| variable.everywhere).map(|variable| variable.id).collect();
     for group in &groups {
@@ -207,8 +206,9 @@ pub(crate) fn split_indexed<'k>(
             Err(_) if groups.len() <= 1 => image.stored.to_vec(),
             Err(error) => return Err(error),
         };
-        for (number, _, parts) in &mut shared {
-            *parts = parts.saturating_add(usize::from(cutter.has(*number)));
+        for number in cutter.live().iter().filter(|number| shared.contains_key(number)) {
+            let images = images_of.entry(*number).or_default();
+            *images = images.saturating_add(1);
         }
         take(bytes.len())?;
         let facts = Module::parse(&bytes)?;
@@ -233,8 +233,9 @@ pub(crate) fn split_indexed<'k>(
         };
         made.push((stored, members, properties::Symbols::from_module(facts), checked, here));
     }
-    let in_several = shared.into_iter().filter(|(_, _, images)| *images > 1);
-    warnings.extend(in_several.map(|(_, variable, images)| Warning::SharedVariable { variable, images }));
+    let counted = shared.into_iter().filter_map(|(number, variable)| Some((variable, *images_of.get(&number)?)));
+    let in_several = counted.filter(|(_, images)| *images > 1);
+    warnings.extend(in_several.map(|(variable, images)| Warning::SharedVariable { variable, images }));
     // Freed early: the cutter takes several times the memory of the module.
     drop(cutter);
     drop(index);

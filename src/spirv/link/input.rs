@@ -3,7 +3,6 @@
 use super::Source;
 use super::sections::{GROUP_MEMBER_DECORATE, MEMBER_DECORATE, MEMBER_DECORATE_STRING, MEMBER_NAME};
 use crate::error::{Error, ErrorKind, Result};
-use crate::spirv::Module;
 use crate::spirv::grammar;
 use crate::spirv::index::{Function, Index};
 use crate::spirv::op;
@@ -72,7 +71,6 @@ impl<'a> InputModule<'a> {
         if let Some(error) = &index.stopped {
             return Err(error.clone().context(source.name));
         }
-        Module::parse(source.bytes)?.check_names().map_err(|error| error.context(source.name))?;
         let mut part = InputModule {
             name: source.name,
             functions_begin: index.functions.first().map_or(index.len(), |first| first.instructions.start),

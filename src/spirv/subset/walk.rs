@@ -39,7 +39,8 @@ pub(super) struct Cut<'c, 'i, 'a> {
 #[derive(Debug, Default)]
 pub(super) struct Spare {
     queue: Vec<u32>,
-    live: Vec<u32>,
+    /// Numbers of the instructions outside of functions that the walk kept.
+    pub(super) live: Vec<u32>,
     bodies: Vec<(u32, Range<usize>)>,
     words: Vec<u32>,
     out: Vec<u32>,
@@ -78,6 +79,7 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
         let kept = || keep.entry_points.iter().filter_map(|place| index.entry_points.get(*place));
         let entries: HashSet<u32> = kept().map(|entry| entry.function).collect();
         let Spare { queue, mut live, bodies, words, out } = std::mem::take(&mut cutter.spare);
+        live.clear();
         live.extend_from_slice(&cutter.annotations.always);
         live.extend(kept().map(|entry| entry.at as u32));
         Cut {
@@ -96,9 +98,8 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
 
     /// Hands the buffers to the next walk.
     pub(super) fn end(self) {
-        let Cut { cutter, mut queue, mut live, mut bodies, mut words, mut out, .. } = self;
+        let Cut { cutter, mut queue, live, mut bodies, mut words, mut out, .. } = self;
         queue.clear();
-        live.clear();
         bodies.clear();
         words.clear();
         out.clear();
