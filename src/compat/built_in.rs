@@ -58,7 +58,8 @@ const LIBRARY: [&str; 42] = [
 /// those of explicit SIMD.
 #[rustfmt::skip]
 const INTRINSICS: [&str; 60] = [
-    "abs", "assume", "atan2", "bitreverse", "bswap", "canonicalize", "ceil", "copysign", "cos", "ctlz", "ctpop", "cttz", "exp",
+    "abs", "assume", "atan2", "bitreverse", "bswap", "canonicalize", "ceil", "copysign", "cos", "ctlz", "ctpop", "cttz",
+    "exp",
     "exp2", "expect", "fabs", "floor", "fma", "fmuladd", "frexp", "fshl", "fshr", "genx", "is", "ldexp", "lifetime",
     "log", "log10", "log2", "masked", "maximum", "maxnum", "memcpy", "memmove", "memset", "minimum", "minnum",
     "nearbyint", "pow", "powi", "rint", "round", "roundeven", "sadd", "sin", "smax", "smin", "smul", "sqrt", "ssub",

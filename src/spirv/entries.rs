@@ -8,7 +8,7 @@
 use super::facts::EntryPoints;
 use super::index::is_helper;
 use super::op::*;
-use super::opencl_c::{self, mangled, parameters};
+use super::opencl_c::{self, mangled};
 use super::words::Instruction;
 use rspirv::spirv::{Decoration, Op};
 use std::collections::{HashMap, HashSet};
@@ -133,11 +133,12 @@ impl Names {
         }
         let id = instruction.word(0);
         let text = instruction.text(at).0;
-        if let Some(taken) = is_taken(&text) {
+        let parts = mangled(&text);
+        if let Some(taken) = is_taken(&text, parts) {
             self.taken.insert(id, taken);
-        } else if let Some((plain, types)) = mangled(&text)
+        } else if let Some((plain, types)) = parts
             && opencl_c::is_function(plain)
-            && let Some(parameters) = parameters(types)
+            && let Some(parameters) = opencl_c::parameters(types)
         {
             let is_taken_in_c = TAKEN_IN_C.contains(&plain);
             self.of_opencl.insert(id, OfOpenCl { parameters, is_taken_in_c, signature: 0 });
@@ -197,8 +198,9 @@ impl Names {
         };
     }
 
-    /// Returns what is wrong: first by the names that the module gives twice or otherwise, then by those that drivers have. `is_function` and `has_body` tell what is a function, and one with a body, `parameters` how many a type of
-    /// functions has. `is_c` tells that the module is of no C++.
+    /// Returns what is wrong: first by the names that the module gives twice or otherwise, then by those that drivers have.
+    /// `is_c` tells that the module is of no C++, `is_function` and `has_body` what is a function, and one with a body, and
+    /// `parameters` how many a type of functions has.
     pub(super) fn faults(
         mut self,
         is_c: bool,
@@ -250,7 +252,7 @@ fn find<K: Ord + Copy, V: Copy>(list: &[(K, V)], key: K) -> Option<V> {
 
 /// Whether a driver makes no kernel of a name.
 pub(super) fn is_no_kernel(name: &str) -> bool {
-    is_taken(name) == Some(Taken::ForAll)
+    is_taken(name, mangled(name)) == Some(Taken::ForAll)
 }
 
 /// Names that drivers have themselves.
@@ -278,8 +280,8 @@ const TAKEN_IN_C: [&str; 13] = [
 
 /// Tells whether drivers have a name, and take what has it for theirs: instructions and built-in variables of SPIR-V, what tells a
 /// work-item its place, intrinsics of LLVM, and functions of C that LLVM knows and DPC++ brings none of. Templates are DPC++'s own
-/// (`__spirv_AtomicMin`), and do what they are called.
-fn is_taken(name: &str) -> Option<Taken> {
+/// (`__spirv_AtomicMin`), and do what they are called. `parts` are those of a mangled name.
+fn is_taken(name: &str, parts: Option<(&str, &str)>) -> Option<Taken> {
     #[rustfmt::skip]
     const PLACES: [&str; 20] = [
         "barrier", "get_enqueued_local_size", "get_enqueued_num_sub_groups", "get_global_id", "get_global_linear_id",
@@ -291,7 +293,7 @@ fn is_taken(name: &str) -> Option<Taken> {
     if name.starts_with("llvm.") {
         return Some(Taken::ForAll);
     }
-    let Some((plain, types)) = mangled(name) else {
+    let Some((plain, types)) = parts else {
         // Intel's CPU compiler ends the names of its own functions with a point, and stumbles over lengths that are none.
         let is_number =
             name.strip_prefix("_Z").is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
@@ -304,6 +306,6 @@ fn is_taken(name: &str) -> Option<Taken> {
     if PLACES.contains(&plain) {
         return Some(Taken::ForAll);
     }
-    let is_theirs = TAKEN.contains(&plain) && parameters(types).is_some();
+    let is_theirs = TAKEN.contains(&plain) && opencl_c::parameters(types).is_some();
     (is_theirs || plain.starts_with("__spirv_")).then_some(Taken::ForFunctions)
 }

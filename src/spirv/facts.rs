@@ -125,7 +125,8 @@ struct Walk<'m> {
     imported: Vec<Instruction<'m>>,
     /// Functions and variables that are decorated as exports, with their names.
     exported: Vec<(u32, String)>,
-    built_in: Vec<u32>,
+    /// Built-in variables, each with the number of its built-in.
+    built_in: Vec<(u32, u32)>,
     /// Functions of explicit SIMD.
     vector: Vec<u32>,
     /// Functions with the sub-group sizes that they require.
@@ -276,7 +277,7 @@ impl<'m> Walk<'m> {
     #[inline]
     fn visit(&mut self, instruction: &Instruction<'m>, shapes: &grammar::Shapes) {
         self.needs.visit(instruction);
-        self.lacking.visit(instruction);
+        self.lacking.visit(instruction, self.function.map(|(function, _)| function));
         self.names.visit(instruction, &self.module.entry_points, self.function.is_some());
         match instruction.opcode {
             CAPABILITY => {
@@ -452,7 +453,7 @@ impl<'m> Walk<'m> {
                 _ => self.exported.push((target, instruction.string(2).0)),
             },
             BUILT_IN => {
-                self.built_in.push(target);
+                self.built_in.push((target, instruction.word(2)));
             }
             SPEC_ID => self.module.spec_constants.push(instruction.word(2)),
             VECTOR_COMPUTE => {
@@ -493,16 +494,20 @@ impl<'m> Walk<'m> {
     }
 
     fn finish(mut self, words: Words<'_>) -> Module {
-        let lists = [&mut self.built_in, &mut self.declared, &mut self.variables, &mut self.wide, &mut self.narrow];
+        self.built_in.sort_unstable();
+        self.built_in.dedup();
+        let lists = [&mut self.declared, &mut self.variables, &mut self.wide, &mut self.narrow];
         for ids in lists.into_iter().chain([&mut self.vector]) {
             ids.sort_unstable();
         }
         let is_in = |ids: &[u32], id: u32| ids.binary_search(&id).is_ok();
+        let built_in = std::mem::take(&mut self.built_in);
+        let is_built_in = |id: u32| built_in.binary_search_by_key(&id, |(own, _)| *own).is_ok();
         // Built-in variables are decorated as imports too; only functions without a body and other variables are
         // imports.
         for import in &self.imported {
             let target = import.word(0);
-            let variable = is_in(&self.variables, target) && !is_in(&self.built_in, target);
+            let variable = is_in(&self.variables, target) && !is_built_in(target);
             if variable || is_in(&self.declared, target) {
                 self.module.imports.push(import.string(2).0);
             }
@@ -552,7 +557,9 @@ impl<'m> Walk<'m> {
         begun.sort_unstable();
         begun.dedup();
         let lacking = std::mem::take(&mut self.lacking);
-        let [lacking, on_cpus] = lacking.finish(|id| is_in(&begun, id), |id| is_in(&named, id));
+        let numbers = built_in.iter().map(|(_, number)| *number).collect();
+        let has_value = |id: u32| is_in(&named, id) || is_built_in(id);
+        let [lacking, on_cpus] = lacking.finish(numbers, |id| is_in(&begun, id), has_value);
         self.module.lacking_on_cpus = on_cpus;
         for what in lacking {
             self.unusual(what.to_owned());

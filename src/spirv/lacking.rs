@@ -5,11 +5,10 @@
 
 use super::op::*;
 use super::words::Instruction;
-use rspirv::spirv::{BuiltIn, Capability, Decoration, ExecutionMode, Op, SourceLanguage, StorageClass};
+use rspirv::spirv::{BuiltIn, Capability, ExecutionMode, Op, SourceLanguage, StorageClass};
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
-const BUILT_IN: u32 = Decoration::BuiltIn as u32;
 const INITIALIZER: u32 = ExecutionMode::Initializer as u32;
 const FINALIZER: u32 = ExecutionMode::Finalizer as u32;
 const UNIFORM_CONSTANT: u32 = StorageClass::UniformConstant as u32;
@@ -50,14 +49,10 @@ pub(super) struct Lacking {
     generic: HashSet<u32>,
     /// Version of OpenCL C that drivers read the module as.
     version: u32,
-    /// Built-in variables, with their ids.
-    built_ins: Vec<(u32, u32)>,
     /// Whether it asks for the address space of a pointer, by a function of OpenCL C 2.0.
     asks_semantics: bool,
     /// Types that no kernel takes.
     types: HashSet<u32>,
-    /// Function that is open.
-    function: u32,
     /// Functions that take such types.
     takers: Vec<u32>,
     /// Constants without a value.
@@ -65,16 +60,13 @@ pub(super) struct Lacking {
 }
 
 impl Lacking {
-    /// Looks at an instruction.
+    /// Looks at an instruction, in the function that is open.
     #[inline]
-    pub(super) fn visit(&mut self, instruction: &Instruction<'_>) {
+    pub(super) fn visit(&mut self, instruction: &Instruction<'_>, function: Option<u32>) {
         match instruction.opcode {
             SOURCE => {
                 self.version = source_version(instruction.word(0), instruction.word(1));
                 self.is_cpp = instruction.word(0) == CPP;
-            }
-            DECORATE if instruction.word(1) == BUILT_IN => {
-                self.built_ins.push((instruction.word(2), instruction.word(0)))
             }
             TYPE_ARRAY | TYPE_OPAQUE => _ = self.types.insert(instruction.word(0)),
             TYPE_POINTER if instruction.word(1) == INPUT => _ = self.types.insert(instruction.word(0)),
@@ -85,9 +77,8 @@ impl Lacking {
                 self.empty.push(instruction.word(1));
             }
             VARIABLE if instruction.word(2) == GENERIC => _ = self.found.insert("a variable of no address space"),
-            FUNCTION => self.function = instruction.word(1),
             FUNCTION_PARAMETER if !self.types.is_empty() && self.types.contains(&instruction.word(0)) => {
-                self.takers.push(self.function);
+                self.takers.extend(function);
             }
             EXECUTION_MODE if matches!(instruction.word(1), INITIALIZER | FINALIZER) => {
                 self.found.insert("a kernel that a device runs by itself");
@@ -102,7 +93,7 @@ impl Lacking {
             SIZE_OF => _ = self.found.insert("OpSizeOf"),
             _ => {}
         }
-        if !self.generic.is_empty() && self.function != 0 {
+        if !self.generic.is_empty() && function.is_some() {
             self.point(instruction);
         }
     }
@@ -123,30 +114,28 @@ impl Lacking {
         }
     }
 
-    /// Returns what no driver takes, and what those for CPUs do not; `is_kernel` and `is_import` tell of ids.
+    /// Returns what no driver takes, and what those for CPUs do not. `built_ins` are the numbers of the built-ins, one for each of
+    /// their variables; `is_kernel` tells what is a kernel, and `has_value` what others give a value.
     pub(super) fn finish(
         mut self,
+        mut built_ins: Vec<u32>,
         is_kernel: impl Fn(u32) -> bool,
-        is_import: impl Fn(u32) -> bool,
+        has_value: impl Fn(u32) -> bool,
     ) -> [BTreeSet<&'static str>; 2] {
-        let of_opencl_2 = |(built_in, _): &(u32, u32)| OF_OPENCL_2.contains(built_in);
-        if self.version < OPENCL_2 && self.built_ins.iter().any(of_opencl_2) {
+        if self.version < OPENCL_2 && built_ins.iter().any(|built_in| OF_OPENCL_2.contains(built_in)) {
             self.found.insert("a built-in variable of OpenCL C 2.0 in a module of an older version");
         }
         if self.version < OPENCL_2 && self.asks_semantics {
             self.found.insert("OpGenericPtrMemSemantics in a module of an older version than OpenCL C 2.0");
         }
-        self.built_ins.sort_unstable();
-        self.built_ins.dedup();
-        let one = |pair: &[(u32, u32)]| matches!(pair, [first, second] if first.0 == second.0);
-        if self.built_ins.windows(2).any(one) {
+        built_ins.sort_unstable();
+        if built_ins.windows(2).any(|pair| pair.first() == pair.last()) {
             self.found.insert("two variables of one built-in");
         }
         if self.takers.iter().any(|function| is_kernel(*function)) {
             self.found.insert("a kernel's parameter of an array, an opaque type or a pointer to other memory");
         }
-        let built_in = |id: u32| self.built_ins.iter().any(|(_, own)| *own == id);
-        if self.empty.iter().any(|id| !is_import(*id) && !built_in(*id)) {
+        if self.empty.iter().any(|id| !has_value(*id)) {
             self.found.insert("a constant variable without a value");
         }
         [self.found, self.on_cpus]
