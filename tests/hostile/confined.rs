@@ -358,8 +358,7 @@ fn a_file_with_the_name_of_a_driver_is_not_the_driver() {
     folder.put("m.spv", spirv::module("add_one"));
     let script = "#!/bin/sh\ncase $1 in query) printf 99.1 > OCL_DRIVER_VERSION ;; compile)\n\
                   echo \"<$OCL_ICD_FILENAMES> <$OCL_ICD_VENDORS> <$LD_LIBRARY_PATH>\" >&2; exit 1 ;; esac\n";
-    let ocloc = folder.put("ocloc", script);
-    std::fs::set_permissions(ocloc, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder.file("ocloc", script.as_bytes());
     let mut tool = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
     tool.args(["build", "m.spv", "-t", "pvc", "-o", "o.table", "--no-cache", "-v", "--ocloc", "./ocloc"]);
     tool.env("OCL_ICD_FILENAMES", "libdriver.so:./libdriver.so").env("OCL_ICD_VENDORS", "lists.icd");

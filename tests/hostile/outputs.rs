@@ -6,7 +6,6 @@ use super::support::folder::Folder;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use zip::write::{SimpleFileOptions, ZipWriter};
@@ -60,8 +59,7 @@ fn modules(folder: &Folder, names: &[&str]) {
 /// Puts a compiler into a folder that compiles nothing, and gives the option that names it.
 pub fn ocloc(folder: &Folder) -> &'static str {
     let script = "#!/bin/sh\n[ $1 != query ] || printf 99.1 > OCL_DRIVER_VERSION\n";
-    let ocloc = folder.put("ocloc", script);
-    std::fs::set_permissions(ocloc, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder.file("ocloc", script.as_bytes());
     "--ocloc ./ocloc"
 }
 

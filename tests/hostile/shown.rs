@@ -5,7 +5,6 @@
 
 use super::support::folder::Folder;
 use super::support::spirv::assemble;
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};
 
 /// Commands to a terminal, a GitHub workflow, Azure's pipelines and a browser, a letter that turns the direction of
@@ -263,8 +262,7 @@ fn prepared() -> (Folder, Vec<[String; 2]>) {
         "evil.toml",
         format!("[[exempt]]\nreason = \"{0}\"\nkernel = \"*\"\n[\"{0}\"]\nx = 1\n", line().escape_default()),
     );
-    let ocloc = folder.put("ocloc", "#!/bin/sh\n/bin/cat log\n/bin/cat log >&2\nexit 1\n");
-    std::fs::set_permissions(&ocloc, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder.file("ocloc", b"#!/bin/sh\n/bin/cat log\n/bin/cat log >&2\nexit 1\n");
     (folder, inputs)
 }
 
