@@ -5,6 +5,7 @@ use super::grammar::{self, Set};
 use super::lacking::Lacking;
 use super::needs::Needs;
 use super::op::*;
+use super::overloads::Overloads;
 use super::sound::Soundness;
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
@@ -121,6 +122,8 @@ struct Walk<'m> {
     names: entries::Names,
     /// Instructions and types that no driver takes.
     lacking: Lacking,
+    /// Instructions with types that drivers have no function for.
+    overloads: Overloads,
     /// Decorations that import a function or a variable.
     imported: Vec<Instruction<'m>>,
     /// Functions and variables that are decorated as exports, with their names.
@@ -278,6 +281,7 @@ impl<'m> Walk<'m> {
     fn visit(&mut self, instruction: &Instruction<'m>, shapes: &grammar::Shapes) {
         self.needs.visit(instruction);
         self.lacking.visit(instruction, self.function.map(|(function, _)| function));
+        self.overloads.visit(instruction, self.lacking.is_cpp);
         self.names.visit(instruction, &self.module.entry_points, self.function.is_some());
         match instruction.opcode {
             CAPABILITY => {
@@ -560,8 +564,9 @@ impl<'m> Walk<'m> {
         let numbers = built_in.iter().map(|(_, number)| *number).collect();
         let has_value = |id: u32| is_in(&named, id) || is_built_in(id);
         let [lacking, on_cpus] = lacking.finish(numbers, |id| is_in(&begun, id), has_value);
-        self.module.lacking_on_cpus = on_cpus;
-        for what in lacking {
+        let [others, others_on_cpus] = std::mem::take(&mut self.overloads).finish(words);
+        self.module.lacking_on_cpus = on_cpus.into_iter().chain(others_on_cpus).collect();
+        for what in lacking.into_iter().chain(others) {
             self.unusual(what.to_owned());
         }
         if begun.len() < entries {

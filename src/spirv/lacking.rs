@@ -35,7 +35,6 @@ const OPENCL_2: u32 = 200_000;
 
 /// Atomic instructions (numbers of the specification), but for those of flags; a store has its pointer first.
 const ATOMICS: Range<u16> = Op::AtomicLoad as u16..Op::AtomicXor as u16 + 1;
-const ATOMIC_STORE: u16 = Op::AtomicStore as u16;
 
 /// State of the walk.
 #[derive(Debug, Default)]
@@ -109,7 +108,9 @@ impl Lacking {
             self.generic.insert(instruction.word(1));
         }
         let pointer = if instruction.opcode == ATOMIC_STORE { 0 } else { 2 };
-        if ATOMICS.contains(&instruction.opcode) && self.generic.contains(&instruction.word(pointer)) {
+        let is_of_floats = matches!(instruction.opcode, ATOMIC_F_MIN | ATOMIC_F_MAX | ATOMIC_F_ADD);
+        if (is_of_floats || ATOMICS.contains(&instruction.opcode)) && self.generic.contains(&instruction.word(pointer))
+        {
             self.on_cpus.insert("an atomic instruction on a pointer to any memory in a module of no C++");
         }
     }

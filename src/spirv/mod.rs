@@ -35,6 +35,7 @@ pub(crate) mod micro;
 mod needs;
 pub(crate) mod op;
 pub(crate) mod opencl_c;
+mod overloads;
 mod sound;
 pub(crate) mod specialize;
 pub mod subset;

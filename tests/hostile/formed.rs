@@ -295,3 +295,98 @@ fn variables_that_kernels_share_are_not_divided_or_united_unseen() {
         assert_eq!(images, if warned { 2 } else { 1 });
     }
 }
+
+/// A kernel with a value of a type (a constant of nothing: 23) and an instruction on it. Numbers of types: 10 to 13 integers of 8 to 64
+/// bits, 14 to 16 floats of 16 to 64 bits, 17 and 18 vectors of two halves and two floats; 20 to 22 the scopes of a device, a
+/// work-group and a sub-group.
+fn of_type(kind: u32, code: &[(u32, &[u32])]) -> Vec<u8> {
+    let capabilities: &[(u32, &[u32])] = &[(17, &[39]), (17, &[22]), (17, &[11]), (17, &[9]), (17, &[18]), (17, &[12])];
+    let names = ["SPV_INTEL_subgroups", "SPV_EXT_shader_atomic_float_add"].map(|name| {
+        let mut words = Vec::new();
+        put(&mut words, 10, &[], Some(name), &[]);
+        words
+    });
+    let more: &[(u32, &[u32])] =
+        &[(17, &[61]), (17, &[63]), (17, &[65]), (17, &[66]), (17, &[5568]), (17, &[5569]), (17, &[6033])];
+    let mut opencl = Vec::new();
+    put(&mut opencl, 11, &[7], Some("OpenCL.std"), &[]);
+    let integers: &[(u32, &[u32])] = &[(21, &[10, 8, 0]), (21, &[11, 16, 0]), (21, &[12, 32, 0]), (21, &[13, 64, 0])];
+    let floats: &[(u32, &[u32])] =
+        &[(22, &[14, 16]), (22, &[15, 32]), (22, &[16, 64]), (23, &[17, 14, 2]), (23, &[18, 15, 2])];
+    let values: &[(u32, &[u32])] = &[
+        (43, &[12, 26, 1]),
+        (43, &[12, 21, 2]),
+        (43, &[12, 22, 3]),
+        (43, &[12, 24, 0]),
+        (43, &[13, 25, 0, 0]),
+        (46, &[kind, 23]),
+        (32, &[27, 5, kind]),
+        (59, &[27, 28, 5, 23]),
+    ];
+    let types = all(&[integers, floats, values].concat());
+    let bytes = module(&opencl, &types, &all(code), &[]);
+    // Capabilities and extensions stand first.
+    let first = [all(&[capabilities, more].concat()), names.concat()].concat();
+    let first = first.into_iter().flat_map(u32::to_le_bytes);
+    bytes[..20].iter().copied().chain(first).chain(bytes[20..].iter().copied()).collect()
+}
+
+/// Compilers of devices have a function of an instruction for some types alone.
+#[test]
+fn instructions_on_types_that_drivers_have_no_function_for_are_not_compatible() {
+    let broadcast = |kind: u32, scope: u32, index: u32| of_type(kind, &[(263, &[kind, 30, scope, 23, index])]);
+    let least = |kind: u32, scope: u32| of_type(kind, &[(268, &[kind, 30, scope, 0, 23])]);
+    let part = |kind: u32, scope: u32| of_type(kind, &[(349, &[kind, 30, scope, 0, 23])]);
+    let shuffle = |code: u32, kind: u32| of_type(kind, &[(code, &[kind, 30, 22, 23, 24])]);
+    let other = |kind: u32| of_type(kind, &[(5571, &[kind, 30, 23, 24])]);
+    let block = |kind: u32| of_type(kind, &[(5575, &[kind, 30, 28])]);
+    let write = |kind: u32| of_type(kind, &[(5576, &[28, 23])]);
+    let store = |kind: u32| of_type(kind, &[(228, &[28, 26, 24, 23])]);
+    let exchange = |kind: u32| of_type(kind, &[(229, &[kind, 30, 28, 26, 24, 23])]);
+    let length = |kind: u32, of: u32| of_type(of, &[(12, &[kind, 30, 7, 109, 23])]);
+    for (what, bytes) in [
+        ("a broadcast", broadcast(12, 21, 25)),
+        ("a broadcast of half to a sub-group", broadcast(14, 22, 24)),
+        ("the least of a work-group", least(12, 21)),
+        ("the least of a sub-group", least(10, 22)),
+        ("a sum of a part of a sub-group", part(11, 22)),
+        ("a shuffle of floats", shuffle(345, 18)),
+        ("a shuffle of Intel's", other(18)),
+        ("a block", block(12)),
+        ("a block that is written", write(10)),
+        ("an atomic store", store(15)),
+        ("an atomic exchange", exchange(12)),
+        ("a fast length", length(15, 18)),
+    ] {
+        assert!(runs("m.spv", &bytes, CPU), "{what}");
+    }
+    let cases = [
+        ("a broadcast of half", broadcast(14, 21, 25)),
+        ("a broadcast of a vector", broadcast(18, 21, 25)),
+        ("a broadcast by a short index", broadcast(12, 21, 24)),
+        ("a broadcast by a long index", broadcast(12, 22, 25)),
+        ("the least of bytes", least(10, 21)),
+        ("a sum of a part of a work-group", part(12, 21)),
+        ("a sum of vectors", of_type(18, &[(350, &[18, 30, 22, 0, 23])])),
+        ("a shuffle of halves", shuffle(345, 17)),
+        ("a shuffle by a difference", shuffle(347, 18)),
+        ("a shuffle of halves of Intel's", other(17)),
+        ("a block of floats", block(15)),
+        ("a block of floats that is written", write(15)),
+        ("an atomic store of bytes", store(10)),
+        ("an atomic store of double", store(16)),
+        ("an atomic exchange of half", exchange(14)),
+        ("a fast length of half", length(14, 17)),
+        ("a fast length of double", length(16, 16)),
+    ];
+    let judged: Vec<&str> =
+        cases.iter().filter(|(_, bytes)| runs("m.spv", bytes, CPU)).map(|(what, _)| *what).collect();
+    assert_eq!(judged, [""; 0]);
+    for (what, bytes, is_taken) in [
+        ("a broadcast of half", broadcast(14, 21, 25), true),
+        ("a block of floats", block(15), false),
+        ("an atomic store of bytes", store(10), false),
+    ] {
+        assert_eq!(runs("m.spv", &bytes, "pvc"), is_taken, "{what}");
+    }
+}

@@ -1,0 +1,194 @@
+//! Which instructions have no function in a driver for the types that they are used with?
+//!
+//! Drivers look for a function of an instruction by the types of its operands, and miss it where the specification allows types that
+//! OpenCL C does not. Tried with Intel's OpenCL CPU driver 2026.2 and with ocloc 26.27: each of these with numbers of 8 to 64 bits,
+//! alone and as vectors.
+
+use super::grammar;
+use super::op::*;
+use super::words::{Instruction, Words};
+use rspirv::spirv::{Op, OpenclStd100Op, Scope};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+const WORK_GROUP: u32 = Scope::Workgroup as u32;
+const BROADCAST: u16 = Op::GroupBroadcast as u16;
+const U_MIN: u16 = Op::GroupUMin as u16;
+const S_MIN: u16 = Op::GroupSMin as u16;
+const U_MAX: u16 = Op::GroupUMax as u16;
+const S_MAX: u16 = Op::GroupSMax as u16;
+const NON_UNIFORM_SHUFFLE: u16 = Op::GroupNonUniformShuffle as u16;
+const NON_UNIFORM_SHUFFLE_XOR: u16 = Op::GroupNonUniformShuffleXor as u16;
+const NON_UNIFORM_SHUFFLE_UP: u16 = Op::GroupNonUniformShuffleUp as u16;
+const NON_UNIFORM_SHUFFLE_DOWN: u16 = Op::GroupNonUniformShuffleDown as u16;
+const NON_UNIFORM_ROTATE: u16 = Op::GroupNonUniformRotateKHR as u16;
+const SHUFFLE: u16 = Op::SubgroupShuffleINTEL as u16;
+const SHUFFLE_XOR: u16 = Op::SubgroupShuffleXorINTEL as u16;
+const BLOCK_READ: u16 = Op::SubgroupBlockReadINTEL as u16;
+const BLOCK_WRITE: u16 = Op::SubgroupBlockWriteINTEL as u16;
+/// Functions that OpenCL C has for `float` alone.
+const FAST: [u32; 3] =
+    [OpenclStd100Op::fast_distance as u32, OpenclStd100Op::fast_length as u32, OpenclStd100Op::fast_normalize as u32];
+
+/// Type of a number, or of a vector of numbers.
+#[derive(Debug, Clone, Copy)]
+struct Number {
+    is_float: bool,
+    /// Bits of one.
+    width: u32,
+    /// How many there are.
+    lanes: u32,
+}
+
+/// Instruction that the type of an operand decides.
+#[derive(Debug, Clone, Copy)]
+enum Use {
+    /// Store of a block by a sub-group.
+    Block,
+    /// Atomic store.
+    Atomic,
+    /// Index of a broadcast to a work-group.
+    OfWorkGroup,
+    /// Index of a broadcast to a sub-group.
+    OfSubGroup,
+}
+
+/// State of the walk.
+#[derive(Debug, Default)]
+pub(super) struct Overloads {
+    numbers: HashMap<u32, Number>,
+    /// Constants with the number of the scope of a work-group.
+    work_group: HashSet<u32>,
+    /// Operands whose types decide.
+    operands: Vec<(u32, Use)>,
+    /// Whether the module is of C++, whose atomic functions take more types.
+    is_cpp: bool,
+    /// Uses that no driver has a function for, and those that drivers for CPUs have none for.
+    found: BTreeSet<&'static str>,
+    on_cpus: BTreeSet<&'static str>,
+}
+
+impl Overloads {
+    /// Looks at an instruction of a module in C++ or not.
+    #[inline]
+    pub(super) fn visit(&mut self, instruction: &Instruction<'_>, is_cpp: bool) {
+        let word = |at: usize| instruction.word(at);
+        match instruction.opcode {
+            TYPE_INT | TYPE_FLOAT => {
+                self.is_cpp = is_cpp;
+                let is_float = instruction.opcode == TYPE_FLOAT;
+                self.numbers.insert(word(0), Number { is_float, width: word(1), lanes: 1 });
+            }
+            TYPE_VECTOR => {
+                if let Some(number) = self.numbers.get(&word(1)).copied() {
+                    self.numbers.insert(word(0), Number { lanes: word(2), ..number });
+                }
+            }
+            CONSTANT if word(2) == WORK_GROUP && instruction.len() == 3 => _ = self.work_group.insert(word(1)),
+            EXT_INST if FAST.contains(&word(3)) => self.fast(word(0)),
+            BROADCAST => self.broadcast(instruction),
+            U_MIN | S_MIN | U_MAX | S_MAX => {
+                let is_short = self.numbers.get(&word(0)).is_some_and(|number| number.width < 32);
+                if is_short && self.work_group.contains(&word(2)) {
+                    self.on_cpus.insert("the least or greatest of a work-group's integers of less than 32 bits");
+                }
+            }
+            NON_UNIFORM_I_ADD..=NON_UNIFORM_LOGICAL_XOR => {
+                if self.work_group.contains(&word(2)) {
+                    self.on_cpus.insert("arithmetic of a part of a work-group");
+                }
+                if self.lanes(word(0)) > 1 {
+                    self.found.insert("arithmetic of a part of a group with vectors");
+                }
+            }
+            NON_UNIFORM_SHUFFLE_UP | NON_UNIFORM_SHUFFLE_DOWN | NON_UNIFORM_ROTATE if self.lanes(word(0)) > 1 => {
+                self.on_cpus.insert("a shuffle or rotation of vectors by a difference");
+            }
+            NON_UNIFORM_SHUFFLE | NON_UNIFORM_SHUFFLE_XOR if self.is_odd_vector(word(0)) => {
+                self.on_cpus.insert("a shuffle of vectors of half or double");
+            }
+            SHUFFLE..=SHUFFLE_XOR if self.is_odd_vector(word(0)) => {
+                self.found.insert("a sub-group shuffle of vectors of half or double");
+            }
+            BLOCK_READ => self.judge(word(0), Use::Block),
+            BLOCK_WRITE => self.operands.push((word(1), Use::Block)),
+            ATOMIC_STORE => self.operands.push((word(3), Use::Atomic)),
+            ATOMIC_LOAD..=ATOMIC_XOR => {
+                // Loads of double are the one kind that C has too.
+                let is_load = instruction.opcode == ATOMIC_LOAD;
+                let is_double = self.numbers.get(&word(0)).is_some_and(|number| number.is_float && number.width == 64);
+                if !(is_load && is_double) {
+                    self.judge(word(0), Use::Atomic);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn lanes(&self, kind: u32) -> u32 {
+        self.numbers.get(&kind).map_or(1, |number| number.lanes)
+    }
+
+    /// Whether a type is a vector of floats of another width than 32 bits.
+    fn is_odd_vector(&self, kind: u32) -> bool {
+        self.numbers.get(&kind).is_some_and(|number| number.is_float && number.width != 32 && number.lanes > 1)
+    }
+
+    /// Looks at a use of an instruction of the FAST ones, whose number may be that of another set's.
+    fn fast(&mut self, kind: u32) {
+        if self.numbers.get(&kind).is_some_and(|number| number.is_float && number.width != 32) {
+            self.found.insert("fast_length, fast_distance or fast_normalize of half or double");
+        }
+    }
+
+    fn broadcast(&mut self, instruction: &Instruction<'_>) {
+        let [kind, _, scope, _, index] = [0, 1, 2, 3, 4].map(|at| instruction.word(at));
+        let of = if self.work_group.contains(&scope) { Use::OfWorkGroup } else { Use::OfSubGroup };
+        self.operands.push((index, of));
+        let number = self.numbers.get(&kind).copied();
+        let is_odd = number.is_some_and(|number| number.lanes > 1 || number.is_float && number.width == 16);
+        if is_odd && matches!(of, Use::OfWorkGroup) {
+            self.on_cpus.insert("a broadcast of half or of vectors to a work-group");
+        }
+    }
+
+    /// Looks at the type that decides a use.
+    fn judge(&mut self, kind: u32, used: Use) {
+        let Some(Number { is_float, width, lanes }) = self.numbers.get(&kind).copied() else { return };
+        match used {
+            Use::Block if is_float => _ = self.found.insert("a block of floats that a sub-group reads or writes"),
+            Use::Block if lanes == 3 || lanes == 16 && width > 16 => {
+                self.found.insert("a block of such vectors that a sub-group reads or writes");
+            }
+            Use::Block if lanes == 16 && width == 16 => {
+                self.on_cpus.insert("a block of sixteen integers of 16 bits that a sub-group reads or writes");
+            }
+            Use::Atomic if !is_float && width == 8 => _ = self.found.insert("an atomic instruction on 8 bits"),
+            Use::Atomic if !is_float && width == 16 => _ = self.on_cpus.insert("an atomic instruction on 16 bits"),
+            Use::Atomic if is_float && width != 32 && !self.is_cpp => {
+                self.on_cpus.insert("an atomic store or exchange of half or double in a module of no C++");
+            }
+            Use::OfWorkGroup if width != 64 => {
+                self.on_cpus.insert("a broadcast to a work-group by an index of less than 64 bits");
+            }
+            Use::OfSubGroup if width != 32 => {
+                self.on_cpus.insert("a broadcast to a sub-group by an index of other than 32 bits");
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns what no driver has a function for, and what those for CPUs have none for.
+    pub(super) fn finish(mut self, words: Words<'_>) -> [BTreeSet<&'static str>; 2] {
+        if !self.operands.is_empty() {
+            let asked: HashSet<u32> = self.operands.iter().map(|(id, _)| *id).collect();
+            let shapes = grammar::shapes();
+            let typed = words.instructions().flatten().filter(|one| shapes.shape(one.opcode).result == 1);
+            let kinds = typed.map(|one| (one.word(1), one.word(0))).filter(|(id, _)| asked.contains(id));
+            let kinds: HashMap<u32, u32> = kinds.collect();
+            for (id, used) in std::mem::take(&mut self.operands) {
+                kinds.get(&id).into_iter().for_each(|kind| self.judge(*kind, used));
+            }
+        }
+        [self.found, self.on_cpus]
+    }
+}
