@@ -178,6 +178,9 @@ pub(crate) const MAX_CLONES_TOLD: usize = 1000;
 /// what would be more.
 pub(crate) const MAX_CLONE_BYTES: usize = 64 << 20;
 
+/// Bytes of all values of the specialization constants of an image that states no defaults. Compilers write a few dozen.
+pub(crate) const MAX_SPEC_VALUES: u64 = 1 << 20;
+
 /// Required sizes, targets that an image is fixed to, and aspects without a name, of one image. Compilers write under ten.
 pub(crate) const MAX_REQUIREMENTS: usize = 64;
 

@@ -13,6 +13,7 @@ pub(crate) mod msgpack;
 pub mod offload_binary;
 pub mod offload_bundle;
 pub mod property;
+mod property_forms;
 pub mod property_sets;
 pub mod property_text;
 pub mod requirements;

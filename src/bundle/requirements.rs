@@ -6,6 +6,7 @@
 use super::aspect::{self, Epoch};
 use super::image::Image;
 use super::property::Value;
+use super::property_forms::misstored;
 use super::property_sets::{key, set};
 use crate::limits;
 use schemars::JsonSchema;
@@ -32,7 +33,8 @@ pub struct Requirements {
     /// number of dimensions is stored beside it.
     #[serde(skip)]
     pub stored_work_items: Option<u64>,
-    /// Keys whose values are stored in another form than the runtime reads, which takes them for something else.
+    /// Keys whose values are stored in another form than the runtime reads, which takes them for something else, and sets that
+    /// have such.
     #[serde(skip)]
     pub unread: Vec<&'static str>,
 }
@@ -147,6 +149,7 @@ impl Requirements {
                 .iter()
                 .filter(|(name, form)| get(name).is_some_and(|value| !form.holds(&value)))
                 .map(|(name, _)| *name)
+                .chain(misstored(image))
                 .collect(),
         }
     }

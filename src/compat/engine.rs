@@ -95,6 +95,7 @@ fn of_image(engine: &Engine<'_>, at: usize, subject: &Subject<'_>) -> Vec<Findin
                 | RuleId::WorkGroupSize
                 | RuleId::SubGroupSize
                 | RuleId::Capability
+                | RuleId::Options
         ),
     };
     let mut findings = engine.fit(at, subject).reasons;

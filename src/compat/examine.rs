@@ -16,6 +16,7 @@ use crate::bundle::format::Format;
 use crate::bundle::image::{Image, State};
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
+use crate::compat::aspects::Sets;
 use crate::compat::fit::Subject;
 use crate::container::address::find;
 use crate::container::{Allowance, Place};
@@ -63,6 +64,8 @@ pub struct Examined<'b, 'a> {
     pub unlisted_imports: Vec<String>,
     /// Symbols that the module imports though the image does not list them, and that the device is not known to bring.
     pub(crate) strange_imports: Vec<String>,
+    /// Symbols that the module imports and that images of the same sets of virtual functions define: the runtime links these.
+    pub(crate) set_imports: Vec<String>,
     /// The first kernel that is listed and that the code does not have; none where its kernels are not known.
     pub(crate) absent: Option<String>,
     /// The kernels that are listed and that only some of the code has.
@@ -308,7 +311,35 @@ pub fn examine_some<'b, 'a>(bundle: &Bundle<'_>, images: &'b [Image<'a>], extent
         examined = one_by_one(&room);
     }
     bundle.allowance.spend(room.inflated());
+    resolve_sets(&mut examined);
     examined
+}
+
+/// Finds what images of the same sets of virtual functions define for each other: the runtime links all of a set that one
+/// descriptor lists, whatever they list as imports (`collectDependentDeviceImagesForVirtualFunctions` in DPC++'s
+/// `program_manager.cpp`).
+fn resolve_sets(examined: &mut [Examined<'_, '_>]) {
+    let waits = |one: &Examined<'_, '_>| !one.unlisted_imports.is_empty();
+    let has_sets = |one: &Examined<'_, '_>| !one.image.properties.set(set::VIRTUAL_FUNCTIONS).is_empty();
+    if !examined.iter().any(|one| waits(one) && has_sets(one)) {
+        return;
+    }
+    let sets = |one: &Examined<'_, '_>| {
+        let Sets { defined, used } = Sets::read(one.image);
+        let place = (one.image.origin.map_or(0, |origin| origin.descriptor), one.format);
+        defined.into_iter().chain(used).map(move |name| (place, name))
+    };
+    let mut offered: HashMap<((usize, Format), String), HashSet<String>> = HashMap::new();
+    for one in examined.iter().filter(|one| has_sets(one)) {
+        let exports = || one.module.iter().flat_map(|module| module.exports.iter().cloned());
+        sets(one).for_each(|set| offered.entry(set).or_default().extend(exports()));
+    }
+    for one in examined.iter_mut().filter(|one| waits(one) && has_sets(one)) {
+        let own: Vec<_> = sets(one).filter_map(|set| offered.get(&set)).collect();
+        let is_offered = |symbol: &String| own.iter().any(|exports| exports.contains(symbol));
+        (one.set_imports, one.unlisted_imports) =
+            std::mem::take(&mut one.unlisted_imports).into_iter().partition(is_offered);
+    }
 }
 
 /// Makes the room for the native code of images.
@@ -397,7 +428,9 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
         Some(module) if unlisted => {
             let mut kernels = Vec::with_capacity(module.entry_points.len());
             kernels.extend(module.kernels().map(str::to_owned));
-            (kernels, module.exports.clone(), module.imports.clone())
+            // Compilers of devices define the others.
+            let imports = module.imports.iter().filter(|symbol| can_be_imported(symbol) || !is_known(symbol));
+            (kernels, module.exports.clone(), imports.cloned().collect())
         }
         None if let Some(module) = bitcode.as_ref().filter(|_| unlisted) => symbols(module),
         None if unlisted => {
@@ -441,6 +474,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
         imports,
         unlisted_imports,
         strange_imports,
+        set_imports: Vec::new(),
         absent,
         homes,
         state,

@@ -116,6 +116,9 @@ rules! {
         "A SPIR-V capability that the device's compiler does not take", REFUSED;
     Extension, "spirv-extension", Image, Error,
         "A SPIR-V extension that the device's compiler may not take", REFUSED;
+    Names, "names", Image, Error, "The code has functions or kernels under names that drivers have themselves",
+        "Drivers may call their own in their place.";
+    Options, "options", Image, Error, "An option of the image that the device's driver does not take", REFUSED;
     Target, "target", Image, Error, "The image is compiled for another device", NO_IMAGE;
     Imports, "imports", Image, Error, "The image imports symbols that nothing defines",
         "Linking fails when the kernel is first submitted.";
@@ -269,6 +272,12 @@ pub fn remedy(rule: RuleId, about: Option<&str>, target: &Target) -> String {
              (sycl-bundle link)"
                 .into()
         }
+        RuleId::Names => "give them other names, or put them into a namespace: drivers go by names alone".into(),
+        RuleId::Options => {
+            "compile the kernels without the option, or give it to the compiler of GPUs alone \
+             (-Xsycl-target-backend=spir64_gen)"
+                .into()
+        }
         RuleId::State => {
             let name = &target.name;
             format!("make an executable of it: sycl-bundle link FILE --for {name} -o OUTPUT")
@@ -333,6 +342,6 @@ mod tests {
             assert!(!rule.title.ends_with('.') && rule.help.ends_with('.'), "{}", rule.name);
         }
         assert!(RuleId::of_policies().all(|rule| rule <= RuleId::MissingKernel));
-        assert_eq!(RuleId::of_policies().count(), 24);
+        assert_eq!(RuleId::of_policies().count(), 26);
     }
 }

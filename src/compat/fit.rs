@@ -6,6 +6,7 @@
 
 mod device;
 mod format;
+mod options;
 #[cfg(test)]
 pub(super) mod tests;
 
@@ -128,6 +129,9 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
         for fault in &module.faults {
             fit.gap(RuleId::Damaged, fault.as_str());
         }
+        for name in &module.theirs {
+            fit.gap(RuleId::Names, name.as_str());
+        }
         format::spirv(module, subject, &mut fit);
         format::intel_gpu_functions(module, subject.target, &mut fit);
     }
@@ -135,6 +139,7 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
     if let Some(Taken::Part(Coverage::Native, parts)) = image.taken(subject) {
         parts.iter().for_each(|part| device::native(image, &part.demands, subject.target, &mut fit));
     }
+    options::check(image.image, subject, &mut fit);
     if image.image.is_unlinked() {
         fit.gap(RuleId::State, "Image is compiled and not linked: whether the driver does that is not known.");
     }
@@ -176,4 +181,4 @@ pub fn runtime_checks(image: &Examined<'_, '_>, target: &Target) -> Fit {
 }
 
 /// Whether the runtime takes an image for a device at all, before it looks at requirements.
-pub(crate) use format::{Match, buildable, is_short_name, matches, spec};
+pub(crate) use format::{Match, buildable, is_short_name, matches, named, spec};

@@ -12,7 +12,7 @@ use super::choice::{Choice, choose_among, refused_in_bundles};
 use super::engine::Engine;
 use super::examine::{Examined, Home};
 use super::finding::{Finding, RuleId, build_remedy};
-use super::fit::{Fit, Subject, buildable};
+use super::fit::{Fit, Subject, buildable, named};
 use super::offers::Provider;
 use crate::bundle::format::Format;
 use crate::bundle::image::State;
@@ -231,6 +231,9 @@ impl<'g> Gate<'g> {
         let place = own_place(chosen);
         let others = self.linked(chosen, subject, known);
         let mut judgement = self.against(chosen, place, others.as_deref(), subject, known);
+        if let Some(message) = others.as_ref().and_then(|others| self.open_set(chosen, others, subject)) {
+            judgement.push(own(RuleId::UnlistedImports, true, message));
+        }
         let code = self.images().get(chosen).map(|image| image.coverage_where_taken(subject));
         let native = code.is_some_and(|code| code != Coverage::Jit);
         // Of a target of which little is known something else is open, too.
@@ -280,6 +283,18 @@ impl<'g> Gate<'g> {
             judgement.push(own(RuleId::NoImage, false, message));
         }
         (judgement, code)
+    }
+
+    /// Tells what an image takes from its sets of virtual functions and none of those that it is linked to defines, as where the
+    /// device lacks what these require.
+    fn open_set(&self, at: usize, others: &[usize], subject: &Subject<'_>) -> Option<String> {
+        let image = self.images().get(at).filter(|image| !image.set_imports.is_empty())?;
+        let linked = others.iter().filter_map(|other| self.images().get(*other)?.module.as_ref());
+        let defined: HashSet<&String> = linked.flat_map(|module| &module.exports).collect();
+        let open: Vec<String> = image.set_imports.iter().filter(|symbol| !defined.contains(symbol)).cloned().collect();
+        let names = named(&open)?;
+        let target = &subject.target.name;
+        Some(format!("Virtual functions of the kernel ({names}) are in images that {target} does not meet."))
     }
 
     /// Finds what speaks against an image of a kernel and those that it is linked to; none of these where they are too many.

@@ -52,6 +52,8 @@ struct OfOpenCl {
     parameters: usize,
     /// Whether drivers take it for theirs in modules of C.
     is_taken_in_c: bool,
+    /// Whether drivers for CPUs do, in modules of C and in all.
+    on_cpus: [bool; 2],
     /// Id of the function's type; 0 before it is met.
     signature: u32,
 }
@@ -141,7 +143,10 @@ impl Names {
             && let Some(parameters) = opencl_c::parameters(types)
         {
             let is_taken_in_c = TAKEN_IN_C.contains(&plain);
-            self.of_opencl.insert(id, OfOpenCl { parameters, is_taken_in_c, signature: 0 });
+            let in_all = plain == "prefetch" && parameters > 0 || ["all", "any"].contains(&plain) && parameters > 1;
+            let is_of_group = plain.starts_with("work_group_") || plain.starts_with("sub_group_");
+            let on_cpus = [ON_CPUS_IN_C.contains(&plain), in_all || is_of_group];
+            self.of_opencl.insert(id, OfOpenCl { parameters, is_taken_in_c, on_cpus, signature: 0 });
         }
         let name = self.hasher.hash_one(&*text);
         // The code of a helper is that of its name.
@@ -198,7 +203,8 @@ impl Names {
         };
     }
 
-    /// Returns what is wrong: first by the names that the module gives twice or otherwise, then by those that drivers have.
+    /// Returns what is wrong: first by the names that the module gives twice or otherwise, then by those that drivers have; and
+    /// whether it has functions that drivers for CPUs alone take for theirs.
     /// `is_c` tells that the module is of no C++, `is_function` and `has_body` what is a function, and one with a body, and
     /// `parameters` how many a type of functions has.
     pub(super) fn faults(
@@ -207,7 +213,7 @@ impl Names {
         is_function: impl Fn(u32) -> bool,
         has_body: impl Fn(u32) -> bool,
         parameters: impl Fn(u32) -> Option<usize>,
-    ) -> [Vec<String>; 2] {
+    ) -> ([Vec<String>; 2], bool) {
         let (mut faults, mut theirs) = (Vec::new(), Vec::new());
         let doubles = self.doubles.iter().filter(|(_, double)| double.is_met && !double.is_called);
         self.renamed.extend(doubles.map(|(function, _)| *function));
@@ -225,6 +231,8 @@ impl Names {
         let is_theirs = |own: &OfOpenCl| is_c && own.is_taken_in_c || is_other(own);
         let others = self.of_opencl.iter().filter(|(id, own)| is_called(**id) && is_theirs(own)).count();
         let functions = functions.saturating_add(others);
+        let is_of_cpus = |own: &OfOpenCl| matches!((own.on_cpus, is_c), ([_, true], _) | ([true, _], true));
+        let on_cpus = self.of_opencl.iter().any(|(id, own)| is_of_cpus(own) && is_called(*id));
         for (what, count) in [("functions", functions), ("variables", self.taken_variables)] {
             if count > 0 {
                 theirs.push(format!("the module has {what} ({count}) that drivers take for their own, by their names"));
@@ -240,7 +248,7 @@ impl Names {
             faults
                 .push(format!("the module has functions ({same}) that have another's name, and drivers take for one"));
         }
-        [faults, theirs]
+        ([faults, theirs], on_cpus)
     }
 }
 
@@ -276,6 +284,14 @@ const TAKEN: [&str; 18] = [
 const TAKEN_IN_C: [&str; 13] = [
     "all", "any", "bitselect", "clamp", "fma", "mad", "mad24", "mad_hi", "mad_sat", "mix", "prefetch", "select",
     "smoothstep",
+];
+
+/// Functions of OpenCL C of two operands that it takes for its own in modules of C: it looks for one of vectors, calls its own, or ends.
+#[rustfmt::skip]
+const ON_CPUS_IN_C: [&str; 32] = [
+    "abs_diff", "add_sat", "atan2", "atan2pi", "copysign", "fdim", "fmax", "fmin", "fmod", "hadd", "hypot", "ldexp",
+    "max", "maxmag", "min", "minmag", "mul24", "mul_hi", "native_divide", "nextafter", "pow", "pown", "powr",
+    "half_divide", "half_powr", "native_powr", "remainder", "rhadd", "rootn", "rotate", "step", "sub_sat",
 ];
 
 /// Tells whether drivers have a name, and take what has it for theirs: instructions and built-in variables of SPIR-V, what tells a

@@ -99,6 +99,8 @@ pub struct Module {
     pub(crate) faults: Vec<String>,
     /// Faults by which drivers take one function for another; they are among all faults.
     misread: Vec<String>,
+    /// Functions, variables and kernels under names that drivers have themselves.
+    pub(crate) theirs: Vec<String>,
     /// Whether all its kernels are explicit SIMD.
     pub(crate) esimd: bool,
     /// Whether the module has types or instructions that may be uses of further aspects, which only a look at its code
@@ -534,14 +536,18 @@ impl<'m> Walk<'m> {
         if self.module.stopped.is_none() {
             let names = std::mem::take(&mut self.names);
             let soundness = &self.soundness;
-            let [misread, theirs] = names.faults(
+            let ([misread, theirs], on_cpus) = names.faults(
                 !self.lacking.is_cpp,
                 |id| soundness.functions.contains(id),
                 |id| result_of(id).is_some(),
                 |signature| soundness.signatures.get(&signature).copied(),
             );
-            self.module.faults.extend(misread.iter().cloned().chain(theirs));
+            if on_cpus {
+                self.lacking.note_on_cpus("a function under the name of one of OpenCL C");
+            }
+            self.module.faults.extend(misread.iter().cloned());
             self.module.misread = misread;
+            self.module.theirs = theirs;
             self.module.faults.extend(self.soundness.faults());
             if !self.has_memory_model {
                 self.module.faults.push("the module has no memory model".to_owned());
@@ -550,7 +556,7 @@ impl<'m> Walk<'m> {
                 self.module.faults.push("the module has a kernel whose name is not UTF-8".to_owned());
             }
             if self.module.entry_points.iter().any(|entry| entries::is_no_kernel(entry.name)) {
-                self.module.faults.push("the module has a kernel of a name that drivers have themselves".to_owned());
+                self.module.theirs.push("the module has a kernel of a name that drivers have themselves".to_owned());
             }
             if begun.iter().any(|id| result_of(*id).is_none_or(|result| Some(result) != self.void)) {
                 let fault = "the module has an entry point that is no function with a body and without a result";

@@ -33,7 +33,9 @@ const CPP_FOR_OPENCL: u32 = SourceLanguage::CPP_for_OpenCL as u32;
 /// Version 2.0 of OpenCL C.
 const OPENCL_2: u32 = 200_000;
 
-/// Atomic instructions (numbers of the specification), but for those of flags; a store has its pointer first.
+const FLAG_TEST: u16 = Op::AtomicFlagTestAndSet as u16;
+const FLAG_CLEAR: u16 = Op::AtomicFlagClear as u16;
+/// Atomic instructions (numbers of the specification), but for those of flags.
 const ATOMICS: Range<u16> = Op::AtomicLoad as u16..Op::AtomicXor as u16 + 1;
 
 /// State of the walk.
@@ -107,10 +109,11 @@ impl Lacking {
         if self.generic.contains(&instruction.word(0)) && instruction.len() > 1 {
             self.generic.insert(instruction.word(1));
         }
-        let pointer = if instruction.opcode == ATOMIC_STORE { 0 } else { 2 };
-        let is_of_floats = matches!(instruction.opcode, ATOMIC_F_MIN | ATOMIC_F_MAX | ATOMIC_F_ADD);
-        if (is_of_floats || ATOMICS.contains(&instruction.opcode)) && self.generic.contains(&instruction.word(pointer))
-        {
+        let is_first = matches!(instruction.opcode, ATOMIC_STORE | FLAG_CLEAR);
+        let pointer = if is_first { 0 } else { 2 };
+        let is_other =
+            matches!(instruction.opcode, ATOMIC_F_MIN | ATOMIC_F_MAX | ATOMIC_F_ADD | FLAG_TEST | FLAG_CLEAR);
+        if (is_other || ATOMICS.contains(&instruction.opcode)) && self.generic.contains(&instruction.word(pointer)) {
             self.on_cpus.insert("an atomic instruction on a pointer to any memory in a module of no C++");
         }
     }

@@ -35,7 +35,7 @@ struct Number {
     is_float: bool,
     /// Bits of one.
     width: u32,
-    /// How many there are.
+    /// Number of them.
     lanes: u32,
 }
 
@@ -108,6 +108,9 @@ impl Overloads {
             }
             SHUFFLE..=SHUFFLE_XOR if self.is_odd_vector(word(0)) => {
                 self.found.insert("a sub-group shuffle of vectors of half or double");
+            }
+            ATOMIC_F_ADD if self.numbers.get(&word(0)).is_some_and(|number| number.width == 16) && !self.is_cpp => {
+                self.on_cpus.insert("an atomic addition of half in a module of no C++");
             }
             BLOCK_READ => self.judge(word(0), Use::Block),
             BLOCK_WRITE => self.operands.push((word(1), Use::Block)),

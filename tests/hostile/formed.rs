@@ -206,9 +206,9 @@ fn what_no_driver_takes_is_not_compatible() {
     ] {
         assert!(runs("m.spv", &bytes, TARGET), "{what}");
     }
-    let atomic = |language: u32| {
+    let atomic = |language: u32, code: (u32, &[u32])| {
         let types = [NUMBERS, &[(32, &[11, 5, 8]), (59, &[11, 12, 5]), (32, &[14, 8, 8]), (43, &[8, 16, 0])]].concat();
-        let code = all(&[(121, &[14, 31, 12]), (234, &[8, 30, 31, 9, 16, 9])]);
+        let code = all(&[(121, &[14, 31, 12]), code]);
         let bytes = module(&source(language, 200_000), &all(&types), &code, &[]);
         // With `GenericPointer` in place of `Linkage`.
         let linkage = [17, 0, 2, 0, 5, 0, 0, 0];
@@ -216,7 +216,10 @@ fn what_no_driver_takes_is_not_compatible() {
         [&bytes[..at], &[17, 0, 2, 0, 38, 0, 0, 0], &bytes[at + 8..]].concat()
     };
     for (language, target, code) in [(3, TARGET, true), (4, CPU, true), (3, CPU, false)] {
-        assert_eq!(runs("m.spv", &atomic(language), target), code, "{language} on {target}");
+        for instruction in [(234, &[8, 30, 31, 9, 16, 9][..]), (319, &[31, 9, 16])] {
+            let bytes = atomic(language, instruction);
+            assert_eq!(runs("m.spv", &bytes, target), code, "{instruction:?} of {language} on {target}");
+        }
     }
     let more: &[(u32, &[u32])] = &[(32, &[11, 1, 8]), (59, &[11, 12, 1]), (59, &[11, 13, 1])];
     let twice = [built_in(28), all(&[(71, &[13, 11, 28])])].concat();

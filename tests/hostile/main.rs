@@ -16,6 +16,7 @@ mod cut_off;
 mod embedding;
 mod forged;
 mod formed;
+mod handed;
 mod judged;
 mod linked;
 mod loader;

@@ -7,7 +7,7 @@ use super::said::{Message, Said};
 use crate::bundle::property_sets::set;
 use crate::bundle::requirements::FixedTarget;
 use crate::compat::aspects::{Aspect, Evidence, Graph, shown};
-use crate::compat::built_in::of_the_device;
+use crate::compat::built_in::{is_known, of_the_device};
 use crate::compat::choice::Choice;
 use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
@@ -216,6 +216,8 @@ impl<'f> Looked<'f> {
         let all = || self.images.iter().flat_map(|one| one.exports.iter().map(String::as_str)).collect();
         let exported = self.exported.get_or_init(all);
         let module = image.module.iter().flat_map(|module| &module.imports);
+        // Compilers of devices define those, and other images of a set of virtual functions these.
+        let module = module.filter(|symbol| !is_known(symbol) && !image.set_imports.contains(symbol));
         let all = image.imports.iter().chain(module).map(String::as_str);
         let mut open: Vec<&str> = all.filter(|symbol| !of_the_device(symbol) && !exported.contains(symbol)).collect();
         open.sort_unstable();

@@ -486,7 +486,7 @@ const NAMES_TOLD: usize = 8;
 
 /// Some symbols in order, each cut where it is longer than any that a person reads; beyond the first few how many more there
 /// are, with a digest of these: a baseline knows a finding by its message. None of none.
-pub(super) fn named(symbols: &[String]) -> Option<String> {
+pub(crate) fn named(symbols: &[String]) -> Option<String> {
     let mut all: Vec<&str> = symbols.iter().map(String::as_str).collect();
     all.sort_unstable();
     all.dedup();

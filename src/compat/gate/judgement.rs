@@ -447,6 +447,10 @@ pub(super) struct Kind<'i> {
     assembly: Option<&'i BTreeSet<String>>,
     /// Aspects that the SPIR-V inside compiled code uses.
     inside: Option<&'i BTreeSet<&'static str>>,
+    /// Options for compiling and for linking, which the runtime hands to the driver.
+    options: (&'i str, &'i str),
+    /// Property of which it makes options.
+    registers: Option<u32>,
     /// The container and the parts of native code.
     code: (Option<&'static str>, Vec<CodeFor<'i>>),
     /// The place of an image that is of no kind but its own: what it imports, what is wrong with it and, for HIP, its
@@ -466,7 +470,7 @@ impl<'i> Kind<'i> {
             || module.is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_newer_loads(symbol) || !is_known(symbol)))
             || image.problem.is_some()
             || image.absent.is_some()
-            || module.is_some_and(|module| module.unknown > 0 || module.open_sizes > 0 || !module.unusual.is_empty() || !module.lacking_on_cpus.is_empty() || !module.faults.is_empty())
+            || module.is_some_and(|module| module.unknown > 0 || module.open_sizes > 0 || !module.unusual.is_empty() || !module.lacking_on_cpus.is_empty() || !module.faults.is_empty() || !module.theirs.is_empty())
             || engine.graph().codes().get(at).is_some_and(|code| code.unknown > 0)
             || image.sources.len() > 1
             || image.native.as_ref().is_some_and(|native| !native.problems.is_empty())
@@ -488,6 +492,8 @@ impl<'i> Kind<'i> {
             used: engine.used(at),
             assembly: module.map(|module| &module.assembly),
             inside: image.sources.first().map(|source| &source.used_aspects),
+            options: (image.image.compile_options, image.image.link_options),
+            registers: image.image.properties.number(set::MISC, "sycl-grf-size"),
             code: (
                 image.native.as_ref().and_then(|native| native.container),
                 image.native.iter().flat_map(|native| &native.parts).map(CodeFor::new).collect(),
