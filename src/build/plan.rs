@@ -110,9 +110,10 @@ impl For<'_> {
     /// Like `cannot_compile`, once the specialization constants have values.
     fn has_no(&self, examined: &Examined<'_, '_>) -> Option<Stay> {
         let there = || match self.target.spec {
-            GPU_SPEC => None,
+            GPU_SPEC => native::beside_spirv(examined),
+            // No device takes this and SPIR-V.
             NVIDIA_SPEC => native::on_nvidia(examined),
-            _ => native::on_cpu(examined),
+            _ => native::on_cpu(examined).or_else(|| native::beside_spirv(examined)),
         };
         native::anywhere(examined).or_else(there)
     }

@@ -154,9 +154,10 @@ are compiled; without -t for the devices that it ran on. --harvest takes what th
 them then, where it is of the same modules and options, for the target, and has all kernels.
 
 What a target cannot run (by `check` and `filter`) is skipped, and what must stay SPIR-V (imported
-symbols that no other image defines, specialization constants without values; for CPUs also
-explicit SIMD, requirements no CPU meets) or does not build stays; both are named. SPIR-V stays
-beside native code, for other devices, unless --no-spirv says otherwise.
+symbols that no other image defines, specialization constants without values, virtual functions,
+but for NVIDIA GPUs device globals with device_image_scope; for CPUs also explicit SIMD,
+requirements no CPU meets) or does not build stays; both are named. SPIR-V stays beside native
+code, for other devices, unless --no-spirv says otherwise.
 
 Native code has one value of each specialization constant: what --spec, --spec-id or a rule says,
 or with --spec-defaults its default, and its property sets say so. A program that sets a constant,

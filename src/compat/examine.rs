@@ -315,8 +315,8 @@ pub fn examine_some<'b, 'a>(bundle: &Bundle<'_>, images: &'b [Image<'a>], extent
     examined
 }
 
-/// Finds what images of the same sets of virtual functions define for each other: the runtime links all of a set that one
-/// descriptor lists, whatever they list as imports (`collectDependentDeviceImagesForVirtualFunctions` in DPC++'s
+/// Finds what images of the same sets of virtual functions define for each other: the runtime links all of a set, whatever they
+/// list as imports (`collectDependentDeviceImagesForVirtualFunctions` in DPC++'s
 /// `program_manager.cpp`).
 fn resolve_sets(examined: &mut [Examined<'_, '_>]) {
     let waits = |one: &Examined<'_, '_>| !one.unlisted_imports.is_empty();
@@ -326,10 +326,10 @@ fn resolve_sets(examined: &mut [Examined<'_, '_>]) {
     }
     let sets = |one: &Examined<'_, '_>| {
         let Sets { defined, used } = Sets::read(one.image);
-        let place = (one.image.origin.map_or(0, |origin| origin.descriptor), one.format);
-        defined.into_iter().chain(used).map(move |name| (place, name))
+        let format = one.format;
+        defined.into_iter().chain(used).map(move |name| (format, name))
     };
-    let mut offered: HashMap<((usize, Format), String), HashSet<String>> = HashMap::new();
+    let mut offered: HashMap<(Format, String), HashSet<String>> = HashMap::new();
     for one in examined.iter().filter(|one| has_sets(one)) {
         let exports = || one.module.iter().flat_map(|module| module.exports.iter().cloned());
         sets(one).for_each(|set| offered.entry(set).or_default().extend(exports()));

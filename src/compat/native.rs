@@ -6,8 +6,9 @@
 
 use super::built_in::is_of_library;
 use super::examine::Examined;
+use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;
-use crate::bundle::property_sets::{key, set};
+use crate::bundle::property_sets::{Decoded, decode, key, set};
 use crate::bundle::spec_constants::ITT;
 use std::fmt;
 
@@ -40,6 +41,8 @@ pub(crate) enum Stay {
     Assembly,
     /// The image takes part in virtual function calls, which the runtime resolves by linking SPIR-V.
     VirtualFunctions,
+    /// The image has device globals of its own, by these names, of which native code beside it would have others.
+    ImageScope(Vec<String>),
     /// The image requires an aspect that no CPU has.
     Aspect(String),
     /// The image requires a sub-group size that the CPU driver lacks.
@@ -50,6 +53,15 @@ pub(crate) enum Stay {
     Nvidia(String),
     /// The profile has no code of the driver's that would do: the reason.
     NotRecorded(String),
+}
+
+/// The first of several names, and how many more there are.
+fn some_of(names: &[String]) -> String {
+    let shown = names.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(3) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 impl fmt::Display for Stay {
@@ -68,12 +80,7 @@ impl fmt::Display for Stay {
                 write!(f, "it has {count} specialization constants, which are set in SPIR-V only")
             }
             Stay::OpenConstants(names) => {
-                let shown = names.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
-                let more = match names.len().saturating_sub(3) {
-                    0 => String::new(),
-                    more => format!(" and {more} more"),
-                };
-                write!(f, "its specialization constants {shown}{more} got no value")
+                write!(f, "its specialization constants {} got no value", some_of(names))
             }
             Stay::Rule(file) => write!(f, "a rule of {file} leaves it out"),
             Stay::Esimd => f.write_str("it is explicit SIMD (ESIMD) code for Intel GPUs"),
@@ -81,6 +88,11 @@ impl fmt::Display for Stay {
                 f.write_str("it has inline assembly, by which a module reads any file of whoever compiles it")
             }
             Stay::VirtualFunctions => f.write_str("it defines or calls virtual functions, which are linked as SPIR-V"),
+            Stay::ImageScope(names) => write!(
+                f,
+                "it has {} for itself (device_image_scope), and the host would write to that of the SPIR-V",
+                some_of(names)
+            ),
             Stay::Aspect(aspect) => write!(f, "it requires aspect {aspect}, which no CPU has"),
             Stay::SubGroupSize(size) => write!(
                 f,
@@ -111,6 +123,7 @@ impl Stay {
             Stay::Esimd => "explicit SIMD",
             Stay::Assembly => "inline assembly",
             Stay::VirtualFunctions => "virtual functions",
+            Stay::ImageScope(_) => "device globals",
             Stay::Aspect(_) => "aspect",
             Stay::SubGroupSize(_) => "sub-group size",
             Stay::WorkGroupSize(_) => "work-group size",
@@ -132,6 +145,9 @@ impl Stay {
                 Some("--spec NAME=VALUE gives these a value too, --spec-defaults those of the source")
             }
             Stay::Imports(_) => Some("`sycl-bundle link` makes one image of it and those that define what it imports"),
+            Stay::ImageScope(_) => {
+                Some("a device global without device_image_scope is one for all programs of a device")
+            }
             _ => None,
         }
     }
@@ -179,6 +195,18 @@ pub(crate) fn anywhere(examined: &Examined<'_, '_>) -> Option<Stay> {
         return Some(Stay::VirtualFunctions);
     }
     None
+}
+
+/// Tells what native code cannot do beside SPIR-V that the same devices take: the runtime launches kernels from one, and copies
+/// to a device global with `device_image_scope` in the other.
+pub(crate) fn beside_spirv(examined: &Examined<'_, '_>) -> Option<Stay> {
+    let properties = &examined.image.properties;
+    let scoped = properties.set(set::DEVICE_GLOBALS).iter().filter(|property| {
+        let decoded = decode(properties, set::DEVICE_GLOBALS, property, Epoch::From2026);
+        matches!(decoded, Some(Decoded::DeviceGlobal { image_scope: true, .. }))
+    });
+    let names: Vec<String> = scoped.map(|property| property.name.to_owned()).collect();
+    (!names.is_empty()).then_some(Stay::ImageScope(names))
 }
 
 /// Capabilities of SPIR-V that cannot be had on NVIDIA GPUs, and what a module with one does.

@@ -15,9 +15,10 @@ use crate::report::edited::Edited;
 use crate::report::json::SchemaVersion;
 use crate::report::name::{display, shorten};
 use crate::report::text::counted;
-use crate::rewrite::image_data::OutImage;
+use crate::rewrite::image_data::{OutImage, out_image};
 use crate::rewrite::layers::Before;
-use crate::rewrite::{layers, pe};
+use crate::rewrite::{layers, pe, virtual_functions};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -134,6 +135,17 @@ impl Linked {
     ) -> Result<(Edited, Exit)> {
         let tool = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
         let notes = [("tool".to_owned(), tool.to_owned())];
+        let shared = add.iter().any(virtual_functions::takes_part);
+        let own_host = shared.then(|| Host::read(self.bytes())).transpose().context(|| self.name())?;
+        let own = own_host.as_ref().map(Bundle::read).transpose().context(|| self.name())?;
+        let (mut drop, mut add) = (Cow::Borrowed(drop), Cow::Borrowed(add));
+        if let (Some(host), Some(bundle)) = (&own_host, &own) {
+            for image in virtual_functions::unended(host, bundle, &drop).context(|| self.name())? {
+                drop.to_mut().insert(image.index);
+                add.to_mut().push(out_image(image));
+            }
+        }
+        let (drop, add) = (&*drop, &*add);
         // The facts of tens of thousands of kernels are freed before the file is read again.
         let (mut result, problems) = {
             let host = Host::read(self.bytes()).context(|| self.name())?;

@@ -155,7 +155,7 @@ pub struct Part {
     /// Sizes that its kernels ask of a device, and what it calls and does not have.
     #[serde(skip)]
     pub(crate) demands: Demands,
-    /// The first thing for which a driver of an Intel or AMD GPU may refuse the code, whatever device it is for.
+    /// The first thing for which a driver of an Intel or AMD device may refuse the code, whatever device it is for.
     #[serde(skip)]
     pub(crate) refused: Option<String>,
     /// The number of the member of an archive or a bundle, or of the fat binary, that it is in: members may have equal names.

@@ -92,6 +92,7 @@ pub(super) fn read<'a>(
     };
     let version = elf.section(".ocl.ver").and_then(|section| bytes::u32_at(section.data, 0));
     part.version = version.map(|version| version.to_string());
+    part.refused = refused(data, &elf);
     let mut read = Read::from(part);
     if let Some(object) = elf.section(".ocl.obj") {
         let meta = elf.section(".ocl.meta").map_or(&[][..], |section| section.data);
@@ -105,6 +106,35 @@ pub(super) fn read<'a>(
     }
     reader.push(name, read, place);
     Ok(())
+}
+
+/// Sections of a program for CPUs, each of which the driver looks for.
+const CPU_SECTIONS: [&str; 4] = [".ocl.ir", ".ocl.meta", ".ocl.obj", ".ocl.ver"];
+
+/// Tells why Intel's CPU driver may refuse a container (`CL_INVALID_BINARY`): it wants each section once, and a file of nothing
+/// but the header, the table of sections and their bytes, without gaps.
+fn refused(data: &[u8], elf: &DeviceElf<'_>) -> Option<String> {
+    let named = |name: &str| elf.sections.iter().filter(|section| section.name == name).count();
+    if let Some(name) = CPU_SECTIONS.into_iter().find(|name| named(name) != 1) {
+        return Some(format!("the container has {} sections `{name}`, where the driver looks for one", named(name)));
+    }
+    let half = |at| bytes::u16_at(data, at).map_or(0, u64::from);
+    let (header, entry, count) = (half(52), half(58), half(60));
+    if header != ENTRY as u64 || entry != ENTRY as u64 {
+        return Some(format!("its headers are said to be {header} and {entry} bytes long, and are {ENTRY}"));
+    }
+    let table = (bytes::u64_at(data, 40).unwrap_or(0), entry.saturating_mul(count));
+    let sections = elf.sections.iter().map(|section| (section.offset, section.size));
+    let mut pieces: Vec<(u64, u64)> = sections.chain([(0, header), table]).filter(|(_, size)| *size > 0).collect();
+    pieces.sort_unstable();
+    let mut end = 0u64;
+    for (offset, size) in pieces {
+        if offset != end {
+            return Some(format!("a part of the container is at {offset:#x}, and the one before it ends at {end:#x}"));
+        }
+        end = end.saturating_add(size);
+    }
+    (end != data.len() as u64).then(|| format!("the container has {} bytes, and its parts {end}", data.len()))
 }
 
 /// The global functions that the notes name, in the order of the notes.

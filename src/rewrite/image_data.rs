@@ -380,6 +380,8 @@ impl<'a> Structures<'a> {
             constants.resize(constants.len().next_multiple_of(8), 0);
             let location = Location { block: Block::Constants, offset: constants.len() as u64 };
             constants.extend_from_slice(bytes);
+            // The runtime reads those that are texts up to a NUL, as the names of sets of virtual functions.
+            constants.push(0);
             location
         })
     }

@@ -22,4 +22,5 @@ pub(crate) mod renumber;
 pub mod shared;
 pub mod specialize;
 pub mod split;
+pub(crate) mod virtual_functions;
 pub mod wheel;

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use goblin::elf::Elf;
 use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bundle::property::{Property, PropertySet, Value};
 use sycl_bundle::container::Host;
 use sycl_bundle::error::{Error, ErrorKind};
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, embed};
@@ -13,8 +14,10 @@ use sycl_bundle::rewrite::image_data::OutImage;
 use sycl_bundle::rewrite::layers;
 use sycl_bundle::rewrite::specialize::RecordedValues;
 
+use crate::judged::module;
 use crate::meter::Meter;
 use crate::sample;
+use crate::support::folder::{Folder, said};
 
 /// Bytes that may be added beside the payload: tables, the sections' headers, and what aligns the segment.
 const MORE: usize = 8 << 20;
@@ -94,4 +97,64 @@ fn a_word_that_is_not_what_it_was_is_survived() {
     }
     assert_eq!(file, original, "every change was undone");
     assert!(done > 200 && refused > 200, "done, refused: {done}, {refused}");
+}
+
+/// The runtime reads names of sets of virtual functions up to a NUL, which their values do not have.
+#[test]
+fn values_end_where_the_runtime_takes_them_for_texts() {
+    let name: &[u8] = &[&[40, 0, 0, 0, 0, 0, 0, 0][..], b"_ZTSv"].concat();
+    let ends = |file: &[u8]| {
+        let behind = |at: usize| file[at..].starts_with(name).then(|| file[at + name.len()]);
+        (0..file.len() - name.len()).filter_map(behind).collect::<Vec<u8>>()
+    };
+    let property = |key| Property { name: key, value: Value::Bytes(name) };
+    let properties = [vec![property("virtual-functions-set")], vec![property("uses-virtual-functions-set")]];
+    // Each is followed by another text.
+    let new = properties.map(|properties| OutImage {
+        target: "spir64",
+        format: 0,
+        compile_options: "",
+        link_options: "",
+        payload: b"code".to_vec().into(),
+        entries: vec!["kernel"],
+        property_sets: vec![PropertySet { name: "SYCL/virtual functions", properties }],
+    });
+    let added = layers::edit(&sample(), &HashSet::new(), &new, &[]).unwrap().bytes;
+    assert_eq!(ends(&added), [0]);
+    let folder = Folder::new();
+    folder.put("a.so", &*added);
+    for form in ["shared", "object"] {
+        folder.tool(["wrap", "a.so", "--emit", form, "-o", form]);
+        assert_eq!(ends(&folder.read(form)), [0], "{form}");
+    }
+}
+
+/// Images whose names of sets of virtual functions go on into another text stand for other sets than one that is added.
+#[test]
+fn images_of_sets_whose_names_have_no_end_are_written_again() {
+    let folder = Folder::new();
+    for (name, key) in [("0", "virtual-functions-set"), ("1", "uses-virtual-functions-set")] {
+        folder.put(&format!("{name}.spv"), module(&[], &[], &[], &[]));
+        // The bytes of `_ZTSv`.
+        folder.put(&format!("{name}.prop"), format!("[SYCL/virtual functions]\n{key}=2|oAAAAAAAAAwXaR1U2B\n"));
+    }
+    folder.put("0.sym", "f\n");
+    folder.put("1.sym", "k\n");
+    folder.put("t.table", "[Code|Properties|Symbols]\n0.spv|0.prop|0.sym\n1.spv|1.prop|1.sym\n");
+    folder.put("1.table", "[Code|Properties|Symbols]\n1.spv|1.prop|1.sym\n");
+    folder.tool(["wrap", "t.table", "--emit", "shared", "-o", "t.so"]);
+    let edited = |file: &str, add: &str| {
+        let done = folder.tool(["embed", file, add, "--replace", "-o", "out.so", "--format", "json"]);
+        let done: serde_json::Value = serde_json::from_str(&said(&done)).unwrap();
+        (done["removed"].as_u64().unwrap(), done["added"].as_u64().unwrap(), done["images_after"].as_u64().unwrap())
+    };
+    assert_eq!(edited("t.so", "1.table"), (1, 1, 2));
+    let mut open = folder.read("t.so");
+    let name: &[u8] = &[&[40, 0, 0, 0, 0, 0, 0, 0][..], b"_ZTSv"].concat();
+    let at = open.windows(name.len()).position(|bytes| bytes == name).unwrap() + name.len();
+    open[at] = b'x';
+    folder.put("open.so", open);
+    assert_eq!(edited("open.so", "1.table"), (2, 2, 2));
+    folder.put("2.table", "[Code]\n1.spv\n");
+    assert_eq!(edited("open.so", "2.table").1, 1);
 }

@@ -12,6 +12,7 @@ mod cached;
 mod confined;
 mod copied;
 mod costly;
+mod cpu;
 mod cut_off;
 mod embedding;
 mod forged;
