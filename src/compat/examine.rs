@@ -316,8 +316,7 @@ pub fn examine_some<'b, 'a>(bundle: &Bundle<'_>, images: &'b [Image<'a>], extent
 }
 
 /// Finds what images of the same sets of virtual functions define for each other: the runtime links all of a set, whatever they
-/// list as imports (`collectDependentDeviceImagesForVirtualFunctions` in DPC++'s
-/// `program_manager.cpp`).
+/// list as imports (`collectDependentDeviceImagesForVirtualFunctions` in DPC++'s `program_manager.cpp`).
 fn resolve_sets(examined: &mut [Examined<'_, '_>]) {
     let waits = |one: &Examined<'_, '_>| !one.unlisted_imports.is_empty();
     let has_sets = |one: &Examined<'_, '_>| !one.image.properties.set(set::VIRTUAL_FUNCTIONS).is_empty();
