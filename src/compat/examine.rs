@@ -427,8 +427,8 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
         Some(module) if unlisted => {
             let mut kernels = Vec::with_capacity(module.entry_points.len());
             kernels.extend(module.kernels().map(str::to_owned));
-            // Compilers of devices define the others.
-            let imports = module.imports.iter().filter(|symbol| can_be_imported(symbol) || !is_known(symbol));
+            // Compilers of devices have the intrinsics that are known.
+            let imports = module.imports.iter().filter(|symbol| !symbol.starts_with("llvm.") || !is_known(symbol));
             (kernels, module.exports.clone(), imports.cloned().collect())
         }
         None if let Some(module) = bitcode.as_ref().filter(|_| unlisted) => symbols(module),

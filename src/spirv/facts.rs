@@ -353,7 +353,7 @@ impl<'m> Walk<'m> {
             GROUP_ASYNC_COPY
                 if self.soundness.is_wide(instruction.word(5)) != self.soundness.is_wide(instruction.word(6)) =>
             {
-                self.lacking.note_on_cpus("OpGroupAsyncCopy with a stride of another type");
+                self.unusual("OpGroupAsyncCopy with a stride of another type".to_owned());
             }
             ASM => self.assembly(&instruction.text(4).0),
             FUNCTION => {
