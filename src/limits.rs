@@ -206,6 +206,9 @@ pub(crate) const MAX_TOLD_IMAGES: usize = 64;
 pub(crate) const MAX_TOLD_TARGETS: usize = 32;
 pub(crate) const MAX_TOLD_TARGET: usize = 100;
 
+/// Bytes of the options of an image that are judged; of longer ones nothing is known. Compilers write under two hundred.
+pub(crate) const MAX_READ_OPTIONS: usize = 16 << 10;
+
 /// Bytes of all options of the compiler and the linker in the table `build` of a file: each image may get them for each target.
 /// Those of projects have some hundreds.
 pub(crate) const MAX_RULE_OPTIONS: usize = 16 << 10;

@@ -180,5 +180,6 @@ pub fn runtime_checks(image: &Examined<'_, '_>, target: &Target) -> Fit {
     fit.with_remedies(target)
 }
 
-/// Whether the runtime takes an image for a device at all, before it looks at requirements.
 pub(crate) use format::{Match, buildable, is_short_name, matches, named, spec};
+/// Whether the runtime takes an image for a device at all, before it looks at requirements.
+pub(crate) use options::of as options_of;

@@ -9,6 +9,7 @@ use crate::bundle::image::Image;
 use crate::bundle::property_sets::{key, set};
 use crate::compat::finding::RuleId;
 use crate::device::target::{Backend, DeviceType};
+use crate::limits;
 
 /// Options that the driver takes.
 #[rustfmt::skip]
@@ -32,6 +33,13 @@ const OF_GPUS: [&str; 8] = [
     "-ze-", "-cl-intel-", "-vc-", "-doubleGRF", "-double-GRF", "-device", "-igc_opts", "-internal_options",
 ];
 
+/// The options of an image for compiling and for linking; none where they are longer than any that compilers write.
+pub(crate) fn of<'i>(image: &Image<'i>) -> Option<[&'i str; 2]> {
+    let options = [image.compile_options, image.link_options];
+    let is_read = options.iter().map(|text| text.len()).fold(0, usize::saturating_add) <= limits::MAX_READ_OPTIONS;
+    is_read.then_some(options)
+}
+
 /// Checks the options of an image that a runtime has registered.
 pub(super) fn check(image: &Image<'_>, subject: &Subject<'_>, fit: &mut Fit) {
     let is_cpu = subject.target.device_type == Some(DeviceType::Cpu) && subject.backend != Some(Backend::NativeCpu);
@@ -45,7 +53,10 @@ pub(super) fn check(image: &Image<'_>, subject: &Subject<'_>, fit: &mut Fit) {
         Some(_) if number(key::ESIMD) == Some(1) => Some("-doubleGRF"),
         Some(_) => Some("-ze-opt-large-register-file"),
     };
-    let words = [image.compile_options, image.link_options].map(str::split_whitespace).into_iter().flatten();
+    let Some(options) = of(image) else {
+        return fit.gap(RuleId::Options, "the image has more options than any compiler writes, which are not read");
+    };
+    let words = options.map(str::split_whitespace).into_iter().flatten();
     let mut value = false;
     let own = words.filter(|word| {
         // The word behind these is their value.
@@ -91,5 +102,6 @@ mod tests {
             assert_eq!(found(refused, DeviceType::Gpu), (0, 0), "{refused}");
         }
         assert_eq!(found("-foo -device pvc", DeviceType::Cpu), (1, 2));
+        assert_eq!(found(&"-g ".repeat(limits::MAX_READ_OPTIONS), DeviceType::Cpu), (0, 1));
     }
 }

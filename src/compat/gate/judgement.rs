@@ -14,6 +14,7 @@ use crate::compat::built_in::{is_known, of_intel_gpus, of_newer_loads};
 use crate::compat::engine::Engine;
 use crate::compat::examine::Examined;
 use crate::compat::finding::{Finding, Judge, RuleId};
+use crate::compat::fit::options_of;
 use crate::compat::offers::Provider;
 use crate::device::cpu::CpuArch;
 use crate::names::Names;
@@ -448,7 +449,7 @@ pub(super) struct Kind<'i> {
     /// Aspects that the SPIR-V inside compiled code uses.
     inside: Option<&'i BTreeSet<&'static str>>,
     /// Options for compiling and for linking, which the runtime hands to the driver.
-    options: (&'i str, &'i str),
+    options: Option<[&'i str; 2]>,
     /// Property of which it makes options.
     registers: Option<u32>,
     /// The container and the parts of native code.
@@ -492,7 +493,7 @@ impl<'i> Kind<'i> {
             used: engine.used(at),
             assembly: module.map(|module| &module.assembly),
             inside: image.sources.first().map(|source| &source.used_aspects),
-            options: (image.image.compile_options, image.image.link_options),
+            options: options_of(image.image),
             registers: image.image.properties.number(set::MISC, "sycl-grf-size"),
             code: (
                 image.native.as_ref().and_then(|native| native.container),
