@@ -48,7 +48,12 @@ const ERRC: [(&str, &str); 5] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Outcome {
     Runs,
-    Throws { errc: String, text: String },
+    Throws {
+        errc: String,
+        text: String,
+    },
+    /// The compiler of the driver ended the process, as that of 2026.2 does for matrices on CPUs that have them.
+    Ends,
 }
 
 /// The program that launches kernels, compiled by plain g++.
@@ -67,6 +72,9 @@ fn launch(program: &Path, library: &Path, kernel: &Kernel) -> Outcome {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = said.lines().find(|line| *line == "runs" || line.starts_with("throws\t"));
+    if line.is_none() && String::from_utf8_lossy(&output.stderr).contains("Internal compiler error") {
+        return Outcome::Ends;
+    }
     let line = line.unwrap_or_else(|| panic!("{command:?}: {}\n{said}{}", output.status, tail(&output.stderr)));
     match line.split('\t').collect::<Vec<_>>()[..] {
         ["runs"] => Outcome::Runs,
@@ -138,6 +146,7 @@ fn wrong(choice: &Value, outcome: &Outcome) -> Option<String> {
     let certain = throws["certain"] == true;
     let fine = match outcome {
         Outcome::Runs => verdict != "incompatible" && !certain,
+        Outcome::Ends => verdict == "unknown",
         Outcome::Throws { errc, text } => {
             let same = match throws["text"].as_str() {
                 // Of a build error the log's line that counts is told.
@@ -187,7 +196,7 @@ fn the_runtime_throws_what_is_told() {
         let difference = wrong(&told[library][&kernel.name], outcome);
         differences.extend(difference.map(|difference| format!("{label}: {difference}")));
         let Outcome::Throws { text, .. } = outcome else {
-            ran += 1;
+            ran += usize::from(*outcome == Outcome::Runs);
             continue;
         };
         // The other way round: from the exception to the kernel.
@@ -200,7 +209,11 @@ fn the_runtime_throws_what_is_told() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     assert!(ran >= 20 && outcomes.len() - ran >= 20, "{ran} of {} run", outcomes.len());
     let all = ["aspect", "matrix", "no-image", "spirv-capability", "sub-group-size", "symbols", "work-group-size"];
-    assert_eq!(kinds, all.map(str::to_owned).into(), "kinds of exceptions");
+    // A CPU that has matrices throws nothing for them.
+    let has_matrices = outcomes.contains(&Outcome::Ends);
+    let all: BTreeSet<String> =
+        all.iter().filter(|kind| !(has_matrices && **kind == "matrix")).map(|kind| (*kind).to_owned()).collect();
+    assert_eq!(kinds, all, "kinds of exceptions");
 }
 
 /// Answers of `sycl::has_kernel_bundle` for input, object and executable.
