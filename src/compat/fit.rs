@@ -182,4 +182,4 @@ pub fn runtime_checks(image: &Examined<'_, '_>, target: &Target) -> Fit {
 
 pub(crate) use format::{Match, buildable, is_short_name, matches, named, spec};
 /// Whether the runtime takes an image for a device at all, before it looks at requirements.
-pub(crate) use options::of as options_of;
+pub(crate) use options::options_of;

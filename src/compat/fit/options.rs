@@ -34,7 +34,7 @@ const OF_GPUS: [&str; 8] = [
 ];
 
 /// The options of an image for compiling and for linking; none where they are longer than any that compilers write.
-pub(crate) fn of<'i>(image: &Image<'i>) -> Option<[&'i str; 2]> {
+pub(crate) fn options_of<'i>(image: &Image<'i>) -> Option<[&'i str; 2]> {
     let options = [image.compile_options, image.link_options];
     let is_read = options.iter().map(|text| text.len()).fold(0, usize::saturating_add) <= limits::MAX_READ_OPTIONS;
     is_read.then_some(options)
@@ -53,7 +53,7 @@ pub(super) fn check(image: &Image<'_>, subject: &Subject<'_>, fit: &mut Fit) {
         Some(_) if number(key::ESIMD) == Some(1) => Some("-doubleGRF"),
         Some(_) => Some("-ze-opt-large-register-file"),
     };
-    let Some(options) = of(image) else {
+    let Some(options) = options_of(image) else {
         return fit.gap(RuleId::Options, "the image has more options than any compiler writes, which are not read");
     };
     let words = options.map(str::split_whitespace).into_iter().flatten();
