@@ -131,7 +131,7 @@ pub(crate) fn options_for(target: &Target, image: &Image<'_>, recipe: &Recipe) -
         };
         let misc = Misc {
             level: number("optLevel"),
-            grf_size: number("sycl-grf-size"),
+            grf_size: number(key::REGISTERS),
             large_grf: number("sycl-register-alloc-mode") == Some(2),
             esimd: number(key::ESIMD) == Some(1),
         };

@@ -3,9 +3,10 @@
 //! DPC++'s runtime takes the form of most properties for granted (`RTDeviceBinaryImage` in its `device_binary_image.cpp`, and
 //! `program_manager.cpp`), and ends at others: a number is read as the address of bytes.
 
+use super::aspect::Epoch;
 use super::image::Image;
 use super::property::Value;
-use super::property_sets::set;
+use super::property_sets::{decode, set};
 use super::spec_constants::constants;
 use crate::limits;
 
@@ -36,8 +37,9 @@ fn is_misstored(image: &Image<'_>, name: &'static str) -> bool {
         set::MISC => properties.iter().any(|one| one.name == "sanUsed" && !has_bytes(&one.value)),
         // The runtime takes no kernel from an image of the device library.
         set::DEVICELIB => !image.kernels().is_empty(),
-        set::DEVICE_GLOBALS => properties.iter().any(|one| one.value.words().is_none_or(|words| words.len() < 2)),
-        set::VIRTUAL_FUNCTIONS => properties.iter().any(|one| one.value.text().is_none()),
+        set::PARAM_OPT | set::DEVICE_GLOBALS | set::VIRTUAL_FUNCTIONS => {
+            properties.iter().any(|one| decode(all, name, one, Epoch::From2026).is_none())
+        }
         set::SPEC_CONSTANTS => {
             let is_whole = |value: &Value<'_>| value.payload().is_some_and(|bytes| bytes.len() % 12 == 0);
             let constants = constants(all);

@@ -277,6 +277,8 @@ pub mod key {
     pub const HOST_FILE: &str = "host_file";
     /// Marks that all specialization constants are fixed to their defaults; in [`set::MISC`](super::set).
     pub const SPEC_REPLACED: &str = "specConstsReplacedWithDefault";
+    /// Number of registers of a hardware thread, 0 for the compiler to choose; in [`set::MISC`](super::set).
+    pub const REGISTERS: &str = "sycl-grf-size";
     /// Marks explicit SIMD code; in [`set::MISC`](super::set).
     pub const ESIMD: &str = "isEsimdImage";
     /// Set of virtual functions that an image defines; in [`set::VIRTUAL_FUNCTIONS`](super::set).
@@ -410,7 +412,7 @@ fn flag_of_image(all: &Properties<'_>, property: &Property<'_>, epoch: Epoch) ->
         key::ESIMD | key::SPEC_REPLACED | "asanUsed" => {
             property.value.number().map(|number| Decoded::Flag(number != 0))
         }
-        "sycl-grf-size" => word_of(property, &["automatic"]),
+        key::REGISTERS => word_of(property, &["automatic"]),
         "sycl-register-alloc-mode" => word_of(property, &["automatic", "", "large"]),
         _ => None,
     }

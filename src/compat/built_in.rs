@@ -59,11 +59,10 @@ const LIBRARY: [&str; 42] = [
 #[rustfmt::skip]
 const INTRINSICS: [&str; 60] = [
     "abs", "assume", "atan2", "bitreverse", "bswap", "canonicalize", "ceil", "copysign", "cos", "ctlz", "ctpop", "cttz",
-    "exp",
-    "exp2", "expect", "fabs", "floor", "fma", "fmuladd", "frexp", "fshl", "fshr", "genx", "is", "ldexp", "lifetime",
-    "log", "log10", "log2", "masked", "maximum", "maxnum", "memcpy", "memmove", "memset", "minimum", "minnum",
-    "nearbyint", "pow", "powi", "rint", "round", "roundeven", "sadd", "sin", "smax", "smin", "smul", "sqrt", "ssub",
-    "stackrestore", "stacksave", "trap", "trunc", "uadd", "umax", "umin", "umul", "usub", "vector",
+    "exp", "exp2", "expect", "fabs", "floor", "fma", "fmuladd", "frexp", "fshl", "fshr", "genx", "is", "ldexp",
+    "lifetime", "log", "log10", "log2", "masked", "maximum", "maxnum", "memcpy", "memmove", "memset", "minimum",
+    "minnum", "nearbyint", "pow", "powi", "rint", "round", "roundeven", "sadd", "sin", "smax", "smin", "smul", "sqrt",
+    "ssub", "stackrestore", "stacksave", "trap", "trunc", "uadd", "umax", "umin", "umul", "usub", "vector",
 ];
 
 /// Whether an import that the runtime is not asked for ([`can_be_imported`]) is one that compilers of devices are known to define.

@@ -513,7 +513,7 @@ impl CodeOptions {
     fn of_spirv(image: &Image<'_>) -> CodeOptions {
         let mut found = CodeOptions::default();
         let number = |name| image.properties.get(set::MISC, name).and_then(|value| value.number());
-        match (number("sycl-grf-size"), number("sycl-register-alloc-mode")) {
+        match (number(key::REGISTERS), number("sycl-register-alloc-mode")) {
             (Some(256), _) | (None, Some(2)) => _ = found.all.insert(LARGE),
             (Some(0), _) => _ = found.all.insert(AUTO),
             _ => {}

@@ -52,8 +52,10 @@ struct OfOpenCl {
     parameters: usize,
     /// Whether drivers take it for theirs in modules of C.
     is_taken_in_c: bool,
-    /// Whether drivers for CPUs do, in modules of C and in all.
-    on_cpus: [bool; 2],
+    /// Whether drivers for CPUs do.
+    is_taken_on_cpus: bool,
+    /// Whether drivers for CPUs do in modules of C.
+    is_taken_on_cpus_in_c: bool,
     /// Id of the function's type; 0 before it is met.
     signature: u32,
 }
@@ -145,8 +147,14 @@ impl Names {
             let is_taken_in_c = TAKEN_IN_C.contains(&plain);
             let in_all = plain == "prefetch" && parameters > 0 || ["all", "any"].contains(&plain) && parameters > 1;
             let is_of_group = plain.starts_with("work_group_") || plain.starts_with("sub_group_");
-            let on_cpus = [ON_CPUS_IN_C.contains(&plain), in_all || is_of_group];
-            self.of_opencl.insert(id, OfOpenCl { parameters, is_taken_in_c, on_cpus, signature: 0 });
+            let own = OfOpenCl {
+                parameters,
+                is_taken_in_c,
+                is_taken_on_cpus: in_all || is_of_group,
+                is_taken_on_cpus_in_c: ON_CPUS_IN_C.contains(&plain),
+                signature: 0,
+            };
+            self.of_opencl.insert(id, own);
         }
         let name = self.hasher.hash_one(&*text);
         // The code of a helper is that of its name.
@@ -231,7 +239,7 @@ impl Names {
         let is_theirs = |own: &OfOpenCl| is_c && own.is_taken_in_c || is_other(own);
         let others = self.of_opencl.iter().filter(|(id, own)| is_called(**id) && is_theirs(own)).count();
         let functions = functions.saturating_add(others);
-        let is_of_cpus = |own: &OfOpenCl| matches!((own.on_cpus, is_c), ([_, true], _) | ([true, _], true));
+        let is_of_cpus = |own: &OfOpenCl| own.is_taken_on_cpus || is_c && own.is_taken_on_cpus_in_c;
         let on_cpus = self.of_opencl.iter().any(|(id, own)| is_of_cpus(own) && is_called(*id));
         for (what, count) in [("functions", functions), ("variables", self.taken_variables)] {
             if count > 0 {

@@ -567,10 +567,11 @@ impl<'m> Walk<'m> {
         begun.sort_unstable();
         begun.dedup();
         let lacking = std::mem::take(&mut self.lacking);
+        let is_cpp = lacking.is_cpp;
         let numbers = built_in.iter().map(|(_, number)| *number).collect();
         let has_value = |id: u32| is_in(&named, id) || is_built_in(id);
         let [lacking, on_cpus] = lacking.finish(numbers, |id| is_in(&begun, id), has_value);
-        let [others, others_on_cpus] = std::mem::take(&mut self.overloads).finish(words);
+        let [others, others_on_cpus] = std::mem::take(&mut self.overloads).finish(words, is_cpp);
         self.module.lacking_on_cpus = on_cpus.into_iter().chain(others_on_cpus).collect();
         for what in lacking.into_iter().chain(others) {
             self.unusual(what.to_owned());

@@ -60,21 +60,18 @@ pub(super) struct Overloads {
     work_group: HashSet<u32>,
     /// Operands whose types decide.
     operands: Vec<(u32, Use)>,
-    /// Whether the module is of C++, whose atomic functions take more types.
-    is_cpp: bool,
     /// Uses that no driver has a function for, and those that drivers for CPUs have none for.
     found: BTreeSet<&'static str>,
     on_cpus: BTreeSet<&'static str>,
 }
 
 impl Overloads {
-    /// Looks at an instruction of a module in C++ or not.
+    /// Looks at an instruction. The atomic functions of C++ take more types.
     #[inline]
     pub(super) fn visit(&mut self, instruction: &Instruction<'_>, is_cpp: bool) {
         let word = |at: usize| instruction.word(at);
         match instruction.opcode {
             TYPE_INT | TYPE_FLOAT => {
-                self.is_cpp = is_cpp;
                 let is_float = instruction.opcode == TYPE_FLOAT;
                 self.numbers.insert(word(0), Number { is_float, width: word(1), lanes: 1 });
             }
@@ -86,21 +83,22 @@ impl Overloads {
             CONSTANT if word(2) == WORK_GROUP && instruction.len() == 3 => _ = self.work_group.insert(word(1)),
             EXT_INST if FAST.contains(&word(3)) => self.fast(word(0)),
             BROADCAST => self.broadcast(instruction),
-            U_MIN | S_MIN | U_MAX | S_MAX => {
-                let is_short = self.numbers.get(&word(0)).is_some_and(|number| number.width < 32);
-                if is_short && self.work_group.contains(&word(2)) {
-                    self.on_cpus.insert("the least or greatest of a work-group's integers of less than 32 bits");
-                }
+            U_MIN | S_MIN | U_MAX | S_MAX
+                if self.is(word(0), |number| number.width < 32) && self.work_group.contains(&word(2)) =>
+            {
+                self.on_cpus.insert("the least or greatest of a work-group's integers of less than 32 bits");
             }
             NON_UNIFORM_I_ADD..=NON_UNIFORM_LOGICAL_XOR => {
                 if self.work_group.contains(&word(2)) {
                     self.on_cpus.insert("arithmetic of a part of a work-group");
                 }
-                if self.lanes(word(0)) > 1 {
+                if self.is(word(0), |number| number.lanes > 1) {
                     self.found.insert("arithmetic of a part of a group with vectors");
                 }
             }
-            NON_UNIFORM_SHUFFLE_UP | NON_UNIFORM_SHUFFLE_DOWN | NON_UNIFORM_ROTATE if self.lanes(word(0)) > 1 => {
+            NON_UNIFORM_SHUFFLE_UP | NON_UNIFORM_SHUFFLE_DOWN | NON_UNIFORM_ROTATE
+                if self.is(word(0), |number| number.lanes > 1) =>
+            {
                 self.on_cpus.insert("a shuffle or rotation of vectors by a difference");
             }
             NON_UNIFORM_SHUFFLE | NON_UNIFORM_SHUFFLE_XOR if self.is_odd_vector(word(0)) => {
@@ -109,36 +107,37 @@ impl Overloads {
             SHUFFLE..=SHUFFLE_XOR if self.is_odd_vector(word(0)) => {
                 self.found.insert("a sub-group shuffle of vectors of half or double");
             }
-            ATOMIC_F_ADD if self.numbers.get(&word(0)).is_some_and(|number| number.width == 16) && !self.is_cpp => {
+            ATOMIC_F_ADD if !is_cpp && self.is(word(0), |number| number.width == 16) => {
                 self.on_cpus.insert("an atomic addition of half in a module of no C++");
             }
-            BLOCK_READ => self.judge(word(0), Use::Block),
+            BLOCK_READ => self.judge(word(0), Use::Block, is_cpp),
             BLOCK_WRITE => self.operands.push((word(1), Use::Block)),
             ATOMIC_STORE => self.operands.push((word(3), Use::Atomic)),
             ATOMIC_LOAD..=ATOMIC_XOR => {
                 // Loads of double are the one kind that C has too.
                 let is_load = instruction.opcode == ATOMIC_LOAD;
-                let is_double = self.numbers.get(&word(0)).is_some_and(|number| number.is_float && number.width == 64);
+                let is_double = self.is(word(0), |number| number.is_float && number.width == 64);
                 if !(is_load && is_double) {
-                    self.judge(word(0), Use::Atomic);
+                    self.judge(word(0), Use::Atomic, is_cpp);
                 }
             }
             _ => {}
         }
     }
 
-    fn lanes(&self, kind: u32) -> u32 {
-        self.numbers.get(&kind).map_or(1, |number| number.lanes)
+    /// Whether a type is one of numbers that are so.
+    fn is(&self, kind: u32, so: impl Fn(&Number) -> bool) -> bool {
+        self.numbers.get(&kind).is_some_and(so)
     }
 
     /// Whether a type is a vector of floats of another width than 32 bits.
     fn is_odd_vector(&self, kind: u32) -> bool {
-        self.numbers.get(&kind).is_some_and(|number| number.is_float && number.width != 32 && number.lanes > 1)
+        self.is(kind, |number| number.is_float && number.width != 32 && number.lanes > 1)
     }
 
     /// Looks at a use of an instruction of the FAST ones, whose number may be that of another set's.
     fn fast(&mut self, kind: u32) {
-        if self.numbers.get(&kind).is_some_and(|number| number.is_float && number.width != 32) {
+        if self.is(kind, |number| number.is_float && number.width != 32) {
             self.found.insert("fast_length, fast_distance or fast_normalize of half or double");
         }
     }
@@ -147,15 +146,14 @@ impl Overloads {
         let [kind, _, scope, _, index] = [0, 1, 2, 3, 4].map(|at| instruction.word(at));
         let of = if self.work_group.contains(&scope) { Use::OfWorkGroup } else { Use::OfSubGroup };
         self.operands.push((index, of));
-        let number = self.numbers.get(&kind).copied();
-        let is_odd = number.is_some_and(|number| number.lanes > 1 || number.is_float && number.width == 16);
+        let is_odd = self.is(kind, |number| number.lanes > 1 || number.is_float && number.width == 16);
         if is_odd && matches!(of, Use::OfWorkGroup) {
             self.on_cpus.insert("a broadcast of half or of vectors to a work-group");
         }
     }
 
     /// Looks at the type that decides a use.
-    fn judge(&mut self, kind: u32, used: Use) {
+    fn judge(&mut self, kind: u32, used: Use, is_cpp: bool) {
         let Some(Number { is_float, width, lanes }) = self.numbers.get(&kind).copied() else { return };
         match used {
             Use::Block if is_float => _ = self.found.insert("a block of floats that a sub-group reads or writes"),
@@ -167,7 +165,7 @@ impl Overloads {
             }
             Use::Atomic if !is_float && width == 8 => _ = self.found.insert("an atomic instruction on 8 bits"),
             Use::Atomic if !is_float && width == 16 => _ = self.on_cpus.insert("an atomic instruction on 16 bits"),
-            Use::Atomic if is_float && width != 32 && !self.is_cpp => {
+            Use::Atomic if is_float && width != 32 && !is_cpp => {
                 self.on_cpus.insert("an atomic store or exchange of half or double in a module of no C++");
             }
             Use::OfWorkGroup if width != 64 => {
@@ -181,7 +179,7 @@ impl Overloads {
     }
 
     /// Returns what no driver has a function for, and what those for CPUs have none for.
-    pub(super) fn finish(mut self, words: Words<'_>) -> [BTreeSet<&'static str>; 2] {
+    pub(super) fn finish(mut self, words: Words<'_>, is_cpp: bool) -> [BTreeSet<&'static str>; 2] {
         if !self.operands.is_empty() {
             let asked: HashSet<u32> = self.operands.iter().map(|(id, _)| *id).collect();
             let shapes = grammar::shapes();
@@ -189,7 +187,7 @@ impl Overloads {
             let kinds = typed.map(|one| (one.word(1), one.word(0))).filter(|(id, _)| asked.contains(id));
             let kinds: HashMap<u32, u32> = kinds.collect();
             for (id, used) in std::mem::take(&mut self.operands) {
-                kinds.get(&id).into_iter().for_each(|kind| self.judge(*kind, used));
+                kinds.get(&id).into_iter().for_each(|kind| self.judge(*kind, used, is_cpp));
             }
         }
         [self.found, self.on_cpus]

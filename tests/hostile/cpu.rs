@@ -1,9 +1,9 @@
 //! Which native code would the CPU's driver refuse, or the runtime take beside the SPIR-V that it copies to?
 
-use super::judged::module;
+use super::judged::{CPU, module};
+use super::recorded;
 use super::repeated::{of_device, words};
 use super::support::folder::{Folder, said};
-use std::process::Command;
 
 const NAMES: [&str; 4] = [".ocl.ir", ".ocl.meta", ".ocl.obj", ".ocl.ver"];
 
@@ -31,9 +31,7 @@ fn containers_that_are_not_as_the_driver_lays_them_out_are_not_compatible() {
     let folder = Folder::new();
     let runs = |bytes: &[u8]| {
         folder.put("k.bin", bytes);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
-        command.args(["check", "--strict", "-t", "spir64_x86_64", "k.bin"]).current_dir(folder.path());
-        command.output().unwrap().status.success()
+        recorded::tool(&folder, &["check", "--strict", "-t", CPU, "k.bin"]).status.success()
     };
     let sound = container(NAMES);
     assert!(runs(&sound));
@@ -63,8 +61,8 @@ fn images_with_device_globals_of_their_own_have_no_native_code_beside_them() {
     folder.put("0.spv", module(&[], &[], &[], &[]));
     folder.put("0.sym", "k\n");
     folder.put("t.table", "[Code|Properties|Symbols]\n0.spv|0.prop|0.sym\n");
-    for (scope, staying) in [("ABAAAAAAAAABAAAAAAAAAA", 0), ("ABAAAAAAAAABAAAABAAAAA", 1)] {
-        folder.put("0.prop", format!("[SYCL/device globals]\n_Z3own=2|{scope}\n"));
+    for (scope, staying) in [(0, 0), (1, 1)] {
+        folder.put("0.prop", format!("[SYCL/device globals]\n_Z3own={}\n", recorded::words(&[4, scope])));
         for target in ["spir64_x86_64", "pvc", "spir64_x86_64,pvc"] {
             for more in [&[][..], &["--no-spirv"]] {
                 let call = ["build", "t.table", "-t", target, "-o", "o.table", "--dry-run", "--format", "json"];

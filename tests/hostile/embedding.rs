@@ -16,6 +16,7 @@ use sycl_bundle::rewrite::specialize::RecordedValues;
 
 use crate::judged::module;
 use crate::meter::Meter;
+use crate::recorded::bytes;
 use crate::sample;
 use crate::support::folder::{Folder, said};
 
@@ -40,9 +41,9 @@ fn embedded(file: &[u8]) -> Result<usize, Error> {
     embed(&host, &bundle, &[addition], &[]).map(|out| out.len())
 }
 
-/// Removes an image, and adds one that has everything of its own.
-fn exchanged(file: &[u8]) -> Result<usize, Error> {
-    let new = OutImage {
+/// An image that has everything of its own.
+pub fn new_image() -> OutImage<'static> {
+    OutImage {
         target: "spir64_gen",
         format: 1,
         compile_options: "",
@@ -50,8 +51,12 @@ fn exchanged(file: &[u8]) -> Result<usize, Error> {
         payload: b"code".to_vec().into(),
         entries: vec!["kernel"],
         property_sets: Vec::new(),
-    };
-    layers::edit(file, &HashSet::from([0]), &[new], &[]).map(|edited| edited.bytes.len())
+    }
+}
+
+/// Removes an image, and adds a new one.
+fn exchanged(file: &[u8]) -> Result<usize, Error> {
+    layers::edit(file, &HashSet::from([0]), &[new_image()], &[]).map(|edited| edited.bytes.len())
 }
 
 #[test]
@@ -113,11 +118,8 @@ fn values_end_where_the_runtime_takes_them_for_texts() {
     let new = properties.map(|properties| OutImage {
         target: "spir64",
         format: 0,
-        compile_options: "",
-        link_options: "",
-        payload: b"code".to_vec().into(),
-        entries: vec!["kernel"],
         property_sets: vec![PropertySet { name: "SYCL/virtual functions", properties }],
+        ..new_image()
     });
     let added = layers::edit(&sample(), &HashSet::new(), &new, &[]).unwrap().bytes;
     assert_eq!(ends(&added), [0]);
@@ -135,8 +137,7 @@ fn images_of_sets_whose_names_have_no_end_are_written_again() {
     let folder = Folder::new();
     for (name, key) in [("0", "virtual-functions-set"), ("1", "uses-virtual-functions-set")] {
         folder.put(&format!("{name}.spv"), module(&[], &[], &[], &[]));
-        // The bytes of `_ZTSv`.
-        folder.put(&format!("{name}.prop"), format!("[SYCL/virtual functions]\n{key}=2|oAAAAAAAAAwXaR1U2B\n"));
+        folder.put(&format!("{name}.prop"), format!("[SYCL/virtual functions]\n{key}={}\n", bytes(b"_ZTSv")));
     }
     folder.put("0.sym", "f\n");
     folder.put("1.sym", "k\n");

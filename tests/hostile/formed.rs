@@ -1,7 +1,7 @@
 //! Which modules of a form that drivers refuse, or read otherwise than they are written, would be called compatible?
 
 use super::costly::put;
-use super::judged::{KERNEL, NUMBERS, SIGNATURE, TARGET, VOID, all, linked, module, runs};
+use super::judged::{CPU, KERNEL, NUMBERS, SIGNATURE, TARGET, VOID, all, linked, module, runs};
 use super::recorded::tool;
 use super::support::folder::Folder;
 
@@ -252,8 +252,6 @@ fn what_no_driver_takes_is_not_compatible() {
         cases.iter().filter(|(_, bytes)| runs("m.spv", bytes, CPU)).map(|(what, _)| *what).collect();
     assert_eq!(judged, [""; 0]);
 }
-
-const CPU: &str = "spir64_x86_64";
 
 /// Splits and links a module, which has to end with a code.
 fn rewritten(bytes: &[u8], code: i32, what: &str) {

@@ -1,27 +1,24 @@
 //! Which images that a runtime hands on otherwise than drivers take them would be called compatible?
 
 use super::costly::put;
-use super::judged::{NUMBERS, all, linked, module, runs};
+use super::judged::{CPU, NUMBERS, all, linked, module, runs};
+use super::recorded::{bytes, table, tool, words};
 use super::support::folder::Folder;
-use std::process::Command;
 
-const CPU: &str = "spir64_x86_64";
 const GPU: &str = "intel_gpu_pvc";
 const REQUIREMENTS: &str = "[SYCL/device requirements]\naspects=2|AAAAAAAAAAA\n";
 
 /// Judges a table of modules, each with its kernel or none and its properties.
 fn table_runs(images: &[(Vec<u8>, &str, String)], target: &str) -> bool {
     let folder = Folder::new();
-    let mut text = "[Code|Properties|Symbols]\n".to_owned();
-    for (at, (bytes, symbol, properties)) in images.iter().enumerate() {
-        folder.put(&format!("{at}.spv"), bytes);
-        folder.put(&format!("{at}.prop"), format!("{REQUIREMENTS}{properties}"));
-        folder.put(&format!("{at}.sym"), format!("{symbol}\n"));
-        text += &format!("{at}.spv|{at}.prop|{at}.sym\n");
-    }
-    folder.put("t.table", text);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
-    let out = command.args(["check", "--strict", "-t", target, "t.table"]).current_dir(folder.path()).output().unwrap();
+    let owned: Vec<(&Vec<u8>, String, String)> = images
+        .iter()
+        .map(|(code, symbol, properties)| (code, format!("{REQUIREMENTS}{properties}"), format!("{symbol}\n")))
+        .collect();
+    let rows: Vec<(&[u8], &str, &str)> =
+        owned.iter().map(|(code, properties, symbols)| (code.as_slice(), &**properties, &**symbols)).collect();
+    table(&folder, &rows);
+    let out = tool(&folder, &["check", "--strict", "-t", target, "m.table"]);
     assert!(out.status.code().is_some_and(|code| code < 3), "{}", String::from_utf8_lossy(&out.stderr));
     out.status.success()
 }
@@ -43,19 +40,19 @@ fn kernels_with_a_number_of_registers_do_not_run_on_cpus() {
 
 #[test]
 fn properties_that_a_runtime_does_not_survive_are_not_compatible() {
-    // The number of bits in eight bytes, and the bytes: four, eight, and twelve, a constant of four bytes; one far behind.
-    let (four, eight, twelve) = ("gAAAAAAAAAAAAAAA", "ABAAAAAAAAABAAAAAAAAAA", "gBAAAAAAAAAAAAAAAAAAAQAAAAA");
-    let huge = "gBAAAAAAAAAAAAAAw////TAAAAA";
+    let (four, eight) = (bytes(&[0; 4]), words(&[4, 0]));
+    // A constant of four bytes, and one that is far behind.
+    let (near, far) = (words(&[0, 0, 4]), words(&[0, 0xffff_fff0, 4]));
     let constants = |value: &str, defaults: &str| {
         format!(
-            "[SYCL/specialization constants]\nuid=2|{value}\n[SYCL/specialization constants default values]\nall={defaults}\n"
+            "[SYCL/specialization constants]\nuid={value}\n[SYCL/specialization constants default values]\nall={defaults}\n"
         )
     };
     for properties in [
-        format!("[SYCL/kernel param opt]\nk=2|{four}\n"),
-        "[SYCL/virtual functions]\nuses-virtual-functions-set=2|IAAAAAAAAAwc\n".to_owned(),
-        format!("[SYCL/device globals]\ng=2|{eight}\n"),
-        constants(twelve, &format!("2|{four}")),
+        format!("[SYCL/kernel param opt]\nk={four}\n"),
+        format!("[SYCL/virtual functions]\nuses-virtual-functions-set={}\n", bytes(b"s")),
+        format!("[SYCL/device globals]\ng={eight}\n"),
+        constants(&near, &four),
     ] {
         assert!(with(&properties, CPU), "{properties}");
     }
@@ -65,12 +62,12 @@ fn properties_that_a_runtime_does_not_survive_are_not_compatible() {
         "[SYCL/misc properties]\nsanUsed=1|3\n".to_owned(),
         "[SYCL/devicelib metadata]\nbfloat16=1|1\n".to_owned(),
         "[SYCL/device globals]\ng=1|4\n".to_owned(),
-        format!("[SYCL/device globals]\ng=2|{four}\n"),
+        format!("[SYCL/device globals]\ng={four}\n"),
         "[SYCL/specialization constants]\nuid=1|3\n".to_owned(),
-        format!("[SYCL/specialization constants]\nuid=2|{eight}\n"),
-        format!("[SYCL/specialization constants]\nuid=2|{huge}\n"),
-        constants(twelve, "1|3"),
-        constants(twelve, &format!("2|{four}")) + "[SYCL/specialization constants set values]\nall=1|3\n",
+        format!("[SYCL/specialization constants]\nuid={eight}\n"),
+        format!("[SYCL/specialization constants]\nuid={far}\n"),
+        constants(&near, "1|3"),
+        constants(&near, &four) + "[SYCL/specialization constants set values]\nall=1|3\n",
     ];
     let judged: Vec<&String> = cases.iter().filter(|properties| with(properties, CPU)).collect();
     assert_eq!(judged, Vec::<&String>::new());
@@ -83,16 +80,16 @@ fn images_of_a_set_of_virtual_functions_define_what_others_call() {
         let types = all(&[(21, &[8, 32, 0]), (33, &[10, 8])]);
         let code = all(&[(57, &[8, 30, 40])]);
         let declared = all(&[(54, &[8, 40, 0, 10]), (56, &[])]);
-        let bytes = module(&linked(40, "_ZN1a1fEv", 1), &[types, declared].concat(), &code, &[]);
-        (bytes, "k", "[SYCL/virtual functions]\nuses-virtual-functions-set=2|IAAAAAAAAAwc\n".to_owned())
+        let module = module(&linked(40, "_ZN1a1fEv", 1), &[types, declared].concat(), &code, &[]);
+        (module, "k", format!("[SYCL/virtual functions]\nuses-virtual-functions-set={}\n", bytes(b"s")))
     };
-    let defining = |set: &str| {
+    let defining = |set: &[u8]| {
         let function: &[(u32, &[u32])] = &[(54, &[8, 40, 0, 10]), (248, &[41]), (254, &[9]), (56, &[])];
-        let bytes = module(&linked(40, "_ZN1a1fEv", 0), &all(NUMBERS), &[], &all(function));
-        (bytes, "_ZN1a1fEv", format!("[SYCL/virtual functions]\nvirtual-functions-set=2|{set}\n"))
+        let code = module(&linked(40, "_ZN1a1fEv", 0), &all(NUMBERS), &[], &all(function));
+        (code, "_ZN1a1fEv", format!("[SYCL/virtual functions]\nvirtual-functions-set={}\n", bytes(set)))
     };
-    assert!(table_runs(&[calling(), defining("IAAAAAAAAAwc")], CPU));
-    assert!(!table_runs(&[calling(), defining("IAAAAAAAAAAd")], CPU));
+    assert!(table_runs(&[calling(), defining(b"s")], CPU));
+    assert!(!table_runs(&[calling(), defining(b"t")], CPU));
     assert!(!table_runs(&[calling()], CPU));
 }
 

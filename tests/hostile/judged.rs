@@ -8,6 +8,7 @@ use std::process::Command;
 
 /// A GPU without numbers of double precision.
 pub const TARGET: &str = "intel_gpu_acm_g10";
+pub const CPU: &str = "spir64_x86_64";
 pub const VOID: u32 = 1;
 pub const SIGNATURE: u32 = 2;
 pub const KERNEL: u32 = 3;

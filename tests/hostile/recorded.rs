@@ -4,11 +4,11 @@
 //! format that is declared and not there, a kernel that no code has, and an image that hides behind another like it.
 
 use super::costly::put;
+use super::judged::CPU;
 use super::support::folder::Folder;
 use std::process::{Command, Output};
 use sycl_bundle::bundle::property_text::encode_base64;
 
-const CPU: &str = "spir64_x86_64";
 pub const GPU: &str = "intel_gpu_acm_g10";
 
 /// A module with one kernel.
@@ -39,7 +39,8 @@ fn array(bytes: &[u8], bits: u64) -> String {
     format!("2|{}", encode_base64(&[&bits.to_le_bytes()[..], bytes].concat()))
 }
 
-fn bytes(bytes: &[u8]) -> String {
+/// A byte array, as the text of property sets has it.
+pub fn bytes(bytes: &[u8]) -> String {
     array(bytes, bytes.len() as u64 * 8)
 }
 

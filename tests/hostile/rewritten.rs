@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io::{Cursor, Write as _};
 
 use super::costly::{TIME_LIMIT, run_bounded};
+use super::embedding::new_image;
 use super::program::tool;
 use super::repeated::{BASE, Linked, frame, words};
 use super::sample;
@@ -11,7 +12,6 @@ use super::support::folder::Folder;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
 use sycl_bundle::rewrite::embed::embed_images;
-use sycl_bundle::rewrite::image_data::OutImage;
 use sycl_bundle::rewrite::layers::{self, Before};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
@@ -132,17 +132,8 @@ fn layers_are_taken_off_so_many_times() {
     let original = sample();
     let mut file = original.clone();
     for layer in 1..20 {
-        let image = OutImage {
-            target: "spir64_gen",
-            format: 1,
-            compile_options: "",
-            link_options: "",
-            payload: b"code".to_vec().into(),
-            entries: vec!["kernel"],
-            property_sets: Vec::new(),
-        };
         let host = Host::read(&file).unwrap();
-        let added = embed_images(&host, &Bundle::read(&host).unwrap(), &[image], &[]).unwrap();
+        let added = embed_images(&host, &Bundle::read(&host).unwrap(), &[new_image()], &[]).unwrap();
         file = added.to_vec();
         match layers::before(&file) {
             Ok(Before::File(restored)) => assert!(layer <= 16 && *restored == *original, "{layer}"),

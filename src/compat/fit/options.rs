@@ -47,7 +47,7 @@ pub(super) fn check(image: &Image<'_>, subject: &Subject<'_>, fit: &mut Fit) {
         return;
     }
     let number = |name| image.properties.number(set::MISC, name);
-    let registers = match number("sycl-grf-size") {
+    let registers = match number(key::REGISTERS) {
         None | Some(128) => None,
         Some(0) => Some("-ze-intel-enable-auto-large-GRF-mode"),
         Some(_) if number(key::ESIMD) == Some(1) => Some("-doubleGRF"),

@@ -494,7 +494,7 @@ impl<'i> Kind<'i> {
             assembly: module.map(|module| &module.assembly),
             inside: image.sources.first().map(|source| &source.used_aspects),
             options: options_of(image.image),
-            registers: image.image.properties.number(set::MISC, "sycl-grf-size"),
+            registers: image.image.properties.number(set::MISC, key::REGISTERS),
             code: (
                 image.native.as_ref().and_then(|native| native.container),
                 image.native.iter().flat_map(|native| &native.parts).map(CodeFor::new).collect(),
