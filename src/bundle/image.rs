@@ -1,8 +1,9 @@
 //! What is one device image?
 
+use super::aspect::Epoch;
 use super::format::{Declared, ET_OPENCL_OBJECTS, Format, is_zstd};
 use super::property::Properties;
-use super::property_sets::{key, set};
+use super::property_sets::{Decoded, decode, key, set};
 use super::{hcf, structure};
 use crate::bytes;
 use crate::container::inflate;
@@ -212,6 +213,22 @@ impl<'a> Image<'a> {
     /// Returns the functions that other images must define.
     pub fn imports(&self) -> Vec<&'a str> {
         self.properties.names(set::IMPORTED)
+    }
+
+    /// Returns the device globals, each with whether the image has its own (`device_image_scope`).
+    pub(crate) fn device_globals(&self) -> impl Iterator<Item = (&'a str, bool)> {
+        self.properties.set(set::DEVICE_GLOBALS).iter().filter_map(|property| {
+            // The numbering of aspects has no bearing on this set.
+            match decode(&self.properties, set::DEVICE_GLOBALS, property, Epoch::From2026) {
+                Some(Decoded::DeviceGlobal { image_scope, .. }) => Some((property.name, image_scope)),
+                _ => None,
+            }
+        })
+    }
+
+    /// Whether the image is of a SYCLBIN, which alone states the state of intermediate code.
+    pub(crate) fn is_of_syclbin(&self) -> bool {
+        self.stated.is_some() && self.origin.is_none() && self.offload_kind.is_empty()
     }
 
     /// Returns the target of the device configuration that the image was compiled for, if it is recorded.

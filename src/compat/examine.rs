@@ -10,6 +10,7 @@
 
 use super::bitcode::{requirements, symbols};
 use super::built_in::{can_be_imported, is_known};
+use super::contradictions::contradictions;
 use crate::bundle::Bundle;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;
@@ -66,8 +67,8 @@ pub struct Examined<'b, 'a> {
     pub(crate) strange_imports: Vec<String>,
     /// Symbols that the module imports and that images of the same sets of virtual functions define: the runtime links these.
     pub(crate) set_imports: Vec<String>,
-    /// The first kernel that is listed and that the code does not have; none where its kernels are not known.
-    pub(crate) absent: Option<String>,
+    /// What is stored beside the code and is not so, as sentences; none where the code's kernels are not known.
+    pub(crate) contradictions: Vec<String>,
     /// The kernels that are listed and that only some of the code has.
     pub(crate) homes: Homes,
     /// The state in the kernel-bundle model.
@@ -444,7 +445,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
         let stated = owned(image.imports().into_iter().filter(|symbol| !known.contains(symbol)).collect());
         imports.extend(stated);
     }
-    let absent = absent(&kernels, module.as_ref(), native.as_ref().filter(|_| code), &sources).cloned();
+    let contradictions = contradictions(image, &kernels, module.as_ref(), native.as_ref().filter(|_| code), &sources);
     let homes = native.as_ref().filter(|_| code).map(|native| homes(&kernels, native, &sources)).unwrap_or_default();
     let unlisted_imports = module.iter().flat_map(|module| &module.imports);
     let listed: HashSet<&String> = imports.iter().collect();
@@ -474,7 +475,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
         unlisted_imports,
         strange_imports,
         set_imports: Vec::new(),
-        absent,
+        contradictions,
         homes,
         state,
         problem,
@@ -482,30 +483,6 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
         mentioned: Mutex::default(),
     };
     (examined, contents)
-}
-
-/// The first of some listed kernels that the code does not have.
-fn absent<'k>(
-    listed: &'k [String],
-    module: Option<&Module>,
-    native: Option<&Native>,
-    sources: &[Module],
-) -> Option<&'k String> {
-    let native = native.filter(|native| native.problems.is_empty() && native.parts.iter().all(Part::lists_kernels));
-    let of_code = || {
-        let parts = native.into_iter().flat_map(|native| &native.parts).flat_map(|part| &part.kernels);
-        let of_parts = parts.map(|kernel| kernel.name.as_str());
-        module.into_iter().chain(sources).flat_map(Module::kernels).chain(of_parts)
-    };
-    if module.is_none() && native.is_none_or(|native| native.parts.is_empty()) {
-        return None;
-    }
-    // Mostly both lists are one.
-    let mut own = of_code();
-    let alike = listed.iter().take_while(|name| own.next() == Some(name.as_str())).count();
-    let rest = listed.get(alike..).filter(|rest| !rest.is_empty())?;
-    let own: HashSet<&str> = of_code().collect();
-    rest.iter().find(|name| !own.contains(name.as_str()))
 }
 
 /// Code that has kernels: a part of compiled code by its number, or the SPIR-V inside by its own.

@@ -119,6 +119,8 @@ rules! {
     Names, "names", Image, Error, "The code has functions or kernels under names that drivers have themselves",
         "Drivers may call their own in their place.";
     Options, "options", Image, Error, "An option of the image that the device's driver does not take", REFUSED;
+    DeviceGlobals, "device-globals", Image, Error, "The host and the kernels have different device globals, or the runtime ends",
+        "What the host writes to a device global is not what the kernel reads.";
     Target, "target", Image, Error, "The image is compiled for another device", NO_IMAGE;
     Imports, "imports", Image, Error, "The image imports symbols that nothing defines",
         "Linking fails when the kernel is first submitted.";
@@ -278,6 +280,9 @@ pub fn remedy(rule: RuleId, about: Option<&str>, target: &Target) -> String {
              (-Xsycl-target-backend=spir64_gen)"
                 .into()
         }
+        RuleId::DeviceGlobals => {
+            "keep one image of the kernel (sycl-bundle prune), or take device_image_scope from the device globals".into()
+        }
         RuleId::State => {
             let name = &target.name;
             format!("make an executable of it: sycl-bundle link FILE --for {name} -o OUTPUT")
@@ -342,6 +347,6 @@ mod tests {
             assert!(!rule.title.ends_with('.') && rule.help.ends_with('.'), "{}", rule.name);
         }
         assert!(RuleId::of_policies().all(|rule| rule <= RuleId::MissingKernel));
-        assert_eq!(RuleId::of_policies().count(), 26);
+        assert_eq!(RuleId::of_policies().count(), 27);
     }
 }

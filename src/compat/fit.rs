@@ -140,6 +140,11 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
         parts.iter().for_each(|part| device::native(image, &part.demands, subject.target, &mut fit));
     }
     options::check(image.image, subject, &mut fit);
+    if image.image.is_of_syclbin() && image.image.device_globals().any(|(_, of_image)| !of_image) {
+        let message =
+            "the image is in a SYCLBIN and has device globals without device_image_scope, at which the runtime ends";
+        fit.gap(RuleId::DeviceGlobals, message);
+    }
     if image.image.is_unlinked() {
         fit.gap(RuleId::State, "Image is compiled and not linked: whether the driver does that is not known.");
     }
@@ -157,8 +162,8 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
     if image.is_marked_esimd() && !vector {
         fit.gap(RuleId::Unread, "the image is marked as explicit SIMD, and not all its kernels are");
     }
-    if let Some(kernel) = format::named(image.absent.as_slice()) {
-        fit.gap(RuleId::Damaged, format!("the image lists kernel {kernel}, which its code does not have"));
+    for contradiction in &image.contradictions {
+        fit.gap(RuleId::Damaged, contradiction.as_str());
     }
     if image.image.origin.is_some_and(|origin| origin.varies) {
         let message =

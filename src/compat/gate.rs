@@ -11,7 +11,7 @@ use super::aspects::{Code, Sets};
 use super::choice::{Choice, choose_among, refused_in_bundles};
 use super::engine::Engine;
 use super::examine::{Examined, Home};
-use super::finding::{Finding, RuleId, build_remedy};
+use super::finding::{Finding, RuleId, build_remedy, remedy};
 use super::fit::{Fit, Subject, buildable, named};
 use super::offers::Provider;
 use crate::bundle::format::Format;
@@ -57,6 +57,8 @@ pub struct Gate<'g> {
     sets_of: HashMap<usize, Vec<usize>>,
     /// The symbols of each image's module, once they are asked for.
     symbols: Vec<OnceLock<Symbols<'g>>>,
+    /// The places of images with device globals of their own that an image before them has too.
+    shadowed: HashSet<usize>,
 }
 
 /// Answers that have been worked out for a target.
@@ -105,10 +107,12 @@ impl<'g> Gate<'g> {
             }
         }
         let kinds = judgement::kinds(images.iter().enumerate().map(|(at, image)| Kind::new(at, image, &engine)));
-        let mut groups: HashMap<(Vec<usize>, bool), usize> = HashMap::new();
+        let shadowed = shadowed(images);
+        let mut groups: HashMap<(Vec<(usize, bool)>, bool), usize> = HashMap::new();
         let group = |kernel: usize| {
             let images = kernels.images(kernel);
-            let own = images.iter().filter_map(|image| kinds.get(*image).copied()).collect();
+            let kind = |image: &usize| Some((*kinds.get(*image)?, shadowed.contains(image)));
+            let own = images.iter().filter_map(kind).collect();
             let key = (own, kernels.name(kernel).is_some_and(|name| is_hidden(&exporters, name, images)));
             let next = groups.len();
             *groups.entry(key).or_insert(next)
@@ -126,7 +130,7 @@ impl<'g> Gate<'g> {
             }
         }
         let symbols = images.iter().map(|_| OnceLock::new()).collect();
-        Gate { sets, sets_of, symbols, engine, kinds, kernels: Arc::new(kernels), grouping, exporters }
+        Gate { sets, sets_of, symbols, engine, kinds, kernels: Arc::new(kernels), grouping, exporters, shadowed }
     }
 
     /// Marks the images from a place on as those of other files.
@@ -275,6 +279,13 @@ impl<'g> Gate<'g> {
             judgement.push(own(RuleId::NotNative, false, message));
         }
         judgement.extend(demand.bundles.then(|| self.refused_bundle(images, subject)).flatten());
+        if let Some(at) =
+            std::iter::once(chosen).chain(choice.equal.iter().copied()).find(|at| self.shadowed.contains(at))
+        {
+            let message = "The host writes to device globals (device_image_scope) of an image before this one, and kernels read its own.";
+            let remedy = remedy(RuleId::DeviceGlobals, None, target);
+            judgement.push(Item::new(Finding::new(RuleId::DeviceGlobals, false, message, remedy), own_place(at)));
+        }
         if judgement.is_empty() {
             judgement.extend(self.unlike(&choice.equal, subject, known));
         }
@@ -419,6 +430,21 @@ impl<'g> Gate<'g> {
     }
 }
 
+/// Finds the images with device globals of their own that an image before them has, too. The runtime copies to those of the first image
+/// that is registered, and launches kernels from the one that it chooses (seen with libsycl 2026.2; `DeviceGlobalMapEntry`).
+fn shadowed(images: &[Examined<'_, '_>]) -> HashSet<usize> {
+    let mut met: HashSet<&str> = HashSet::new();
+    let mut shadowed = HashSet::new();
+    for (at, image) in images.iter().enumerate() {
+        for (name, _) in image.image.device_globals().filter(|(_, of_image)| *of_image) {
+            if !met.insert(name) {
+                shadowed.insert(at);
+            }
+        }
+    }
+    shadowed
+}
+
 /// Whether a finding counts: that something is imported does where that is open.
 fn counts(finding: &Finding, is_open: bool) -> bool {
     is_open || finding.certain || finding.rule != RuleId::Imports
@@ -518,7 +544,7 @@ mod tests {
 
     /// Examines an image, whose one module stands for those of any kernels.
     fn examined<'b>(image: &'b Image<'static>) -> Examined<'b, 'static> {
-        Examined { absent: None, ..examine_image(image, Epoch::From2026) }
+        Examined { contradictions: Vec::new(), ..examine_image(image, Epoch::From2026) }
     }
 
     fn spirv(required: &[(&'static str, Value<'static>)]) -> Image<'static> {

@@ -157,7 +157,8 @@ mod tests {
 
     fn answer(images: &[Image<'static>], state: State, targets: &[&str], by_id: bool) -> Conclusion {
         // One module stands for those of any kernels.
-        let examined = images.iter().map(|one| Examined { absent: None, ..examine_image(one, Epoch::From2026) });
+        let examined =
+            images.iter().map(|one| Examined { contradictions: Vec::new(), ..examine_image(one, Epoch::From2026) });
         let examined: Vec<_> = examined.collect();
         let table = device::table();
         let subjects = targets.iter().map(|name| Subject::new(table.target(name).unwrap())).collect();

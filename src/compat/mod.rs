@@ -6,6 +6,7 @@ pub mod aspects;
 mod bitcode;
 pub(crate) mod built_in;
 pub(crate) mod choice;
+mod contradictions;
 pub mod diff;
 pub(crate) mod engine;
 pub mod examine;

@@ -6,9 +6,8 @@
 
 use super::built_in::is_of_library;
 use super::examine::Examined;
-use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;
-use crate::bundle::property_sets::{Decoded, decode, key, set};
+use crate::bundle::property_sets::{key, set};
 use crate::bundle::spec_constants::ITT;
 use std::fmt;
 
@@ -200,12 +199,8 @@ pub(crate) fn anywhere(examined: &Examined<'_, '_>) -> Option<Stay> {
 /// Tells what native code cannot do beside SPIR-V that the same devices take: the runtime launches kernels from one, and copies
 /// to a device global with `device_image_scope` in the other.
 pub(crate) fn beside_spirv(examined: &Examined<'_, '_>) -> Option<Stay> {
-    let properties = &examined.image.properties;
-    let scoped = properties.set(set::DEVICE_GLOBALS).iter().filter(|property| {
-        let decoded = decode(properties, set::DEVICE_GLOBALS, property, Epoch::From2026);
-        matches!(decoded, Some(Decoded::DeviceGlobal { image_scope: true, .. }))
-    });
-    let names: Vec<String> = scoped.map(|property| property.name.to_owned()).collect();
+    let own = examined.image.device_globals().filter(|(_, of_image)| *of_image);
+    let names: Vec<String> = own.map(|(name, _)| name.to_owned()).collect();
     (!names.is_empty()).then_some(Stay::ImageScope(names))
 }
 

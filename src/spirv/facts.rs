@@ -24,26 +24,28 @@ pub struct EntryPoint<'m> {
     pub function: u32,
     /// The execution model; 6 is Kernel.
     pub(crate) model: u32,
+    /// Number of its parameters; none where it is no function with a body.
+    pub(crate) parameters: Option<u32>,
 }
 
 /// The entry points of a module, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EntryPoints {
     names: Names,
-    /// Function and execution model of each.
-    functions: Vec<(u32, u32)>,
+    /// Function, execution model and number of parameters of each.
+    functions: Vec<(u32, u32, Option<u32>)>,
 }
 
 impl EntryPoints {
     fn push(&mut self, entry: EntryPoint<'_>) {
         self.names.push(entry.name);
-        self.functions.push((entry.function, entry.model));
+        self.functions.push((entry.function, entry.model, entry.parameters));
     }
 
     /// Returns the entry points in order.
     pub fn iter(&self) -> impl Iterator<Item = EntryPoint<'_>> {
         let all = self.names.iter().zip(&self.functions);
-        all.map(|(name, &(function, model))| EntryPoint { name, function, model })
+        all.map(|(name, &(function, model, parameters))| EntryPoint { name, function, model, parameters })
     }
 
     /// Returns their number.
@@ -137,8 +139,8 @@ struct Walk<'m> {
     /// Functions with the sub-group sizes that they require.
     sub_groups: Vec<(u32, u32)>,
     declared: Vec<u32>,
-    /// Functions with a body, each with the type of its result.
-    bodies: Vec<(u32, u32)>,
+    /// Functions with a body, each with the type of its result and its own.
+    bodies: Vec<(u32, u32, u32)>,
     /// The type `void`.
     void: Option<u32>,
     /// Whether there is a memory model.
@@ -162,8 +164,8 @@ struct Walk<'m> {
     atomic: Vec<u32>,
     /// Whether there is an atomic store, which has no result.
     stores: bool,
-    /// The function that is open, and the type of its result.
-    function: Option<(u32, u32)>,
+    /// The function that is open, the type of its result and its own.
+    function: Option<(u32, u32, u32)>,
     has_body: bool,
 }
 
@@ -195,7 +197,7 @@ impl Module {
                 Err(error) => walk.module.stopped = Some(error),
             }
         }
-        if let Some((function, _)) = walk.function.filter(|_| walk.module.stopped.is_none()) {
+        if let Some((function, ..)) = walk.function.filter(|_| walk.module.stopped.is_none()) {
             walk.module.stopped = Some(ends_within(bytes, function));
         }
         Ok(walk.finish(words))
@@ -282,7 +284,7 @@ impl<'m> Walk<'m> {
     #[inline]
     fn visit(&mut self, instruction: &Instruction<'m>, shapes: &grammar::Shapes) {
         self.needs.visit(instruction);
-        self.lacking.visit(instruction, self.function.map(|(function, _)| function));
+        self.lacking.visit(instruction, self.function.map(|(function, ..)| function));
         self.overloads.visit(instruction, self.lacking.is_cpp);
         self.names.visit(instruction, &self.module.entry_points, self.function.is_some());
         match instruction.opcode {
@@ -298,6 +300,7 @@ impl<'m> Walk<'m> {
                 model: instruction.word(0),
                 function: instruction.word(1),
                 name: &instruction.text(2).0,
+                parameters: None,
             }),
             EXECUTION_MODE => self.mode(instruction),
             EXECUTION_MODE_ID if instruction.word(1) == LOCAL_SIZE_ID => {
@@ -357,7 +360,7 @@ impl<'m> Walk<'m> {
             }
             ASM => self.assembly(&instruction.text(4).0),
             FUNCTION => {
-                self.function = Some((instruction.word(1), instruction.word(0)));
+                self.function = Some((instruction.word(1), instruction.word(0), instruction.word(3)));
                 self.has_body = false;
             }
             LABEL => self.has_body = true,
@@ -524,14 +527,19 @@ impl<'m> Walk<'m> {
         let nameless = self.declared.iter().filter(|id| self.soundness.called.contains(**id) && !is_in(&named, **id));
         self.module.imports.extend(nameless.map(|id| format!("%{id}")));
         self.bodies.sort_unstable();
-        let result_of = |id: u32| {
-            let place = self.bodies.binary_search_by_key(&id, |(function, _)| *function).ok()?;
-            self.bodies.get(place).map(|(_, result)| *result)
+        let body_of = |id: u32| {
+            let place = self.bodies.binary_search_by_key(&id, |(function, ..)| *function).ok()?;
+            self.bodies.get(place)
         };
+        let result_of = |id: u32| body_of(id).map(|(_, result, _)| *result);
+        for (function, _, parameters) in &mut self.module.entry_points.functions {
+            let count = body_of(*function).and_then(|(_, _, kind)| self.soundness.signatures.get(kind));
+            *parameters = count.and_then(|count| u32::try_from(*count).ok());
+        }
         let exported = std::mem::take(&mut self.exported).into_iter();
         let exported = exported.filter(|(id, _)| is_in(&self.variables, *id) || result_of(*id).is_some());
         self.module.exports = exported.map(|(_, name)| name).collect();
-        let mut begun: Vec<u32> = self.module.entry_points.functions.iter().map(|(function, _)| *function).collect();
+        let mut begun: Vec<u32> = self.module.entry_points.functions.iter().map(|(function, ..)| *function).collect();
         // Parts that are missing of a module that is cut short say nothing more.
         if self.module.stopped.is_none() {
             let names = std::mem::take(&mut self.names);

@@ -49,7 +49,7 @@ fn properties_that_a_runtime_does_not_survive_are_not_compatible() {
         )
     };
     for properties in [
-        format!("[SYCL/kernel param opt]\nk={four}\n"),
+        format!("[SYCL/kernel param opt]\nk={}\n", bytes(&[255])),
         format!("[SYCL/virtual functions]\nuses-virtual-functions-set={}\n", bytes(b"s")),
         format!("[SYCL/device globals]\ng={eight}\n"),
         constants(&near, &four),
@@ -58,6 +58,9 @@ fn properties_that_a_runtime_does_not_survive_are_not_compatible() {
     }
     let cases = [
         "[SYCL/kernel param opt]\nk=1|5\n".to_owned(),
+        // Arguments that the kernel does not have.
+        format!("[SYCL/kernel param opt]\nk={}\n", bytes(&[254])),
+        "[SYCL/implicit local arg]\nk=1|0\n".to_owned(),
         "[SYCL/virtual functions]\nuses-virtual-functions-set=1|3\n".to_owned(),
         "[SYCL/misc properties]\nsanUsed=1|3\n".to_owned(),
         "[SYCL/devicelib metadata]\nbfloat16=1|1\n".to_owned(),
@@ -71,6 +74,33 @@ fn properties_that_a_runtime_does_not_survive_are_not_compatible() {
     ];
     let judged: Vec<&String> = cases.iter().filter(|properties| with(properties, CPU)).collect();
     assert_eq!(judged, Vec::<&String>::new());
+}
+
+/// The host writes to the device globals of the first image that has them.
+#[test]
+fn device_globals_of_two_images_are_not_compatible() {
+    let has = |name: &str, of_image: u32| format!("[SYCL/device globals]\n{name}={}\n", words(&[4, of_image]));
+    let pair = |first: String, second: String| {
+        let image = |kernel, properties| (module(&[], &[], &[], &[]), kernel, properties);
+        table_runs(&[image("k", first), image("k", second)], CPU)
+    };
+    assert!(pair(has("g", 1), has("h", 1)));
+    assert!(pair(has("g", 0), has("g", 0)));
+    assert!(!pair(has("g", 1), has("g", 1)));
+}
+
+/// The runtime ends at kernels of a SYCLBIN that reach device globals of all images.
+#[test]
+fn device_globals_in_a_syclbin_are_not_compatible() {
+    let folder = Folder::new();
+    for (of_image, expected) in [(1, Some(0)), (0, Some(1))] {
+        let properties = format!("{REQUIREMENTS}[SYCL/device globals]\ng={}\n", words(&[4, of_image]));
+        table(&folder, &[(&module(&[], &[], &[], &[]), &properties, "k\n")]);
+        let wrapped = tool(&folder, &["wrap", "m.table", "--emit", "syclbin", "-o", "m.syclbin"]);
+        assert!(wrapped.status.success(), "{}", String::from_utf8_lossy(&wrapped.stderr));
+        let out = tool(&folder, &["check", "--strict", "-t", CPU, "m.syclbin"]);
+        assert_eq!(out.status.code(), expected, "{}", String::from_utf8_lossy(&out.stdout));
+    }
 }
 
 /// The runtime links all images of a set of virtual functions, whatever they list as imports.

@@ -1,0 +1,83 @@
+//! Does what is stored beside an image's code agree with the code?
+//!
+//! DPC++'s runtime goes by what is stored: it sets the arguments that a mask leaves, and launches kernels that are listed.
+
+use super::fit::named;
+use crate::bundle::aspect::Epoch;
+use crate::bundle::image::Image;
+use crate::bundle::property::Property;
+use crate::bundle::property_sets::{Decoded, decode, set};
+use crate::native::{Native, Part};
+use crate::spirv::Module;
+use std::collections::{HashMap, HashSet};
+
+/// Returns the contradictions of an image as sentences, the first of each kind. `listed` are its kernels, `native` is compiled code
+/// whose kernels have been read, and `sources` are the modules inside.
+pub(super) fn contradictions(
+    image: &Image<'_>,
+    listed: &[String],
+    module: Option<&Module>,
+    native: Option<&Native>,
+    sources: &[Module],
+) -> Vec<String> {
+    let absent = absent(listed, module, native, sources);
+    let absent = absent.map(|kernel| format!("the image lists kernel {}, which its code does not have", told(kernel)));
+    absent.into_iter().chain(module.into_iter().flat_map(|module| arguments(image, module))).collect()
+}
+
+/// Name of a kernel in a sentence.
+fn told(kernel: &str) -> String {
+    named(&[kernel.to_owned()]).unwrap_or_default()
+}
+
+/// Finds kernels whose number of arguments is another than is stored.
+fn arguments(image: &Image<'_>, module: &Module) -> Vec<String> {
+    let (masks, places) = (image.properties.set(set::PARAM_OPT), image.properties.set(set::IMPLICIT_LOCAL));
+    if masks.is_empty() && places.is_empty() {
+        return Vec::new();
+    }
+    let entries = module.entry_points.iter().filter_map(|entry| Some((entry.name, u64::from(entry.parameters?))));
+    let parameters: HashMap<&str, u64> = entries.collect();
+    let differs = |mask: &&Property<'_>| {
+        let decoded = decode(&image.properties, set::PARAM_OPT, mask, Epoch::From2026);
+        let Some(Decoded::Arguments { count, eliminated }) = decoded else { return false };
+        parameters.get(mask.name).is_some_and(|own| count.checked_sub(eliminated.len() as u64) != Some(*own))
+    };
+    let is_beyond = |place: &&Property<'_>| {
+        let beyond = |own: &u64| place.value.number().is_none_or(|place| u64::from(place) >= *own);
+        parameters.get(place.name).is_some_and(beyond)
+    };
+    let mask = masks.iter().find(differs).map(|mask| {
+        let kernel = told(mask.name);
+        format!("the image stores which arguments of kernel {kernel} were removed, and its code has others left")
+    });
+    let place = places.iter().find(is_beyond).map(|place| {
+        let kernel = told(place.name);
+        format!("the image stores an argument for local memory of kernel {kernel} that its code does not have")
+    });
+    mask.into_iter().chain(place).collect()
+}
+
+/// The first of some listed kernels that the code does not have.
+fn absent<'k>(
+    listed: &'k [String],
+    module: Option<&Module>,
+    native: Option<&Native>,
+    sources: &[Module],
+) -> Option<&'k String> {
+    let native = native.filter(|native| native.problems.is_empty() && native.parts.iter().all(Part::lists_kernels));
+    let of_code = || {
+        let parts = native.into_iter().flat_map(|native| &native.parts).flat_map(|part| &part.kernels);
+        let of_parts = parts.map(|kernel| kernel.name.as_str());
+        module.into_iter().chain(sources).flat_map(Module::kernels).chain(of_parts)
+    };
+    if module.is_none() && native.is_none_or(|native| native.parts.is_empty()) {
+        return None;
+    }
+    // Mostly both lists are one.
+    let mut own = of_code();
+    let alike = listed.iter().take_while(|name| own.next() == Some(name.as_str())).count();
+    let rest = listed.get(alike..).filter(|rest| !rest.is_empty())?;
+    let own: HashSet<&str> = of_code().collect();
+    rest.iter().find(|name| !own.contains(name.as_str()))
+}
