@@ -77,8 +77,8 @@ pub(crate) struct Args {
     /// the GPUs that it is for; other images stay SPIR-V
     #[arg(long, requires = "profile", conflicts_with_all = ["shard", "cache_only"])]
     harvest: bool,
-    /// Leave out the SPIR-V of images that have native code for every target that can run them, and that no other image
-    /// imports from: their kernels then run on the targets' devices and on no other, not through another driver's
+    /// Leave out the SPIR-V of images that have native code for every target that can run them, and that export and
+    /// import nothing: their kernels then run on the targets' devices and on no other, not through another driver's
     /// just-in-time compiler either
     #[arg(long)]
     no_spirv: bool,

@@ -519,10 +519,15 @@ impl PlannedBuild<'_, '_> {
         let plans = &part.plans;
         let devices = plans::devices(wanted, &done.compiled);
         let mut additions = plans::additions(reporter, wanted, plans, (&done.compiled, &devices), archives);
-        let drop_spirv = match options.no_spirv {
-            true => work.drops_spirv(plans, done, options.cache_only),
-            false => HashSet::new(),
+        let [drop_spirv, linked] = match options.no_spirv {
+            true => work.without_spirv(plans, done, options.cache_only),
+            false => Default::default(),
         };
+        if !linked.is_empty() && options.writes() {
+            let stays = counted(linked.len(), "image");
+            reporter
+                .note(&format!("the SPIR-V of {stays} stays: the runtime links what they export or import as SPIR-V"));
+        }
         let frozen: HashSet<usize> = plans.specialized.keys().map(|(image, _)| *image).collect();
         let frozen = frozen.intersection(&drop_spirv).count();
         if frozen > 0 && options.writes() {

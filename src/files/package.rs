@@ -433,7 +433,10 @@ impl Package {
             })?;
             for name in &repacked.unrecorded {
                 let name = package::shown_name(name.as_bytes());
-                reporter.note(&format!("{}: RECORD did not say of {name} what it was before", wheel.input.display()));
+                reporter.note(&format!(
+                    "{}: RECORD did not say of {name} what its SHA-256 was before",
+                    wheel.input.display()
+                ));
             }
             for signature in &repacked.unsigned {
                 let signature = package::shown_name(signature.as_bytes());

@@ -225,11 +225,11 @@ impl<'w, 'a> Work<'w, 'a> {
         self.wanted.get(place).map(|wanted| wanted.target.name.clone()).unwrap_or_default()
     }
 
-    /// The images that can do without their SPIR-V: they have native code for each target that can run them, and export
-    /// nothing, which others could be linked with.
-    pub(crate) fn drops_spirv(&self, plans: &Plans<'_>, done: &CompileResults, partial: bool) -> HashSet<usize> {
+    /// The images with native code for each target that can run them: those that can do without their SPIR-V, then those that
+    /// cannot, since the runtime links what they export or import as SPIR-V.
+    pub(crate) fn without_spirv(&self, plans: &Plans<'_>, done: &CompileResults, partial: bool) -> [HashSet<usize>; 2] {
         if partial {
-            return HashSet::new();
+            return Default::default();
         }
         let natives: HashSet<Unit> = done.compiled.iter().map(|binary| binary.unit()).collect();
         let skipped = plans
@@ -243,8 +243,9 @@ impl<'w, 'a> Work<'w, 'a> {
             let native = |place| natives.contains(&(*image, place));
             places().any(native) && places().all(|place| native(place) || skipped.contains(&(*image, place)))
         };
-        let alone = self.images.iter().filter(|image| image.exports.is_empty() && image.imports.is_empty());
-        alone.map(|image| image.image.index).filter(is_bare).collect()
+        let is_alone = |image: &&Examined<'_, '_>| image.exports.is_empty() && image.imports.is_empty();
+        let (alone, linked): (Vec<_>, Vec<_>) = self.images.iter().partition(is_alone);
+        [alone, linked].map(|images| images.iter().map(|image| image.image.index).filter(is_bare).collect())
     }
 
     /// The numbers of images as the user knows them.

@@ -241,6 +241,7 @@ fn update_record(text: &str, recorded: &BTreeMap<String, Recorded>, out: &mut im
 /// Row of `RECORD`, which is CSV.
 #[derive(Debug, PartialEq, Eq)]
 struct Row<'t> {
+    /// Path of the member, as archives have it: without `./` before it.
     path: Cow<'t, str>,
     /// The path as it is written.
     field: &'t str,
@@ -276,15 +277,15 @@ fn rows(text: &str) -> impl Iterator<Item = Row<'_>> {
         let (end, next) = after.split_at_checked(line_end.len())?;
         let is_last = left.is_empty();
         left = next;
-        (!is_last).then(|| Row { path: unquoted(field), field, rest, end })
+        (!is_last).then(|| Row { path: path_of(field), field, rest, end })
     })
 }
 
-/// A field of CSV without its quotes.
-fn unquoted(field: &str) -> Cow<'_, str> {
+/// Path in a field of CSV, without quotes and without `./` before it.
+fn path_of(field: &str) -> Cow<'_, str> {
     match field.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')) {
-        Some(inner) => Cow::Owned(inner.replace("\"\"", "\"")),
-        None => Cow::Borrowed(field),
+        Some(inner) => Cow::Owned(inner.trim_start_matches("./").replace("\"\"", "\"")),
+        None => Cow::Borrowed(field.trim_start_matches("./")),
     }
 }
 
@@ -327,6 +328,8 @@ mod tests {
         let text = "x\r\n\"a\nb\",\"sha256=o\",\"3\"\r\ny,,";
         assert_eq!(updated(text, &recorded), "x\r\n\"a\nb\",sha256=h,7\r\ny,,");
         assert_eq!(updated("a\n\nb", &BTreeMap::new()), "a\n\nb");
+        let below = BTreeMap::from([("a/b".to_owned(), Recorded { size: 7, hash: "h".to_owned() })]);
+        assert_eq!(updated("./a/b,sha256=o,3\n\"./a/b\",,", &below), "./a/b,sha256=h,7\n\"./a/b\",sha256=h,7");
     }
 
     fn zip(members: &[(&str, &str)]) -> Vec<u8> {

@@ -197,6 +197,29 @@ fn another_build_replaces_and_does_not_double() {
     );
 }
 
+/// The runtime links what other images import as SPIR-V.
+#[test]
+fn images_that_export_keep_their_spirv_and_it_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let extracted =
+        tool().arg("extract").arg(world().window()).args(["--image", "1", "-o"]).arg(at("one.table")).output();
+    assert!(extracted.unwrap().status.success());
+    let table = std::fs::read_to_string(at("one.table")).unwrap();
+    let properties = at(table.lines().nth(1).unwrap().split('|').nth(1).unwrap());
+    let plain = std::fs::read_to_string(&properties).unwrap();
+    for (more, rows) in [("", 1), ("[SYCL/exported symbols]\nf=1|1\n", 2)] {
+        std::fs::write(&properties, format!("{plain}{more}")).unwrap();
+        let mut build = tool();
+        build.arg("build").arg(at("one.table")).args(["-t", "spir64_x86_64", "--no-spirv", "-o"]).arg(at("out.table"));
+        let done = build.output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{said}");
+        assert_eq!(said.contains("the SPIR-V of 1 image stays"), rows == 2, "{said}");
+        assert_eq!(std::fs::read_to_string(at("out.table")).unwrap().lines().count(), 1 + rows, "{said}");
+    }
+}
+
 #[test]
 fn what_cannot_be_is_told_before_anything_is_compiled() {
     let folder = tempfile::tempdir().unwrap();

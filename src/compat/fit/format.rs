@@ -75,13 +75,10 @@ const ANY: [&str; 6] = ["spir64", "spir64_gen", "spir64_fpga", "nvptx64", "amdgc
 /// `doesImageTargetMatchDevice` where a name is recorded.
 fn matches_recorded(target: &Target, label: &str) -> Match {
     let is_known = |name: &str| device::table().target(name).is_some_and(|known| known.architecture_id.is_some());
-    let is_of_cpu = || label == "x86_64" || label.starts_with("intel_cpu_");
     if is_named(target, label) {
         Match::Yes
     } else if ANY.contains(&label) {
         Match::No(format!("Image is recorded to be compiled for {label}, which is the name of no device."))
-    } else if target.name == "spir64_x86_64" && is_of_cpu() {
-        Match::Unknown(format!("Image was compiled for {label}; which CPU is meant is not known."))
     } else if is_called(target, label) {
         let message = format!("Image is recorded to be compiled for {label}, which is not what the runtime calls");
         let name = gpu_of(target);
@@ -93,7 +90,9 @@ fn matches_recorded(target: &Target, label: &str) -> Match {
 
 /// The answer for code that was compiled for another device than a target, or for one of those that it stands for.
 fn other_device(target: &Target, label: &str) -> Match {
-    if target.name == "spir64_gen" && label.starts_with("intel_gpu_") {
+    if target.name == "spir64_x86_64" && (label == "x86_64" || label.starts_with("intel_cpu_")) {
+        Match::Unknown(format!("Image was compiled for {label}; which CPU is meant is not known."))
+    } else if target.name == "spir64_gen" && label.starts_with("intel_gpu_") {
         Match::Unknown(format!("Image was compiled for {label}; which Intel GPU is meant is not known."))
     } else if target.name == "spir64" {
         Match::Unknown(format!("Image was compiled for {label}; which device is meant is not known."))

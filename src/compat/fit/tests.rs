@@ -373,6 +373,11 @@ fn the_runtime_compares_whole_names_that_are_recorded() {
         beside.arch = arch;
         assert_eq!(judge(&beside, "intel_gpu_acm_g10").verdict(), Verdict::Compatible, "{arch}");
     }
+    // Code for one of the CPUs that are meant, as SYCLBINs of DPC++ have it.
+    let mut of_cpu = image(b"\x7fELF", "spir64", &[]);
+    of_cpu.arch = "intel_cpu_spr";
+    let on = |target: &str| matches(&of_cpu, &Subject::new(device::table().target(target).unwrap()));
+    assert!(matches!(on("spir64_x86_64"), Match::Unknown(_)) && matches!(on("intel_cpu_spr"), Match::Yes));
     // A device may be set to retry page faults, and a generic processor stands for several.
     for (arch, verdict) in [
         ("gfx90a:xnack-", Verdict::Compatible),
