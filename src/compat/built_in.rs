@@ -91,9 +91,9 @@ pub(crate) fn of_intel_gpus(symbol: &str) -> bool {
     symbol.starts_with("__builtin_IB_")
 }
 
-/// Whether a symbol is one of the functions by which explicit SIMD loads and stores as GPUs since DG2 do (LSC).
-pub(crate) fn of_newer_loads(symbol: &str) -> bool {
-    symbol.starts_with("llvm.genx.lsc.")
+/// Whether a symbol is an intrinsic of explicit SIMD, of which not all GPUs have all.
+pub(crate) fn of_vectors(symbol: &str) -> bool {
+    symbol.starts_with("llvm.genx.")
 }
 
 /// Whether one of these functions loads, stores or prefetches blocks of two dimensions.

@@ -6,9 +6,11 @@
 
 mod device;
 mod format;
+mod intel_gpu;
 mod options;
 #[cfg(test)]
 pub(super) mod tests;
+mod vector;
 
 use super::bitcode;
 use super::examine::Examined;
@@ -133,7 +135,8 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
             fit.gap(RuleId::Names, name.as_str());
         }
         format::spirv(module, subject, &mut fit);
-        format::intel_gpu_functions(module, subject.target, &mut fit);
+        intel_gpu::check(module, subject.target, &mut fit);
+        device::sizes(module, subject.target, &mut fit);
     }
     format::check(image, subject, &mut fit);
     if let Some(Taken::Part(Coverage::Native, parts)) = image.taken(subject) {
@@ -185,6 +188,6 @@ pub fn runtime_checks(image: &Examined<'_, '_>, target: &Target) -> Fit {
     fit.with_remedies(target)
 }
 
+pub(crate) use device::large_sizes;
 pub(crate) use format::{Match, buildable, is_short_name, matches, named, spec};
-/// Whether the runtime takes an image for a device at all, before it looks at requirements.
 pub(crate) use options::options_of;

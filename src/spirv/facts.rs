@@ -6,6 +6,7 @@ use super::lacking::Lacking;
 use super::needs::Needs;
 use super::op::*;
 use super::overloads::Overloads;
+use super::sizes::Sizes;
 use super::sound::Soundness;
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
@@ -91,6 +92,10 @@ pub struct Module {
     pub(crate) source_language: Option<u32>,
     /// Number of instructions that no grammar has: what they need is not known.
     pub(crate) unknown: usize,
+    /// Most bytes of local memory that one of its kernels declares; of all variables where these are few.
+    pub(crate) local_memory: u64,
+    /// Most bytes of arguments that one of its kernels takes.
+    pub(crate) argument_bytes: u64,
     /// Number of work-group sizes that its kernels require by constants whose values are not known.
     pub(crate) open_sizes: usize,
     /// Types and sets of instructions that no device is known to take: `float 128`.
@@ -128,6 +133,8 @@ struct Walk<'m> {
     lacking: Lacking,
     /// Instructions with types that drivers have no function for.
     overloads: Overloads,
+    /// Sizes of arguments and of local memory.
+    memory: Sizes,
     /// Decorations that import a function or a variable.
     imported: Vec<Instruction<'m>>,
     /// Functions and variables that are decorated as exports, with their names.
@@ -200,7 +207,10 @@ impl Module {
         if let Some((function, ..)) = walk.function.filter(|_| walk.module.stopped.is_none()) {
             walk.module.stopped = Some(ends_within(bytes, function));
         }
-        Ok(walk.finish(words))
+        let local = walk.memory.local_memory(bytes);
+        let mut module = walk.finish(words);
+        module.local_memory = module.local_memory.max(local);
+        Ok(module)
     }
 
     /// Checks that a module can be walked to its end, and keeps none of its facts.
@@ -266,6 +276,8 @@ fn ends_within(bytes: &[u8], function: u32) -> Error {
 const LOCAL_SIZE: u32 = ExecutionMode::LocalSize as u32;
 const LOCAL_SIZE_ID: u32 = ExecutionMode::LocalSizeId as u32;
 const SUBGROUP_SIZE: u32 = ExecutionMode::SubgroupSize as u32;
+/// Local memory of explicit SIMD.
+const LOCAL_MEMORY: u32 = ExecutionMode::SharedLocalMemorySizeINTEL as u32;
 const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 const BUILT_IN: u32 = Decoration::BuiltIn as u32;
 const SPEC_ID: u32 = Decoration::SpecId as u32;
@@ -287,6 +299,9 @@ impl<'m> Walk<'m> {
         self.lacking.visit(instruction, self.function.map(|(function, ..)| function));
         self.overloads.visit(instruction, self.lacking.is_cpp);
         self.names.visit(instruction, &self.module.entry_points, self.function.is_some());
+        if self.function.is_none() {
+            self.memory.visit(instruction);
+        }
         match instruction.opcode {
             CAPABILITY => {
                 let capability = instruction.word(0);
@@ -450,6 +465,9 @@ impl<'m> Walk<'m> {
             SUBGROUP_SIZE if instruction.len() >= 3 && instruction.word(2) != u32::MAX => {
                 self.sub_groups.push((instruction.word(0), instruction.word(2)));
             }
+            LOCAL_MEMORY if instruction.len() >= 3 => {
+                module.local_memory = module.local_memory.max(instruction.word(2).into());
+            }
             _ => {}
         }
     }
@@ -533,8 +551,9 @@ impl<'m> Walk<'m> {
         };
         let result_of = |id: u32| body_of(id).map(|(_, result, _)| *result);
         for (function, _, parameters) in &mut self.module.entry_points.functions {
-            let count = body_of(*function).and_then(|(_, _, kind)| self.soundness.signatures.get(kind));
-            *parameters = count.and_then(|count| u32::try_from(*count).ok());
+            let Some((_, _, kind)) = body_of(*function) else { continue };
+            *parameters = self.soundness.signatures.get(kind).and_then(|count| u32::try_from(*count).ok());
+            self.module.argument_bytes = self.module.argument_bytes.max(self.memory.parameters(*kind));
         }
         let exported = std::mem::take(&mut self.exported).into_iter();
         let exported = exported.filter(|(id, _)| is_in(&self.variables, *id) || result_of(*id).is_some());

@@ -36,6 +36,7 @@ mod needs;
 pub(crate) mod op;
 pub(crate) mod opencl_c;
 mod overloads;
+mod sizes;
 mod sound;
 pub(crate) mod specialize;
 pub mod subset;

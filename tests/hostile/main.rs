@@ -31,6 +31,7 @@ mod regions;
 mod repeated;
 mod rewritten;
 mod shown;
+mod sizes;
 mod strangers;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,6 +1,7 @@
 //! Does the device have what the image records as required?
 
 use super::Fit;
+use super::intel_gpu::loads_blocks;
 use crate::bundle::aspect;
 use crate::bundle::image::Image;
 use crate::bundle::property_sets::set;
@@ -10,7 +11,7 @@ use crate::compat::examine::Examined;
 use crate::compat::finding::{Finding, RuleId};
 use crate::device::matrix::{unsupported_mad, unsupported_matrix};
 use crate::device::target::current;
-use crate::device::target::{Has, Target};
+use crate::device::target::{DeviceType, Has, Target};
 use crate::native::Demands;
 use crate::spirv::Module;
 
@@ -87,6 +88,50 @@ pub(crate) fn shown_sizes(examined: &Examined<'_, '_>, module: Option<&Module>, 
         examined.sub_group_sizes_with(module).into_iter().filter(|size| !recorded.reqd_sub_group_sizes.contains(size))
     {
         sub_group(size, target, fit);
+    }
+}
+
+/// Checks the sizes of what kernels declare and take, beyond which the driver refuses the module.
+pub(super) fn sizes(module: &Module, target: &Target, fit: &mut Fit) {
+    let name = &target.name;
+    if let Some(most) = target.local_memory.filter(|most| module.local_memory > *most) {
+        let bytes = module.local_memory;
+        let message = format!("A kernel declares {bytes} bytes of local memory; {name} has {most} for a work-group.");
+        // A CPU refuses the one kernel when it is launched.
+        match target.device_type {
+            Some(DeviceType::Gpu) => fit.reason(RuleId::Capability, message),
+            _ => fit.gap(RuleId::Capability, message),
+        }
+    }
+    if let Some(most) = argument_bytes(target).filter(|most| module.argument_bytes > *most) {
+        let bytes = module.argument_bytes;
+        let message = format!(
+            "A kernel takes {bytes} bytes of arguments; {name} is known to take {most}, and more where registers are left."
+        );
+        fit.gap(RuleId::Capability, message);
+    }
+}
+
+/// Returns the sizes at which [`sizes`] looks; none where they are too small to matter on any device.
+pub(crate) fn large_sizes(module: &Module) -> Option<[u64; 2]> {
+    let (local, arguments) = (module.local_memory, module.argument_bytes);
+    (local > LEAST_LOCAL_MEMORY || arguments > LEAST_ARGUMENT_BYTES).then_some([local, arguments])
+}
+
+/// Local memory that every device of a known size has, in bytes.
+const LEAST_LOCAL_MEMORY: u64 = 48 << 10;
+/// Bytes of arguments that every device is known to take.
+const LEAST_ARGUMENT_BYTES: u64 = 896;
+
+/// Returns the bytes of arguments that kernels are known to have room for, where that is known: with Intel's driver 26.27 arguments of
+/// GPUs stand in registers, of which others take some, and have 2,048 bytes at most.
+fn argument_bytes(target: &Target) -> Option<u64> {
+    match (target.ip_versions.first(), target.device_type) {
+        (Some(ip), _) if loads_blocks(ip) => Some(1920),
+        (Some(_), _) => Some(LEAST_ARGUMENT_BYTES),
+        // `CL_INVALID_ARG_SIZE` of Intel's CPU driver 2026.2.
+        (None, Some(DeviceType::Cpu)) => Some(1 << 16),
+        _ => None,
     }
 }
 

@@ -10,11 +10,11 @@ use crate::bundle::format::{Declared, Format};
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Code, Evidence, Graph, code};
-use crate::compat::built_in::{is_known, of_intel_gpus, of_newer_loads};
+use crate::compat::built_in::{is_known, of_intel_gpus, of_vectors};
 use crate::compat::engine::Engine;
 use crate::compat::examine::Examined;
 use crate::compat::finding::{Finding, Judge, RuleId};
-use crate::compat::fit::options_of;
+use crate::compat::fit::{large_sizes, options_of};
 use crate::compat::offers::Provider;
 use crate::device::cpu::CpuArch;
 use crate::names::Names;
@@ -444,6 +444,8 @@ pub(super) struct Kind<'i> {
     used: Vec<(&'static str, bool)>,
     /// The sizes that the module's kernels require.
     sizes: (&'i [[u32; 3]], &'i [u32]),
+    /// Local memory and bytes of arguments, where these are large.
+    large_sizes: Option<[u64; 2]>,
     /// Instructions of the module's assembly.
     assembly: Option<&'i BTreeSet<String>>,
     /// Aspects that the SPIR-V inside compiled code uses.
@@ -468,7 +470,7 @@ impl<'i> Kind<'i> {
         let module = image.module.as_ref().or(image.sources.first());
         let alone = !image.imports.is_empty()
             || !image.unlisted_imports.is_empty()
-            || module.is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_newer_loads(symbol) || !is_known(symbol)))
+            || module.is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_vectors(symbol) || !is_known(symbol)))
             || image.problem.is_some()
             || !image.contradictions.is_empty()
             || module.is_some_and(|module| module.unknown > 0 || module.open_sizes > 0 || !module.unusual.is_empty() || !module.lacking_on_cpus.is_empty() || !module.faults.is_empty() || !module.theirs.is_empty())
@@ -490,6 +492,7 @@ impl<'i> Kind<'i> {
             }),
             sizes: module
                 .map_or((&[], &[]), |module| (module.work_group_sizes.as_slice(), module.sub_group_sizes.as_slice())),
+            large_sizes: module.and_then(large_sizes),
             used: engine.used(at),
             assembly: module.map(|module| &module.assembly),
             inside: image.sources.first().map(|source| &source.used_aspects),
