@@ -141,6 +141,10 @@ struct Table {
 /// drivers, and that for CPUs, take it.
 const SIZE: (OperandKind, u32) = (OperandKind::ExecutionMode, s::ExecutionMode::SubgroupSize as u32);
 
+/// Bits of products of matrices of TF32 and of bfloat16 (SPV_INTEL_joint_matrix), which rspirv's tables lack. DPC++ declares nothing for
+/// them beside `CooperativeMatrixKHR`, and drivers of Intel's GPUs take them.
+const MATRICES: [u32; 2] = [0x20, 0x40];
+
 /// Numbers whose entries are found without a search.
 const FIRST: u32 = 64;
 
@@ -153,9 +157,9 @@ impl Table {
             let opcode = known.opcode as u16;
             let needed: Vec<u32> = match known.opcode {
                 // The specification has these of kernels where it says what `ImageBasic` is.
-                Op::TypeImage | Op::TypeSampler | Op::TypeSampledImage => {
-                    vec![Capability::ImageBasic as u32, Capability::Shader as u32]
-                }
+                Op::TypeImage | Op::TypeSampledImage => vec![Capability::ImageBasic as u32, Capability::Shader as u32],
+                // DPC++ declares no capability for samplers of arguments that nothing uses; drivers take these.
+                Op::TypeSampler => vec![Capability::Kernel as u32, Capability::Shader as u32],
                 _ => known.capabilities.iter().map(|one| *one as u32).collect(),
             };
             let entry = Entry {
@@ -250,6 +254,9 @@ impl Table {
             Kind::Mask(of) | Kind::Constant(of @ OperandKind::MemorySemantics) => {
                 for bit in (0..32).map(|bit| 1u32 << bit) {
                     let entry = match operand(of, bit) {
+                        None if of == OperandKind::CooperativeMatrixOperands && MATRICES.contains(&bit) => {
+                            self.entry(numbers, &[Capability::CooperativeMatrixKHR])
+                        }
                         Some(operand) => self.entry(numbers, &operand.required_capabilities()),
                         None => self.unpublished(numbers),
                     };

@@ -21,6 +21,8 @@ enum Owners {
     Dg2,
     /// Those that load blocks of two dimensions: Ponte Vecchio and all since Xe2.
     Blocks,
+    /// Those, and perhaps DG2 and its kin, for which the driver builds what DPC++'s documentation has for the others alone.
+    BlocksOrDg2,
     /// Those that load blocks, among GPUs since Tiger Lake; of older ones it is not known.
     BlocksSinceTigerLake,
     /// Those that multiply matrices.
@@ -60,7 +62,7 @@ fn owners(name: &str) -> Option<Owners> {
     let types: Vec<&str> = words.iter().skip(1).filter(is_type).copied().collect();
     let is_wide = types.first().is_some_and(|first| first.ends_with("i64"));
     Some(match (word(0), word(1), word(2)) {
-        ("lsc", "load2d" | "store2d" | "prefetch2d", "stateless") | ("lsc", _, "2d") => Owners::Blocks,
+        ("lsc", "load2d" | "store2d" | "prefetch2d", "stateless") | ("lsc", _, "2d") => Owners::BlocksOrDg2,
         ("lsc", ..) if words.contains(&"typed") => Owners::Since(20),
         ("lsc", "atomic" | "xatomic", "slm") if is_wide => Owners::Blocks,
         ("lsc", ..) => Owners::Dg2,
@@ -71,6 +73,8 @@ fn owners(name: &str) -> Option<Owners> {
         ("dpas" | "dpas2", ..) => Owners::Matrices,
         ("dpasw", ..) => Owners::NarrowMatrices,
         ("nbarrier" | "srnd" | "tf32", ..) => Owners::Blocks,
+        // Those of double are of all GPUs that have double.
+        ("ieee", ..) if types.first().is_some_and(|first| first.ends_with("f64")) => Owners::All,
         ("ieee", ..) => Owners::BlocksSinceTigerLake,
         ("rol" | "ror", ..) if is_wide => Owners::BlocksSinceTigerLake,
         ("ssshl" | "sushl" | "usshl" | "uushl", ..) if is_wide => Owners::NotDg2,
@@ -88,6 +92,8 @@ fn is_one(ip: &IpVersion, owners: Owners) -> Option<bool> {
         Owners::All => true,
         Owners::Dg2 => is_dg2_or_newer(ip),
         Owners::Blocks => loads_blocks(ip),
+        Owners::BlocksOrDg2 if is_dg2 => return None,
+        Owners::BlocksOrDg2 => loads_blocks(ip),
         Owners::BlocksSinceTigerLake if ip.architecture < 12 => return None,
         Owners::BlocksSinceTigerLake => loads_blocks(ip),
         Owners::Matrices => has_matrices(ip) != [false; 2],
@@ -143,12 +149,12 @@ mod tests {
             ("srnd.v8f16.v8f32.v8i16", [0, 0, 0, 0, 1, 1, 1]),
             ("tf32.cvt.v16i32.v16f32", [0, 0, 0, 0, 1, 1, 1]),
             ("ieee.div.v8f32", [0, 0, 0, 0, 1, 1, 1]),
+            ("ieee.div.v8f64", [1; 7]),
             ("rol.v8i64.v8i64", [0, 0, 0, 0, 1, 1, 1]),
             ("rol.v8i32.v8i32", [1; 7]),
             ("sushl.v8i64.v8i64", [1, 0, 0, 0, 1, 1, 1]),
             ("lsc.xatomic.slm.v8i64.v8i1.v8i32", [0, 0, 0, 0, 1, 1, 1]),
             ("lsc.load.merge.slm.v16i32.v16i1.v16i32", [0, 1, 1, 1, 1, 1, 1]),
-            ("lsc.load2d.stateless.v128i32.i1.i64", [0, 0, 0, 0, 1, 1, 1]),
             ("rdregioni.v8i16.v16i16.i16", [1; 7]),
             ("raw.send2.v16i32.i1.v16i32", [1; 7]),
         ] {
@@ -157,5 +163,11 @@ mod tests {
         }
         assert_eq!(has("intel_gpu_pvc", "bogus.v8i32"), None);
         assert_eq!(has("intel_gpu_skl", "ror.v8i64.v8i64"), None);
+        let block = "lsc.load2d.stateless.v128i32.i1.i64";
+        let on = |gpu: &str| has(gpu, block);
+        assert_eq!(
+            ["tgllp", "acm_g10", "pvc"].map(|gpu| on(&format!("intel_gpu_{gpu}"))),
+            [Some(false), None, Some(true)]
+        );
     }
 }
