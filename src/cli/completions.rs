@@ -115,15 +115,21 @@ impl EnvCompleter for Words {
         // bash's script says what stands between answers; a name that holds that is no plain word either.
         let said = std::env::var("_CLAP_IFS").ok().filter(|text| self.is("bash") && !text.is_empty());
         let between = said.unwrap_or_else(|| "\n".to_owned());
-        buf.write_all(plain_words(&String::from_utf8_lossy(&answers), &between).as_bytes())
+        let sign = match self.name() {
+            "bash" => None,
+            "zsh" => Some(':'),
+            _ => Some('\t'),
+        };
+        buf.write_all(plain_words(&String::from_utf8_lossy(&answers), &between, sign).as_bytes())
     }
 }
 
-/// Returns the answers that every shell reads as one word; behind a tab stands what is told of one, but for bash, which is told
-/// nothing and says itself what stands between answers.
-fn plain_words(answers: &str, between: &str) -> String {
+/// Returns the answers that every shell reads as one word. Behind `sign` stands what is told of one: a tab, or zsh's colon, which has a
+/// backslash before it within the word. bash is told nothing, and says itself what stands between answers.
+fn plain_words(answers: &str, between: &str, sign: Option<char>) -> String {
     let is_plain = |answer: &&str| {
-        let word = if between == "\n" { answer.split('\t').next().unwrap_or_default() } else { answer };
+        let answer = if sign == Some(':') { answer.replace("\\:", "=") } else { (*answer).to_owned() };
+        let word = sign.map_or(answer.as_str(), |sign| answer.split(sign).next().unwrap_or_default());
         word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_./:+,=-".contains(letter))
     };
     answers.split(between).filter(is_plain).collect::<Vec<_>>().join(between)
@@ -227,9 +233,11 @@ mod tests {
     #[test]
     fn answers_are_plain_words() {
         let answers = "_ZTS4gemm\u{b}a;touch x\u{b}$(x)\u{b}two words\u{b}x\ny\u{b}*\u{b}~\u{b}dir/m.spv";
-        assert_eq!(plain_words(answers, "\u{b}"), "_ZTS4gemm\u{b}dir/m.spv");
-        assert_eq!(plain_words("a\tb\u{b}c", "\u{b}"), "c");
-        assert_eq!(plain_words("--kernel\tKernels; by name\nx`y\tz\n", "\n"), "--kernel\tKernels; by name\n");
+        assert_eq!(plain_words(answers, "\u{b}", None), "_ZTS4gemm\u{b}dir/m.spv");
+        assert_eq!(plain_words("a\tb\u{b}c", "\u{b}", None), "c");
+        assert_eq!(plain_words("--kernel\tKernels; by name\nx`y\tz\n", "\n", Some('\t')), "--kernel\tKernels; by name\n");
+        let of_zsh = "dg1\\:acm-g12:Range; of GPUs\nx`y:z\nx\\\\:y\n--kernel\n";
+        assert_eq!(plain_words(of_zsh, "\n", Some(':')), "dg1\\:acm-g12:Range; of GPUs\n--kernel\n");
     }
 
     #[test]
