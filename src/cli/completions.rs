@@ -235,7 +235,10 @@ mod tests {
         let answers = "_ZTS4gemm\u{b}a;touch x\u{b}$(x)\u{b}two words\u{b}x\ny\u{b}*\u{b}~\u{b}dir/m.spv";
         assert_eq!(plain_words(answers, "\u{b}", None), "_ZTS4gemm\u{b}dir/m.spv");
         assert_eq!(plain_words("a\tb\u{b}c", "\u{b}", None), "c");
-        assert_eq!(plain_words("--kernel\tKernels; by name\nx`y\tz\n", "\n", Some('\t')), "--kernel\tKernels; by name\n");
+        assert_eq!(
+            plain_words("--kernel\tKernels; by name\nx`y\tz\n", "\n", Some('\t')),
+            "--kernel\tKernels; by name\n"
+        );
         let of_zsh = "dg1\\:acm-g12:Range; of GPUs\nx`y:z\nx\\\\:y\n--kernel\n";
         assert_eq!(plain_words(of_zsh, "\n", Some(':')), "dg1\\:acm-g12:Range; of GPUs\n--kernel\n");
     }

@@ -35,6 +35,19 @@ pub(super) fn walk_archive(walk: &mut Walk<'_>, place: PackageLocation<'_>, byte
     if names_are_endless(bytes) {
         return walk.damaged(place.path, Error::input("the archive is malformed: the names of its members do not end"));
     }
+    if !archive.is_thin() {
+        // Linkers take what is not a list under its name for an object.
+        let listed = archive.members().next().and_then(|first| Some(first.ok()?.file_range().0));
+        let is_hidden = |first: &First<'_>| {
+            let end = first.start.saturating_add(first.data.len()) as u64;
+            listed.is_none_or(|listed| end <= listed)
+        };
+        for hidden in first_members(bytes).filter(is_hidden) {
+            let (name, data) = hidden.named();
+            let start = hidden.start.saturating_add(hidden.data.len().saturating_sub(data.len()));
+            walk.member(place, name, data, Some(start as u64))?;
+        }
+    }
     for member in archive.members() {
         let member = match member {
             Ok(member) => member,
@@ -131,21 +144,42 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
 /// Whether a name in the table of long names, which is among the first members, is longer than any path: crate `object` looks
 /// for its end anew for each member.
 fn names_are_endless(bytes: &[u8]) -> bool {
-    /// The table comes behind three lists of symbols at most.
-    const FIRST: usize = 4;
-    let mut at = MAGIC;
-    for _ in 0..FIRST {
-        let size = slice_at(bytes, at, HEADER).and_then(|header| std::str::from_utf8(header.get(48..58)?).ok());
-        let size = size.and_then(|size| size.trim().parse::<usize>().ok());
-        let start = at.saturating_add(HEADER);
-        let Some(member) = size.and_then(|size| slice_at(bytes, start, size)) else { return false };
-        if slice_at(bytes, at, 3) == Some(b"// ") {
-            let mut names = member.split(|byte| matches!(byte, b'\n' | 0));
-            return names.any(|name| name.len() > limits::MAX_MEMBER_NAME);
-        }
-        at = start.saturating_add(member.len()).saturating_add(member.len() & 1);
+    let table = first_members(bytes).find(|member| member.header.starts_with(b"// "));
+    let mut names = table.iter().flat_map(|table| table.data.split(|byte| matches!(byte, b'\n' | 0)));
+    names.any(|name| name.len() > limits::MAX_MEMBER_NAME)
+}
+
+/// Member of an archive as its header says it.
+struct First<'a> {
+    header: &'a [u8],
+    data: &'a [u8],
+    /// Offset of the data.
+    start: usize,
+}
+
+impl<'a> First<'a> {
+    /// Returns the name and the contents; names of BSD stand before the contents.
+    fn named(&self) -> (&'a [u8], &'a [u8]) {
+        let name = self.header.get(..16).unwrap_or_default().trim_ascii_end();
+        let behind = name.strip_prefix(b"#1/").and_then(|len| std::str::from_utf8(len).ok()?.parse::<usize>().ok());
+        behind.and_then(|len| self.data.split_at_checked(len)).unwrap_or((name, self.data))
     }
-    false
+}
+
+/// Returns the members among which are lists of symbols and of names.
+fn first_members(bytes: &[u8]) -> impl Iterator<Item = First<'_>> {
+    /// The table of names comes behind three lists of symbols at most.
+    const FIRST: usize = 5;
+    let mut at = MAGIC;
+    std::iter::from_fn(move || {
+        let header = slice_at(bytes, at, HEADER)?;
+        let size = std::str::from_utf8(header.get(48..58)?).ok()?.trim().parse::<usize>().ok()?;
+        let start = at.checked_add(HEADER)?;
+        let data = slice_at(bytes, start, size)?;
+        at = start.checked_add(size)?.checked_add(size & 1)?;
+        Some(First { header, data, start })
+    })
+    .take(FIRST)
 }
 
 /// Use of a member of a zip archive.

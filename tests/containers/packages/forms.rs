@@ -127,6 +127,39 @@ fn archives_by_every_way_to_name_members() {
     assert_eq!(inspect(&outer).names(&outer), ["!liba.a!a.spv", "!liba.a!a name beyond sixteen.so"]);
 }
 
+/// Linkers take what is not a list under the name of one for an object.
+#[test]
+fn objects_under_the_names_of_lists_are_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let member = |name: &str, bytes: &[u8]| {
+        let head = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, bytes.len());
+        [head.as_bytes(), bytes, if bytes.len() % 2 == 1 { b"\n" } else { b"" }].concat()
+    };
+    let plain = member("b.spv/", &module());
+    let list = |size: usize| member("/", &vec![0; size]);
+    for (name, before, is_behind) in [
+        ("__.SYMDEF", Vec::new(), false),
+        ("__.SYMDEF SORTED", Vec::new(), false),
+        ("__.SYMDEF_64", Vec::new(), false),
+        ("__.SYMDEF/", Vec::new(), false),
+        ("/<ECSYMBOLS>/", [list(4), list(8)].concat(), false),
+        ("__.SYMDEF", Vec::new(), true),
+    ] {
+        let hidden = match is_behind {
+            true => member(&format!("#1/{}", name.len()), &[name.as_bytes(), &module()].concat()),
+            false => member(name, &module()),
+        };
+        let archive = [b"!<arch>\n", &before[..], &hidden, &plain].concat();
+        let path = file(&folder, "liba.a", &archive);
+        let seen = inspect(&path);
+        let names = seen.names(&path);
+        assert_eq!((seen.code, names.len()), (0, 2), "{name}: {names:?} {}", seen.stderr);
+    }
+    let listed = [b"!<arch>\n", &list(4)[..], &plain].concat();
+    let path = file(&folder, "liba.a", &listed);
+    assert_eq!(inspect(&path).names(&path), ["!b.spv"]);
+}
+
 #[test]
 fn members_of_thin_archives_are_files_beside_them() {
     let folder = tempfile::tempdir().unwrap();
