@@ -13,6 +13,7 @@ use crate::bundle::Bundle;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::{Image, State};
+use crate::bundle::requirements::Requirements;
 use crate::compat::examine::examine;
 use crate::compat::fit::spec;
 use crate::container::{Arena, Host};
@@ -28,7 +29,7 @@ use crate::rewrite::link::{Input, Needs, Outcome, Providers, agree, executable, 
 use crate::rewrite::prepare;
 use crate::select::Selector;
 use crate::spirv::link::Options;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Images that are to be linked.
@@ -508,6 +509,15 @@ fn tell(reporter: &dyn Reporter, gathered: &Gathered<'_>, outcome: &Outcome<'_>)
         counted(outcome.linked.resolved, "import"),
         outcome.linked.imports.len()
     ));
+    let required = |image: &Image<'_>| Requirements::read(image, gathered.epoch).aspects.into_iter().collect();
+    let all: BTreeSet<String> = required(&outcome.image);
+    let of_kernels = gathered.images.iter().filter(|image| !image.kernels().is_empty());
+    let bound = of_kernels.filter(|image| required(image).len() < all.len()).count();
+    if bound > 0 {
+        let names = all.into_iter().collect::<Vec<_>>().join(", ");
+        let bound = counted(bound, "image");
+        reporter.note(&format!("kernels of {bound} run on fewer devices now: one image needs all of {names}"));
+    }
 }
 
 /// Every selected image with imports linked with what defines them; the others as they are. Whether some could not be.

@@ -156,3 +156,22 @@ fn functions_under_names_of_opencl_c_are_unknown_on_cpus() {
         assert!(runs("m.spv", &bytes, GPU), "{name} of {language}");
     }
 }
+
+/// One image needs what each kernel of several needed.
+#[test]
+fn kernels_that_a_link_takes_from_devices_are_told() {
+    let folder = Folder::new();
+    let plain = module(&[], &[], &[], &[]);
+    let at = plain.windows(4).position(|word| word == b"k\0\0\0").unwrap();
+    let mut other = plain.clone();
+    other[at] = b'j';
+    let aspects = |numbers: &[u32]| format!("[SYCL/device requirements]\naspects={}\n", words(numbers));
+    for (second, told) in [(aspects(&[6]), true), (aspects(&[5]), false)] {
+        table(&folder, &[(&plain, &aspects(&[5]), "k\n"), (&other, &second, "j\n")]);
+        let out = tool(&folder, &["link", "m.table", "-o", "linked.table"]);
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.success(), "{said}");
+        let note = "kernels of 2 images run on fewer devices now: one image needs all of fp16, fp64";
+        assert_eq!(said.contains(note), told, "{said}");
+    }
+}
