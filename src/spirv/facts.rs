@@ -102,6 +102,8 @@ pub struct Module {
     pub(crate) unusual: BTreeSet<String>,
     /// Instructions and types that drivers for CPUs are not known to take.
     pub(crate) lacking_on_cpus: BTreeSet<&'static str>,
+    /// Instructions and types that drivers for Intel's GPUs are not known to take.
+    pub(crate) lacking_on_gpus: BTreeSet<&'static str>,
     /// Faults that make it no valid module, as sentences: what a compiler, or the runtime, makes of it is not known.
     pub(crate) faults: Vec<String>,
     /// Faults by which drivers take one function for another; they are among all faults.
@@ -598,7 +600,8 @@ impl<'m> Walk<'m> {
         let numbers = built_in.iter().map(|(_, number)| *number).collect();
         let has_value = |id: u32| is_in(&named, id) || is_built_in(id);
         let [lacking, on_cpus] = lacking.finish(numbers, |id| is_in(&begun, id), has_value);
-        let [others, others_on_cpus] = std::mem::take(&mut self.overloads).finish(words, is_cpp);
+        let [others, others_on_cpus, on_gpus] = std::mem::take(&mut self.overloads).finish(words, is_cpp);
+        self.module.lacking_on_gpus = on_gpus;
         self.module.lacking_on_cpus = on_cpus.into_iter().chain(others_on_cpus).collect();
         for what in lacking.into_iter().chain(others) {
             self.unusual(what.to_owned());

@@ -25,9 +25,43 @@ const SHUFFLE: u16 = Op::SubgroupShuffleINTEL as u16;
 const SHUFFLE_XOR: u16 = Op::SubgroupShuffleXorINTEL as u16;
 const BLOCK_READ: u16 = Op::SubgroupBlockReadINTEL as u16;
 const BLOCK_WRITE: u16 = Op::SubgroupBlockWriteINTEL as u16;
+const U_TO_FLOAT: u16 = Op::ConvertUToF as u16;
+const S_TO_FLOAT: u16 = Op::ConvertSToF as u16;
+/// Instructions with a result of an integer of another width than 8, 16, 32 or 64 bits that Intel's compiler for GPUs takes up to
+/// 64 bits: LLVM makes such integers of loops. At others, such as divisions, it ends.
+const OF_ANY_WIDTH: [Op; 23] = [
+    Op::Undef,
+    Op::ConstantNull,
+    Op::Constant,
+    Op::FunctionCall,
+    Op::Load,
+    Op::VectorExtractDynamic,
+    Op::VectorInsertDynamic,
+    Op::VectorShuffle,
+    Op::CompositeExtract,
+    Op::CompositeInsert,
+    Op::UConvert,
+    Op::SConvert,
+    Op::SNegate,
+    Op::IAdd,
+    Op::ISub,
+    Op::IMul,
+    Op::Select,
+    Op::ShiftRightLogical,
+    Op::ShiftRightArithmetic,
+    Op::ShiftLeftLogical,
+    Op::BitwiseOr,
+    Op::BitwiseXor,
+    Op::BitwiseAnd,
+];
+/// Further such instructions.
+const OF_ANY_WIDTH_TOO: [Op; 4] = [Op::Not, Op::BitCount, Op::Phi, Op::CompositeConstruct];
 /// Functions that OpenCL C has for `float` alone.
 const FAST: [u32; 3] =
     [OpenclStd100Op::fast_distance as u32, OpenclStd100Op::fast_length as u32, OpenclStd100Op::fast_normalize as u32];
+
+/// Uses of integers of other widths that compilers for GPUs do not take.
+const ODD: &str = "such arithmetic of integers of other widths than 8, 16, 32 and 64 bits";
 
 /// Type of a number, or of a vector of numbers.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +84,10 @@ enum Use {
     OfWorkGroup,
     /// Index of a broadcast to a sub-group.
     OfSubGroup,
+    /// Integer that becomes a float.
+    ToFloat,
+    /// Selector of a switch.
+    Selector,
 }
 
 /// State of the walk.
@@ -63,6 +101,16 @@ pub(super) struct Overloads {
     /// Uses that no driver has a function for, and those that drivers for CPUs have none for.
     found: BTreeSet<&'static str>,
     on_cpus: BTreeSet<&'static str>,
+    on_gpus: BTreeSet<&'static str>,
+    /// Whether there are integers of other widths than 8 to 64 bits in powers of two.
+    has_odd: bool,
+}
+
+impl Number {
+    /// Whether it is an integer of another width than 8, 16, 32 or 64 bits.
+    fn is_odd(&self) -> bool {
+        !self.is_float && ![8, 16, 32, 64].contains(&self.width)
+    }
 }
 
 impl Overloads {
@@ -73,7 +121,9 @@ impl Overloads {
         match instruction.opcode {
             TYPE_INT | TYPE_FLOAT => {
                 let is_float = instruction.opcode == TYPE_FLOAT;
-                self.numbers.insert(word(0), Number { is_float, width: word(1), lanes: 1 });
+                let number = Number { is_float, width: word(1), lanes: 1 };
+                self.has_odd |= number.is_odd();
+                self.numbers.insert(word(0), number);
             }
             TYPE_VECTOR => {
                 if let Some(number) = self.numbers.get(&word(1)).copied() {
@@ -121,7 +171,25 @@ impl Overloads {
                     self.judge(word(0), Use::Atomic, is_cpp);
                 }
             }
+            _ if self.has_odd => self.odd(instruction),
             _ => {}
+        }
+    }
+
+    /// Looks at an instruction of a module with integers of other widths.
+    #[cold]
+    fn odd(&mut self, instruction: &Instruction<'_>) {
+        let opcode = instruction.opcode;
+        match opcode {
+            U_TO_FLOAT | S_TO_FLOAT => self.operands.push((instruction.word(2), Use::ToFloat)),
+            SWITCH => self.operands.push((instruction.word(0), Use::Selector)),
+            _ => {}
+        }
+        let Some(number) = self.numbers.get(&instruction.word(0)).filter(|number| number.is_odd()) else { return };
+        let has_result = grammar::shapes().shape(opcode).result == 1;
+        let is_taken = || OF_ANY_WIDTH.iter().chain(&OF_ANY_WIDTH_TOO).any(|taken| *taken as u16 == opcode);
+        if has_result && number.width != 128 && (number.width > 64 || !is_taken()) {
+            self.on_gpus.insert(ODD);
         }
     }
 
@@ -154,8 +222,11 @@ impl Overloads {
 
     /// Looks at the type that decides a use.
     fn judge(&mut self, kind: u32, used: Use, is_cpp: bool) {
-        let Some(Number { is_float, width, lanes }) = self.numbers.get(&kind).copied() else { return };
+        let Some(number) = self.numbers.get(&kind).copied() else { return };
+        let Number { is_float, width, lanes } = number;
         match used {
+            Use::ToFloat if number.is_odd() && width != 128 => _ = self.on_gpus.insert(ODD),
+            Use::Selector if number.is_odd() => _ = self.on_gpus.insert(ODD),
             Use::Block if is_float => _ = self.found.insert("a block of floats that a sub-group reads or writes"),
             Use::Block if lanes == 3 || lanes == 16 && width > 16 => {
                 self.found.insert("a block of such vectors that a sub-group reads or writes");
@@ -178,8 +249,8 @@ impl Overloads {
         }
     }
 
-    /// Returns what no driver has a function for, and what those for CPUs have none for.
-    pub(super) fn finish(mut self, words: Words<'_>, is_cpp: bool) -> [BTreeSet<&'static str>; 2] {
+    /// Returns what no driver has a function for, what those for CPUs have none for, and those for Intel's GPUs.
+    pub(super) fn finish(mut self, words: Words<'_>, is_cpp: bool) -> [BTreeSet<&'static str>; 3] {
         if !self.operands.is_empty() {
             let asked: HashSet<u32> = self.operands.iter().map(|(id, _)| *id).collect();
             let shapes = grammar::shapes();
@@ -190,6 +261,6 @@ impl Overloads {
                 kinds.get(&id).into_iter().for_each(|kind| self.judge(*kind, used, is_cpp));
             }
         }
-        [self.found, self.on_cpus]
+        [self.found, self.on_cpus, self.on_gpus]
     }
 }

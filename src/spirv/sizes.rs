@@ -65,7 +65,7 @@ impl Sizes {
             }
             CONSTANT | SPEC_CONSTANT => _ = self.constants.insert(word(1), word(2)),
             TYPE_FUNCTION => {
-                // What a kernel's pointer to memory of a function leads to is passed by value.
+                // A kernel's pointer to memory of a function stands for a value.
                 let value = |kind: u32| self.pointees.get(&kind).copied().unwrap_or(kind);
                 let sizes = (2..instruction.len()).map(|at| self.layout(value(word(at))).0);
                 let sum = sizes.fold(0, u64::saturating_add);

@@ -32,17 +32,21 @@ fn more_local_memory_than_a_device_has_is_told() {
     }
 }
 
+/// Declares a capability and its extension, which stand first.
+fn declaring(capability: u32, extension: &str, module: &[u8]) -> Vec<u8> {
+    let mut head = Vec::new();
+    put(&mut head, 17, &[capability], None, &[]);
+    put(&mut head, 10, &[], Some(extension), &[]);
+    let head: Vec<u8> = head.into_iter().flat_map(u32::to_le_bytes).collect();
+    [&module[..20], &head, &module[20..]].concat()
+}
+
 #[test]
 fn more_local_memory_of_explicit_simd_than_a_gpu_has_is_told() {
     // Explicit SIMD of a kernel, which says its local memory.
     let with = |count: u32| {
-        let mut said = all(&[(16, &[3, 5618, count]), (71, &[3, 5626])]);
-        let mut head = Vec::new();
-        put(&mut head, 17, &[5617], None, &[]);
-        put(&mut head, 10, &[], Some("SPV_INTEL_vector_compute"), &[]);
-        let whole = module(&std::mem::take(&mut said), &[], &[], &[]);
-        // Capabilities stand first.
-        [&whole[..20], &head.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<_>>(), &whole[20..]].concat()
+        let said = all(&[(16, &[3, 5618, count]), (71, &[3, 5626])]);
+        declaring(5617, "SPV_INTEL_vector_compute", &module(&said, &[], &[], &[]))
     };
     for (count, target, expected) in
         [(65_536, TARGET, true), (131_072, TARGET, false), (131_072, PVC, true), (200_000, PVC, false)]
@@ -95,5 +99,29 @@ fn intrinsics_that_a_gpu_does_not_have_are_told() {
     ] {
         let found = [OLD, TARGET, PVC].map(|target| runs("m.spv", &calling(name), target));
         assert_eq!(found, on, "{name}");
+    }
+}
+
+/// LLVM makes integers of 33 bits of loops; Intel's compiler for GPUs ends where they are divided.
+#[test]
+fn integers_of_other_widths_are_taken_but_for_their_divisions_on_gpus() {
+    const EXTENSION: &str = "SPV_INTEL_arbitrary_precision_integers";
+    let using = |width: u32, code: &[(u32, &[u32])]| {
+        let types = all(&[(21, &[8, width, 0]), (22, &[9, 32]), (1, &[8, 12])]);
+        declaring(5844, EXTENSION, &module(&[], &types, &all(code), &[]))
+    };
+    for (width, code, on_gpu) in [
+        (33, &[(128, &[8, 21, 12, 12][..])], true),
+        (33, &[(194, &[8, 21, 12, 12][..])], true),
+        (33, &[(134, &[8, 21, 12, 12][..])], false),
+        (33, &[(112, &[9, 21, 12][..])], false),
+        (96, &[(128, &[8, 21, 12, 12][..])], false),
+        (128, &[(134, &[8, 21, 12, 12][..])], true),
+    ] {
+        let bytes = using(width, code);
+        assert!(runs("m.spv", &bytes, CPU), "{width} {code:?}");
+        for target in [OLD, TARGET, PVC] {
+            assert_eq!(runs("m.spv", &bytes, target), on_gpu, "{width} {code:?} on {target}");
+        }
     }
 }

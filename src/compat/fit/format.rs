@@ -463,7 +463,8 @@ pub(crate) fn spirv(module: &Module, subject: &Subject<'_>, fit: &mut Fit) {
         fit.gap(RuleId::Unread, message);
     }
     let on_cpus = module.lacking_on_cpus.iter().copied().filter(|_| target.device_type == Some(DeviceType::Cpu));
-    for what in module.unusual.iter().map(String::as_str).chain(on_cpus) {
+    let on_gpus = module.lacking_on_gpus.iter().copied().filter(|_| !target.ip_versions.is_empty());
+    for what in module.unusual.iter().map(String::as_str).chain(on_cpus).chain(on_gpus) {
         fit.gap(RuleId::Capability, format!("whether {} takes `{what}` is not known", target.name));
     }
     let mut seen: HashSet<&str> = HashSet::new();

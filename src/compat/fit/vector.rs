@@ -19,23 +19,23 @@ enum Owners {
     All,
     /// DG2 and newer.
     Dg2,
-    /// Those that load blocks of two dimensions: Ponte Vecchio and all since Xe2.
+    /// GPUs that load blocks of two dimensions: Ponte Vecchio and all since Xe2.
     Blocks,
-    /// Those, and perhaps DG2 and its kin, for which the driver builds what DPC++'s documentation has for the others alone.
+    /// The same, and perhaps DG2 and its kin, for which the driver builds what DPC++'s documentation has for the others alone.
     BlocksOrDg2,
-    /// Those that load blocks, among GPUs since Tiger Lake; of older ones it is not known.
+    /// The same among GPUs since Tiger Lake; of older ones it is not known.
     BlocksSinceTigerLake,
-    /// Those that multiply matrices.
+    /// GPUs that multiply matrices.
     Matrices,
-    /// Those that multiply matrices by halves of the execution width.
+    /// GPUs that multiply matrices with half the execution width.
     NarrowMatrices,
     /// All but DG2 and its kin up to Arrow Lake.
     NotDg2,
-    /// Those of an architecture and newer.
+    /// GPUs of an architecture and newer.
     Since(u16),
 }
 
-/// First words of the names of those that all GPUs have, or that this table tells nothing else of, in order.
+/// First words of names of intrinsics that all GPUs have, in order.
 #[rustfmt::skip]
 const NAMES: [&str; 156] = [
     "3d", "absf", "absi", "add", "add3", "add3c", "addc", "address", "all", "alloca", "any", "avs", "barrier", "bf",
@@ -73,7 +73,7 @@ fn owners(name: &str) -> Option<Owners> {
         ("dpas" | "dpas2", ..) => Owners::Matrices,
         ("dpasw", ..) => Owners::NarrowMatrices,
         ("nbarrier" | "srnd" | "tf32", ..) => Owners::Blocks,
-        // Those of double are of all GPUs that have double.
+        // GPUs that have double have these of it.
         ("ieee", ..) if types.first().is_some_and(|first| first.ends_with("f64")) => Owners::All,
         ("ieee", ..) => Owners::BlocksSinceTigerLake,
         ("rol" | "ror", ..) if is_wide => Owners::BlocksSinceTigerLake,

@@ -473,7 +473,7 @@ impl<'i> Kind<'i> {
             || module.is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_vectors(symbol) || !is_known(symbol)))
             || image.problem.is_some()
             || !image.contradictions.is_empty()
-            || module.is_some_and(|module| module.unknown > 0 || module.open_sizes > 0 || !module.unusual.is_empty() || !module.lacking_on_cpus.is_empty() || !module.faults.is_empty() || !module.theirs.is_empty())
+            || module.is_some_and(|module| module.unknown > 0 || module.open_sizes > 0 || !module.unusual.is_empty() || !module.lacking_on_cpus.is_empty() || !module.lacking_on_gpus.is_empty() || !module.faults.is_empty() || !module.theirs.is_empty())
             || engine.graph().codes().get(at).is_some_and(|code| code.unknown > 0)
             || image.sources.len() > 1
             || image.native.as_ref().is_some_and(|native| !native.problems.is_empty())
