@@ -67,7 +67,7 @@ pub struct Examined<'b, 'a> {
     pub(crate) strange_imports: Vec<String>,
     /// Symbols that the module imports and that images of the same sets of virtual functions define: the runtime links these.
     pub(crate) set_imports: Vec<String>,
-    /// What is stored beside the code and is not so, as sentences; none where the code's kernels are not known.
+    /// Facts stored beside the code that are not so, as sentences; none where the code's kernels are not known.
     pub(crate) contradictions: Vec<String>,
     /// The kernels that are listed and that only some of the code has.
     pub(crate) homes: Homes,

@@ -21,9 +21,9 @@ enum Owners {
     Dg2,
     /// GPUs that load blocks of two dimensions: Ponte Vecchio and all since Xe2.
     Blocks,
-    /// The same, and perhaps DG2 and its kin, for which the driver builds what DPC++'s documentation has for the others alone.
+    /// GPUs that load such blocks, and perhaps DG2 and its kin, for which the driver builds what DPC++'s documentation has for the others alone.
     BlocksOrDg2,
-    /// The same among GPUs since Tiger Lake; of older ones it is not known.
+    /// GPUs that load such blocks, among those since Tiger Lake; of older ones it is not known.
     BlocksSinceTigerLake,
     /// GPUs that multiply matrices.
     Matrices,
