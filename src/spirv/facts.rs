@@ -25,7 +25,7 @@ pub struct EntryPoint<'m> {
     pub function: u32,
     /// The execution model; 6 is Kernel.
     pub(crate) model: u32,
-    /// Number of its parameters; none where it is no function with a body.
+    /// Number of its parameters; none where it is no function with a body, or has very many.
     pub(crate) parameters: Option<u32>,
 }
 
@@ -33,20 +33,29 @@ pub struct EntryPoint<'m> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EntryPoints {
     names: Names,
-    /// Function, execution model and number of parameters of each.
-    functions: Vec<(u32, u32, Option<u32>)>,
+    /// Function, execution model and number of parameters of each; the greatest number stands for any beyond it, and for none. There may
+    /// be hundreds of thousands.
+    functions: Vec<(u32, u16, u16)>,
+}
+
+/// A number in two bytes; the greatest for any beyond it, and for none.
+fn small(number: Option<u32>) -> u16 {
+    number.and_then(|number| u16::try_from(number).ok()).unwrap_or(u16::MAX)
 }
 
 impl EntryPoints {
     fn push(&mut self, entry: EntryPoint<'_>) {
         self.names.push(entry.name);
-        self.functions.push((entry.function, entry.model, entry.parameters));
+        self.functions.push((entry.function, small(Some(entry.model)), small(entry.parameters)));
     }
 
     /// Returns the entry points in order.
     pub fn iter(&self) -> impl Iterator<Item = EntryPoint<'_>> {
         let all = self.names.iter().zip(&self.functions);
-        all.map(|(name, &(function, model, parameters))| EntryPoint { name, function, model, parameters })
+        all.map(|(name, &(function, model, parameters))| {
+            let parameters = (parameters < u16::MAX).then(|| parameters.into());
+            EntryPoint { name, function, model: model.into(), parameters }
+        })
     }
 
     /// Returns their number.
@@ -554,7 +563,7 @@ impl<'m> Walk<'m> {
         let result_of = |id: u32| body_of(id).map(|(_, result, _)| *result);
         for (function, _, parameters) in &mut self.module.entry_points.functions {
             let Some((_, _, kind)) = body_of(*function) else { continue };
-            *parameters = self.soundness.signatures.get(kind).and_then(|count| u32::try_from(*count).ok());
+            *parameters = small(self.soundness.signatures.get(kind).and_then(|count| u32::try_from(*count).ok()));
             self.module.argument_bytes = self.module.argument_bytes.max(self.memory.parameters(*kind));
         }
         let exported = std::mem::take(&mut self.exported).into_iter();
