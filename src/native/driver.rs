@@ -76,7 +76,7 @@ impl Driver {
         (Driver { patch_tokens: patch_tokens != Some(false), bindless, others, revision }, patch_tokens)
     }
 
-    /// The same driver, with every form of code.
+    /// Returns the same driver, with every form of code.
     pub(crate) fn with_any_form(self) -> Driver {
         Driver { patch_tokens: true, bindless: true, ..self }
     }

@@ -177,7 +177,7 @@ impl Native {
                 (None, None) => Taken::Nothing,
             }
         };
-        // Which stepping a device has is not known: what is named after one may be found before others.
+        // The stepping of a device is not known: members that are named after one may be found before others.
         let plain = vec![None; names.families.len()];
         let taken = by(&plain);
         for (place, family) in names.families.iter().enumerate() {
@@ -471,7 +471,7 @@ mod tests {
         ] {
             assert_eq!(taken(parts.clone()), Some(expected), "{parts:?}");
         }
-        // What is named after a stepping may be found before others, where it is the device's.
+        // Members that are named after a stepping may be found before others, where it is the device's.
         assert_eq!(taken(vec![ours("64.dg2"), ours("64.dg2.8")]), None);
         assert_eq!(taken(vec![ours("64.dg2.8"), ours("64.12.55")]), None);
         assert_eq!(taken(vec![ours("64.dg2.8"), ours("64.12.55.8")]), Some((Coverage::Native, Some(2))));
