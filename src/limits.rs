@@ -216,6 +216,9 @@ pub(crate) const MAX_RULE_OPTIONS: usize = 16 << 10;
 /// Problems reported for one native payload.
 pub(crate) const MAX_NATIVE_PROBLEMS: usize = 100;
 
+/// Members of an archive of Intel GPUs' code that are named after a stepping, for each family of GPUs.
+pub(crate) const MAX_STEPPINGS: usize = 16;
+
 /// Abbreviations of one block of LLVM bitcode. LLVM writes under a hundred.
 pub(crate) const MAX_ABBREVIATIONS: usize = 1024;
 

@@ -245,7 +245,8 @@ impl Examined<'_, '_> {
         let drivers = native.parts.iter().find_map(|part| part.old_form)?.refused_by();
         let (own, patch_tokens) = Driver::of_target(subject.target, subject.backend);
         let with = |driver| native.coverage(&gpu_of(subject.target), driver);
-        let refused = |driver| with(Driver::ANY) == Some(Coverage::Native) && with(driver) == Some(Coverage::None);
+        let refused =
+            |driver| with(own.with_any_form()) == Some(Coverage::Native) && with(driver) == Some(Coverage::None);
         let unknown = patch_tokens.is_none() && refused(Driver { patch_tokens: false, ..own });
         let certain = refused(own);
         (certain || unknown).then_some((certain, drivers))

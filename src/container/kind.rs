@@ -224,10 +224,11 @@ const AR_MAGIC: usize = 8;
 /// Bytes of the header of a member.
 const AR_HEADER: usize = 60;
 
-/// Whether an archive holds code for several GPUs, and nothing for a host: all its members, as far as they are there, are called
-/// as ocloc calls them (`pad_0`, `64.12.60.7`, `64.bmg`, `generic_ir`), and none is a file that linkers take.
+/// Whether an archive holds code for several GPUs, and nothing for a host: none of its members, as far as they are there, is a
+/// file that linkers take, and all are called as ocloc calls them (`pad_0`, `64.12.60.7`, `64.bmg`, `generic_ir`), or one is code
+/// for Intel's GPUs.
 fn is_of_ocloc(bytes: &[u8]) -> bool {
-    let mut at = AR_MAGIC;
+    let (mut at, mut is_called, mut has_code) = (AR_MAGIC, true, false);
     while let Some(name) = bytes::slice_at(bytes, at, 16).and_then(|name| std::str::from_utf8(name).ok()) {
         let begin = at.saturating_add(AR_HEADER);
         let rest = bytes.get(begin..).unwrap_or_default();
@@ -236,21 +237,32 @@ fn is_of_ocloc(bytes: &[u8]) -> bool {
         let member = size.and_then(|size| rest.get(..size));
         // Long names are in a table, which is not the first member.
         let is_listed = at > AR_MAGIC && name.starts_with('/');
-        if !(is_listed || is_name_of_ocloc(name)) || is_for_linkers(member.unwrap_or(rest)) {
+        if is_for_linkers(member.unwrap_or(rest)) {
             return false;
         }
+        is_called &= is_listed || is_name_of_ocloc(name);
+        has_code |= is_for_intel_gpus(member.unwrap_or(rest));
         // Behind a member that is cut short there is none.
-        let Some(member) = member else { return true };
+        let Some(member) = member else { return is_called || has_code };
         at = begin.saturating_add(member.len()).saturating_add(member.len() & 1);
     }
-    at > AR_MAGIC && at >= bytes.len()
+    (is_called || has_code) && at > AR_MAGIC && at >= bytes.len()
+}
+
+/// Whether bytes are code for Intel's GPUs, or a container of their OpenCL driver.
+fn is_for_intel_gpus(bytes: &[u8]) -> bool {
+    let (kind, machine) = (bytes::u16_at(bytes, 16), bytes::u16_at(bytes, 18));
+    bytes.starts_with(b"\x7fELF")
+        && (machine == Some(device_elf::EM_INTELGT) || machine == Some(0) && matches!(kind, Some(0xff01..=0xff13)))
 }
 
 fn is_name_of_ocloc(name: &str) -> bool {
     let name = name.trim_end().trim_end_matches('/');
     let device = name.strip_prefix("64.").or_else(|| name.strip_prefix("32."));
     let is_device = device.is_some_and(|device| !device.is_empty() && !["o", "obj"].contains(&device));
-    is_device || name == "generic_ir" || name.strip_prefix("pad_").is_some_and(|rest| rest.parse::<u32>().is_ok())
+    is_device
+        || name.starts_with("generic_ir")
+        || name.strip_prefix("pad_").is_some_and(|rest| rest.parse::<u32>().is_ok())
 }
 
 /// Whether bytes are what a linker, or LLVM's linker of device code, takes of an archive.
@@ -370,6 +382,11 @@ mod tests {
         assert_eq!(holding(&[("pad_0/", b"\0"), ("a.o/", &host)]), Kind::Archive);
         assert_eq!(holding(&[("64.x/", b""), ("//", b"long_name.o/\n"), ("/0", &host)]), Kind::Archive);
         assert_eq!(holding(&[("64.x/", b""), ("//", b"64.12.60.7/\n"), ("/0", &gpu)]), Kind::Native);
+        // Nor do drivers look for code for their GPUs under other names.
+        assert_eq!(holding(&[("pvc/", &gpu)]), Kind::Native);
+        assert_eq!(holding(&[("/", b"\0\0\0\0"), ("64.12.60.7/", &gpu)]), Kind::Native);
+        assert_eq!(holding(&[("pvc/", &gpu), ("a.o/", &host)]), Kind::Archive);
+        assert_eq!(holding(&[("a.spv/", &[3, 2, 0x23, 7])]), Kind::Archive);
         assert!(Kind::identify(b"").unwrap_err().to_string().contains("empty"));
         assert!(Kind::identify(b"#!/bin/sh\n").is_err());
         assert!(Kind::identify(b"#!/bin/sh\nPK\x05\x06").is_err());

@@ -5,7 +5,7 @@
 
 use super::Part;
 use super::intel_device::{self, XE};
-use crate::device::target::{Backend, Target};
+use crate::device::target::{Backend, IpVersion, Target};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -14,6 +14,8 @@ use std::borrow::Cow;
 const PATCH_TOKENS_UNTIL: (u32, u32) = (26, 18);
 /// The first OpenCL drivers that refuse kernels which reach buffers by handles, that is bindless ones (59829aeb1151 there).
 const BINDLESS_UNTIL: (u32, u32) = (24, 22);
+/// The first drivers that take code for other GPUs than their own (c65b45471b08 there).
+const OTHERS_SINCE: (u32, u32) = (24, 45);
 
 /// Form of native code that some drivers refuse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,22 +42,26 @@ impl OldForm {
     }
 }
 
-/// Forms of native code that a driver of Intel's GPUs takes.
+/// Native code that a driver of Intel's GPUs takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Driver {
     /// Patch tokens.
     pub(crate) patch_tokens: bool,
     /// Zebins of bindless kernels.
     pub(crate) bindless: bool,
+    /// Code for other GPUs, where Intel lists them as compatible.
+    pub(crate) others: bool,
+    /// The revision of its GPU, where that is a live one; of one that is asked about by its name that goes by the name.
+    pub(crate) revision: Option<u8>,
 }
 
 impl Driver {
     /// A driver that takes every form.
-    pub(crate) const ANY: Driver = Driver { patch_tokens: true, bindless: true };
+    pub(crate) const ANY: Driver = Driver { patch_tokens: true, bindless: true, others: true, revision: None };
     /// The newest drivers, by the names of the runtime's adapters.
     pub(crate) const NEWEST: [(&'static str, Driver); 2] = [
-        ("level_zero", Driver { patch_tokens: false, bindless: true }),
-        ("opencl", Driver { patch_tokens: false, bindless: false }),
+        ("level_zero", Driver { patch_tokens: false, ..Driver::ANY }),
+        ("opencl", Driver { patch_tokens: false, bindless: false, ..Driver::ANY }),
     ];
 
     /// The driver of a target through an adapter, of which patch tokens are taken where that is not known; whether they are.
@@ -65,7 +71,14 @@ impl Driver {
         let before = |first: (u32, u32)| version.map(|own| own < first);
         let patch_tokens = if of_xe { before(PATCH_TOKENS_UNTIL) } else { Some(true) };
         let bindless = adapter != Some(Backend::OpenCl) || before(BINDLESS_UNTIL) == Some(true);
-        (Driver { patch_tokens: patch_tokens != Some(false), bindless }, patch_tokens)
+        let others = before(OTHERS_SINCE) != Some(true);
+        let revision = live_version(target).map(|version| version.revision);
+        (Driver { patch_tokens: patch_tokens != Some(false), bindless, others, revision }, patch_tokens)
+    }
+
+    /// Returns the same driver, with every form of code.
+    pub(crate) fn with_any_form(self) -> Driver {
+        Driver { patch_tokens: true, bindless: true, ..self }
     }
 
     /// Whether it takes the form of a part.
@@ -86,19 +99,20 @@ fn release(version: &str) -> Option<(u32, u32)> {
     ((18..100).contains(&year) && (1..54).contains(&week)).then_some((year, week))
 }
 
+/// The IP version of a target that is no GPU by its name.
+fn live_version(target: &Target) -> Option<&IpVersion> {
+    target.ip_versions.first().filter(|_| !intel_device::is_known(&target.name))
+}
+
 /// The Intel GPU that a target is, as native code and the runtime name it: of a live device that of its IP version.
 pub(crate) fn gpu_of(target: &Target) -> Cow<'_, str> {
-    let of_version = || {
-        let version = target.ip_versions.first().filter(|_| !intel_device::is_known(&target.name))?;
-        intel_device::of_gmdid(version.gmdid()).pop()
-    };
-    of_version().map_or(Cow::Borrowed(&target.name), Cow::Owned)
+    let by_version = || intel_device::of_gmdid(live_version(target)?.gmdid()).pop();
+    by_version().map_or(Cow::Borrowed(&target.name), Cow::Owned)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::target::IpVersion;
 
     #[test]
     fn a_drivers_version_tells_what_it_takes_and_the_ip_version_the_gpu() {
@@ -121,6 +135,10 @@ mod tests {
             let target = device(ip, driver);
             let (own, known) = Driver::of_target(&target, Some(Backend::OpenCl));
             assert_eq!((known, own.bindless), (patch_tokens, bindless), "{driver}");
+            assert_eq!(
+                (own.others, own.revision),
+                (!driver.starts_with("22") && !driver.starts_with("24.35"), Some(target.ip_versions[0].revision))
+            );
             assert!(Driver::of_target(&target, Some(Backend::LevelZero)).0.bindless);
         }
     }

@@ -3,8 +3,9 @@
 //! Three kinds of numbers, from exact to coarse: the product configuration, which is the GMDID of the device (bits 31-22
 //! architecture, 21-14 release, 5-0 revision); `PRODUCT_FAMILY`; `GFXCORE_FAMILY`. The latter two are of
 //! `inc/common/igfxfmid.h` in intel/intel-graphics-compiler, the GMDIDs those of `device_architecture.def` in
-//! intel/llvm. A compiler may state another revision than that list does (20.1.0 for `bmg_g21`, which is 20.1.4
-//! there), so the revision does not count.
+//! intel/llvm. A target is all revisions of a GPU; a driver takes the code for its own revision alone, and what Intel lists
+//! beside. Of a GPU that is asked about by its name that is the one for which ocloc compiles by this name (20.1.0 for `bmg_g21`,
+//! which is 20.1.4 in that list).
 
 use crate::device::table::table;
 
@@ -67,6 +68,45 @@ const CORES: [(u32, &str, &[u32]); 13] = [
     (0x2300, "Xe3P", &[1360, 1380]),
 ];
 
+/// Revisions for which ocloc compiles by a GPU's name (`deviceAcronyms` of `platforms.h` in intel/compute-runtime), where that is not
+/// the first of the device configuration.
+const REVISIONS: [(&str, u8); 4] = [("bmg_g21", 0), ("ptl_u", 0), ("wcl", 1), ("nvl_p", 4)];
+
+/// GMDIDs of code, each with those of other GPUs that take it (`compatibilityMapping` of that file).
+const TAKEN_BY: [(u32, &[u32]); 6] = [
+    (version(12, 55, 8), &[version(12, 56, 5), version(12, 57, 0)]),
+    (version(12, 70, 4), &[version(12, 71, 4)]),
+    (version(20, 1, 0), &[version(20, 2, 0), version(20, 4, 4)]),
+    (version(20, 1, 1), &[version(20, 1, 0), version(20, 2, 0), version(20, 4, 4)]),
+    (version(20, 1, 4), &[version(20, 1, 0), version(20, 2, 0), version(20, 4, 4)]),
+    (version(30, 0, 4), &[version(30, 1, 0), version(30, 3, 1), version(30, 4, 4), version(30, 5, 4)]),
+];
+
+const fn version(architecture: u32, release: u32, revision: u32) -> u32 {
+    architecture << 22 | release << 14 | revision
+}
+
+fn target_of_short_name(short: &str) -> Option<&'static (&'static str, u32, u32, u32)> {
+    TARGETS.iter().find(|(name, ..)| *name == short)
+}
+
+/// The GMDID of a target: of that revision, or where none is told, of the one that is meant by the name.
+pub(super) fn gmdid_of_target(target: &str, revision: Option<u8>) -> Option<u32> {
+    let short = target.strip_prefix("intel_gpu_")?;
+    let (_, architecture, release, _) = target_of_short_name(short)?;
+    let by_name = || {
+        let versions = table().target(target).map(|known| known.ip_versions.as_slice()).unwrap_or_default();
+        let own = REVISIONS.iter().find(|(name, _)| *name == short).map(|(_, revision)| *revision);
+        own.or(versions.first().map(|version| version.revision)).unwrap_or(0)
+    };
+    Some(version(*architecture, *release, revision.unwrap_or_else(by_name).into()))
+}
+
+/// Whether GPUs of one GMDID take code for another beside their own.
+pub(super) fn is_taken_by(code: u32, gpu: u32) -> bool {
+    TAKEN_BY.iter().any(|(own, others)| *own == code && others.contains(&gpu))
+}
+
 fn targets(wanted: impl Fn(u32, u32, u32) -> bool) -> Vec<String> {
     let found = TARGETS.iter().filter(|(_, architecture, release, family)| wanted(*architecture, *release, *family));
     found.map(|(name, ..)| format!("intel_gpu_{name}")).collect()
@@ -121,9 +161,9 @@ pub(crate) fn is_before_xe(device: &str) -> bool {
     !own.is_empty() && own.iter().all(|target| old.contains(target))
 }
 
-/// The short names of product families, by which members of archives may be named (`abbreviation` of `hw_info_*.inl` in
+/// The short names of product families, by which members of archives may be named (`abbreviation` of `hw_info_*.cpp` in
 /// intel/compute-runtime).
-const ABBREVIATIONS: [(u32, &str); 21] = [
+const ABBREVIATIONS: [(u32, &str); 24] = [
     (16, "bdw"),
     (18, "skl"),
     (19, "kbl"),
@@ -145,23 +185,36 @@ const ABBREVIATIONS: [(u32, &str); 21] = [
     (1274, "bmg"),
     (1275, "lnl"),
     (1300, "ptl"),
+    (1340, "nvls"),
+    (1360, "nvlp"),
+    (1380, "cri"),
 ];
 
-/// The beginnings of names by which a driver of a target looks for its member of an archive, in the driver's order: the first
-/// member of each counts (`searchForBinary` in `device_binary_format_ar.cpp` of intel/compute-runtime). Its programs have 64 bits.
-pub(super) fn member_names(target: &str) -> Option<Vec<String>> {
-    let short = target.strip_prefix("intel_gpu_")?;
-    let (_, architecture, release, family) = TARGETS.iter().find(|(name, ..)| *name == short)?;
-    // Of a GPU that is asked about by its name the revision is that of the device configuration.
-    let versions = table().target(target).map(|known| known.ip_versions.as_slice()).unwrap_or_default();
-    let revision = versions.first().map_or(0, |version| version.revision);
-    let release = format!("64.{architecture}.{release}");
-    let platform = ABBREVIATIONS.iter().find(|(number, _)| number == family).map(|(_, name)| format!("64.{name}"));
-    let mut names = vec![format!("{release}.{revision}")];
-    names.extend(platform.as_ref().map(|platform| format!("{platform}.{revision}")));
-    names.push(release);
-    names.extend(platform);
-    Some(names)
+/// Short names of families by which a driver looks for members once it found none by its own
+/// (`getCompatibilityFallbackProductAbbreviations` of `product_config_helper.cpp` there).
+const FALLBACKS: [(&str, &str); 2] = [("lnl", "bmg"), ("mtl", "arl")];
+
+/// Beginnings of names by which a driver looks for its member of an archive (`searchForBinary` in
+/// `device_binary_format_ar.cpp` of intel/compute-runtime). Its programs have 64 bits.
+pub(super) struct MemberNames {
+    /// The architecture, release and revision: it is looked for first.
+    pub(super) exact: String,
+    /// The architecture and release.
+    pub(super) release: String,
+    /// Families. Before the release it looks for the first with the stepping of the device behind it.
+    pub(super) families: Vec<String>,
+}
+
+/// The names for the driver of a target, of that revision.
+pub(super) fn member_names(target: &str, revision: Option<u8>) -> Option<MemberNames> {
+    let (_, architecture, release, family) = target_of_short_name(target.strip_prefix("intel_gpu_")?)?;
+    let own = ABBREVIATIONS.iter().find(|(number, _)| number == family).map(|(_, name)| *name);
+    let other = FALLBACKS.iter().find(|(name, _)| Some(*name) == own).map(|(_, other)| *other);
+    Some(MemberNames {
+        exact: format!("64.{}", gmdid(gmdid_of_target(target, revision)?)),
+        release: format!("64.{architecture}.{release}"),
+        families: own.into_iter().chain(other).map(|name| format!("64.{name}")).collect(),
+    })
 }
 
 /// The targets of a device as `ocloc` names it in an archive: `12.55.8`, `bmg`, `acm-g10`, `dg2`, `xe-hpg`.
@@ -221,6 +274,17 @@ mod tests {
         let old = ["bdw", "skl", "gen9", "gen11", "ehl", "9.0.9", "11.1.0"];
         assert!(old.into_iter().all(is_before_xe));
         assert!(!["tgllp", "gen12lp", "dg2", "bmg", "12.0.0", "20.1.0", "generic_ir"].into_iter().any(is_before_xe));
+        for (name, revision, expected) in [
+            ("pvc", None, "12.60.7"),
+            ("pvc", Some(5), "12.60.5"),
+            ("bmg_g21", None, "20.1.0"),
+            ("bmg_g21", Some(4), "20.1.4"),
+            ("ptl_u", None, "30.1.0"),
+            ("lnl_m", None, "20.4.4"),
+        ] {
+            let own = gmdid_of_target(&format!("intel_gpu_{name}"), revision).unwrap();
+            assert_eq!(gmdid(own), expected);
+        }
         assert!(of_name("generic_ir").is_empty() && of_family(0).is_empty() && of_gmdid(0).is_empty());
     }
 }

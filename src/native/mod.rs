@@ -7,9 +7,9 @@
 //!
 //! A driver takes native code for its GPU and, by rules of families, that for some others. What it cannot take it compiles from
 //! the SPIR-V that stands inside: `generic_ir` of an archive (`device_binary_format_ar.cpp` in intel/compute-runtime), section
-//! `.spv` of a zebin. Code of two GPUs of one family is not the same to it: each entry here was seen to be taken by driver
-//! 26.27, OpenCL and Level Zero, and every other pair of 17 GPUs to be refused (-42, 0x70000004). Patch tokens, the older form, it
-//! refuses since 26.18 whatever they are for.
+//! `.spv` of a zebin. Code of two GPUs of one family, and of two revisions of one GPU, is not the same to it: what it takes was seen
+//! of driver 26.27, OpenCL and Level Zero, and every other pair of 17 GPUs to be refused (-42, 0x70000004). Patch tokens, the older
+//! form, it refuses since 26.18 whatever they are for.
 //!
 //! An archive of ocloc is a plain `ar` with members `POINTER SIZE.DEVICE` (`64.12.55.8`, `64.bmg`), each behind a `pad_N` that aligns it, and
 //! perhaps `generic_ir` (`ar_encoder.cpp` and `device_binary_format_ar.cpp` in intel/compute-runtime). What the member
@@ -129,6 +129,12 @@ pub struct Part {
     pub devices: Vec<String>,
     /// The device in the format's own terms.
     pub stated: String,
+    /// The GMDID of the Intel GPU that it is for, where it states that: drivers then go by it alone.
+    #[serde(skip)]
+    pub(crate) gmdid: Option<u32>,
+    /// Whether it is a bare module in an archive of ocloc, where drivers look for containers alone.
+    #[serde(skip)]
+    pub(crate) is_bare: bool,
     /// The version of the format, in its own terms.
     pub(crate) version: Option<String>,
     /// The producer, where it is told.
@@ -293,6 +299,16 @@ impl Native {
         let mut seen = HashSet::new();
         let devices = self.parts.iter().flat_map(|part| &part.devices).map(String::as_str);
         devices.filter(|device| seen.insert(*device)).collect()
+    }
+
+    /// The devices of all parts in a message on one of which the driver refuses them: this one by what the code states, which tells the
+    /// revision.
+    pub(crate) fn devices_beside(&self, device: &str) -> String {
+        let is_own = |part: &&Part| part.devices.iter().any(|own| own == device) && !part.stated.is_empty();
+        let own = self.parts.iter().filter(is_own).map(|part| part.stated.as_str());
+        let mut seen = HashSet::new();
+        let named = own.chain(self.devices().into_iter().filter(|own| *own != device));
+        named.filter(|named| seen.insert(*named)).collect::<Vec<&str>>().join(", ")
     }
 
     /// The names of the kernels of all parts, each once, in order.
@@ -487,6 +503,8 @@ impl Part {
             format,
             devices: Vec::new(),
             stated: String::new(),
+            gmdid: None,
+            is_bare: false,
             version: None,
             producer: None,
             size: size as u64,
@@ -529,19 +547,26 @@ fn archive_members<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], place: Place
         let start = at.saturating_add(HEADER);
         let member = bytes::slice_at(data, start, size).ok_or_else(|| bad("states more bytes than there are"))?;
         let name = field(0, 16).unwrap_or_default().trim_end();
-        if name == "//" {
+        let is_list = name.starts_with("//");
+        if is_list {
             long_names = member;
         }
         let name = match name.strip_prefix('/').and_then(|at| at.parse::<usize>().ok()) {
             Some(at) => long_name(long_names, at),
             None => name.trim_end_matches('/'),
         };
+        if name.is_empty() && !is_list {
+            return Err(bad("names none, and drivers take nothing of the archive"));
+        }
         at = start.saturating_add(size).saturating_add(size & 1);
-        if name.is_empty() || name.starts_with("pad") {
+        if is_list || name.starts_with("pad") {
             continue;
         }
         let first = reader.native.parts.len();
         reader.member(name, member, Format::sniff(member), place.at(start as u64), depth);
+        if Format::sniff(member) == Format::SpirV {
+            reader.native.parts.iter_mut().skip(first).for_each(|part| part.is_bare = true);
+        }
         let device = name.split_once('.').map_or(name, |(_, device)| device);
         // Of a zebin that states a device the name is not asked, even where no such device is known.
         let is_open =

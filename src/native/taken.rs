@@ -14,9 +14,10 @@ use super::driver::Driver;
 use super::{Native, Part, hsaco, intel_device};
 use crate::bundle::format::Format;
 use crate::device::target::Has;
+use crate::limits;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Way in which a GPU runs the code of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -52,8 +53,8 @@ pub(crate) enum Taken<'n> {
     Unknown,
 }
 
-/// GPUs that take another's code, beside their own.
-const TAKES: [(&str, &str); 6] = [
+/// GPUs that take the code which ocloc makes for another.
+const SHARED: [(&str, &str); 6] = [
     ("intel_gpu_acm_g11", "intel_gpu_acm_g10"),
     ("intel_gpu_acm_g12", "intel_gpu_acm_g10"),
     ("intel_gpu_mtl_h", "intel_gpu_mtl_u"),
@@ -62,14 +63,17 @@ const TAKES: [(&str, &str); 6] = [
     ("intel_gpu_ptl_u", "intel_gpu_ptl_h"),
 ];
 
-/// Whether a driver of one GPU takes native code for another, both by the names of the device configuration.
-fn takes(gpu: &str, code_for: &str) -> bool {
-    gpu == code_for || TAKES.contains(&(gpu, code_for))
-}
-
 /// The GPU of which a GPU takes the code beside its own, by the names of the device configuration.
 pub(crate) fn also_takes(gpu: &str) -> Option<&'static str> {
-    TAKES.iter().find(|(own, _)| *own == gpu).map(|(_, other)| *other)
+    SHARED.iter().find(|(own, _)| *own == gpu).map(|(_, other)| *other)
+}
+
+/// Whether a driver of a GPU takes code by what that states (`validateTargetDevice` of `zebin_decoder.cpp` in
+/// intel/compute-runtime): the GMDID to the last bit, where there is one.
+fn is_for(part: &Part, gpu: &str, driver: Driver) -> bool {
+    let Some(code) = part.gmdid else { return part.devices.iter().any(|device| device == gpu) };
+    let own = intel_device::gmdid_of_target(gpu, driver.revision);
+    own.is_some_and(|own| own == code || driver.others && intel_device::is_taken_by(code, own))
 }
 
 /// Beginning of the name of an archive's member that holds the SPIR-V for all GPUs.
@@ -117,10 +121,10 @@ impl Native {
         if !self.parts.iter().any(is_code) {
             return Taken::Unknown;
         }
-        let runs =
-            |part: &&Part| is_code(part) && driver.takes(part) && part.devices.iter().any(|device| takes(gpu, device));
-        let is_open = |part: &Part| is_code(part) && driver.takes(part) && part.devices.is_empty();
-        let compiled = |part: &&Part| part.format == Format::SpirV || part.spirv;
+        let runs = |part: &&Part| is_code(part) && driver.takes(part) && is_for(part, gpu, driver);
+        let is_open =
+            |part: &Part| is_code(part) && driver.takes(part) && part.devices.is_empty() && part.gmdid.is_none();
+        let compiled = |part: &&Part| part.format == Format::SpirV && !part.is_bare || part.spirv;
         if self.container != Some("ar") {
             if let Some(part) = self.parts.iter().find(runs) {
                 return Taken::Part(Coverage::Native, vec![part]);
@@ -134,26 +138,65 @@ impl Native {
         }
         // The driver goes by the names of members alone: neither code that it would take from another GPU nor the SPIR-V beside
         // another's is found. Of the members that it finds it takes the first code for the GPU, else the first SPIR-V.
-        let mut source = None;
-        let Some(names) = intel_device::member_names(gpu) else { return Taken::Unknown };
-        for name in names.iter().map(String::as_str).chain([GENERIC]) {
-            let named = self.parts.iter().filter(|part| part.name.starts_with(name)).map(|part| part.member);
-            let unread = self.unread.iter().filter(|(_, own)| own.starts_with(name)).map(|(member, _)| *member).min();
-            let Some(member) = named.min().into_iter().chain(unread).min() else { continue };
-            if unread == Some(member) {
+        let Some(names) = intel_device::member_names(gpu, driver.revision) else { return Taken::Unknown };
+        let first = |name: &str| {
+            let named = self.members().filter(|(_, own, _)| own.starts_with(name));
+            named.map(|(member, ..)| member).min()
+        };
+        let by = |stepped: &[Option<usize>]| {
+            let mut found = vec![first(&names.exact)];
+            for (family, stepped) in names.families.iter().zip(stepped) {
+                found.extend([*stepped, first(&names.release), first(family)]);
+            }
+            let mut source = None;
+            for member in found.into_iter().flatten() {
+                if self.unread.iter().any(|(unread, _)| *unread == member) {
+                    return Taken::Unknown;
+                }
+                let members = || self.parts.iter().filter(|part| part.member == member);
+                if let Some(part) = members().find(runs) {
+                    return Taken::Part(Coverage::Native, vec![part]);
+                }
+                // Code of which the device is not known may be for this one.
+                if members().any(is_open) {
+                    return Taken::Unknown;
+                }
+                source = source.or_else(|| members().find(compiled));
+            }
+            // Of what is for all GPUs the driver asks for SPIR-V alone, and takes the code beside it all the same.
+            let Some(generic) = first(GENERIC).filter(|_| source.is_none()) else {
+                return source.map_or(Taken::Nothing, |part| Taken::Part(Coverage::Jit, vec![part]));
+            };
+            if self.unread.iter().any(|(unread, _)| *unread == generic) {
                 return Taken::Unknown;
             }
-            let members = || self.parts.iter().filter(|part| part.member == member);
-            if let Some(part) = members().find(runs) {
-                return Taken::Part(Coverage::Native, vec![part]);
+            let generic = || self.parts.iter().filter(|part| part.member == generic).filter(compiled);
+            match (generic().find(runs), generic().next()) {
+                (Some(part), _) => Taken::Part(Coverage::Native, vec![part]),
+                (None, Some(part)) => Taken::Part(Coverage::Jit, vec![part]),
+                (None, None) => Taken::Nothing,
             }
-            // Code of which the device is not known may be for this one.
-            if members().any(is_open) {
+        };
+        // The stepping of a device is not known: members that are named after one may be found before others.
+        let plain = vec![None; names.families.len()];
+        let taken = by(&plain);
+        for (place, family) in names.families.iter().enumerate() {
+            let is_stepped = |name: &str| {
+                let stepping = name.strip_prefix(family.as_str()).and_then(|rest| rest.strip_prefix('.'));
+                stepping.is_some_and(|stepping| stepping.starts_with(|digit: char| digit.is_ascii_digit()))
+            };
+            let members = self.members().filter(|(_, own, _)| is_stepped(own)).map(|(member, ..)| member);
+            let members: BTreeSet<usize> = members.collect();
+            let differs = |member: &usize| {
+                let mut stepped = plain.clone();
+                stepped.iter_mut().skip(place).take(1).for_each(|stepped| *stepped = Some(*member));
+                by(&stepped) != taken
+            };
+            if members.len() > limits::MAX_STEPPINGS || members.iter().any(differs) {
                 return Taken::Unknown;
             }
-            source = source.or_else(|| members().find(compiled));
         }
-        source.map_or(Taken::Nothing, |part| Taken::Part(Coverage::Jit, vec![part]))
+        taken
     }
 
     /// The members of a list by number and name, each with its part where that could be read.
@@ -326,11 +369,13 @@ fn hip_target(entry: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::target::IpVersion;
     use crate::native::OldForm;
 
     fn part(format: Format, device: &str, spirv: bool) -> Part {
-        let devices = (!device.is_empty()).then(|| format!("intel_gpu_{device}")).into_iter().collect();
-        Part { devices, spirv, ..Part::new(format, 0) }
+        let devices: Vec<String> = (!device.is_empty()).then(|| format!("intel_gpu_{device}")).into_iter().collect();
+        let gmdid = devices.first().and_then(|device| intel_device::gmdid_of_target(device, None));
+        Part { devices, spirv, gmdid, ..Part::new(format, 0) }
     }
 
     #[test]
@@ -412,12 +457,100 @@ mod tests {
         ] {
             assert_eq!(taken(parts.clone()), Some(expected), "{parts:?}");
         }
+        // Of what is for all GPUs drivers take the SPIR-V in a container, and no code without it.
+        let module = || Part { is_bare: true, ..spirv() };
+        let generic = |part: Part| named(GENERIC, part);
+        for (parts, expected) in [
+            (vec![other("64.12.60.7", false), module()], (Coverage::None, None)),
+            (vec![other("64.12.60.7", false), generic(ours(""))], (Coverage::None, None)),
+            (
+                vec![other("64.12.60.7", false), generic(part(Format::Zebin, "acm_g10", true))],
+                (Coverage::Native, Some(2)),
+            ),
+            (vec![other("64.12.60.7", false), generic(part(Format::Zebin, "pvc", true))], (Coverage::Jit, Some(2))),
+        ] {
+            assert_eq!(taken(parts.clone()), Some(expected), "{parts:?}");
+        }
+        // Members that are named after a stepping may be found before others, where it is the device's.
+        assert_eq!(taken(vec![ours("64.dg2"), ours("64.dg2.8")]), None);
+        assert_eq!(taken(vec![ours("64.dg2.8"), ours("64.12.55")]), None);
+        assert_eq!(taken(vec![ours("64.dg2.8"), ours("64.12.55.8")]), Some((Coverage::Native, Some(2))));
+        assert_eq!(taken(vec![ours("64.dg2.8")]), Some((Coverage::Native, Some(1))));
+        assert_eq!(taken(vec![ours("64.dg2"), other("64.dg2.x", false)]), Some((Coverage::Native, Some(1))));
+        // Two families' drivers look for a member of another family, too.
+        let relative = |name: &str| archive(vec![named(name, part(Format::Zebin, "bmg_g21", false))]);
+        assert_eq!(on(&relative("64.bmg"), "lnl_m"), Some(Coverage::Native));
+        assert_eq!(on(&relative("64.20.1.0"), "lnl_m"), Some(Coverage::None));
         let cut = Native { unread: vec![(1, "64.12.55.8".to_owned())], ..archive(vec![pvc(), ours("64.dg2")]) };
         assert_eq!(on(&cut, "acm_g10"), None);
         assert_eq!(bare.coverage_by_gpu(Driver::ANY).len(), 2);
         let listed = alone(part(Format::Zebin, "bmg_g21", false)).coverage_by_gpu(Driver::ANY);
         assert_eq!(listed.len(), 3, "{listed:?}");
         assert_eq!(listed["intel_gpu_lnl_m"], Coverage::Native);
+    }
+
+    /// Each was seen with driver 26.27, OpenCL and Level Zero, but for other revisions of GPUs than those that ocloc compiles for.
+    #[test]
+    fn drivers_take_code_for_their_own_revision_and_what_is_listed() {
+        let code = |gmdid: u32| {
+            let devices = intel_device::of_gmdid(gmdid);
+            Native {
+                parts: vec![Part { devices, gmdid: Some(gmdid), ..Part::new(Format::Zebin, 0) }],
+                ..Native::default()
+            }
+        };
+        let number = |text: &str| IpVersion::parse(text).unwrap().gmdid();
+        let live = |revision| Driver { revision: Some(revision), ..Driver::ANY };
+        let old = Driver { others: false, ..Driver::ANY };
+        for (version, gpu, driver, runs) in [
+            ("12.60.7", "pvc", Driver::ANY, true),
+            ("12.60.0", "pvc", Driver::ANY, false),
+            ("12.60.5", "pvc", Driver::ANY, false),
+            ("12.60.6", "pvc", Driver::ANY, false),
+            ("12.60.5", "pvc", live(5), true),
+            ("12.60.7", "pvc", live(5), false),
+            ("12.61.7", "pvc", Driver::ANY, false),
+            ("12.55.8", "acm_g10", Driver::ANY, true),
+            ("12.55.1", "acm_g10", Driver::ANY, false),
+            ("12.55.8", "acm_g11", Driver::ANY, true),
+            ("12.55.8", "acm_g11", old, false),
+            ("12.55.4", "acm_g11", Driver::ANY, false),
+            ("12.70.0", "mtl_u", Driver::ANY, false),
+            ("12.70.4", "mtl_h", Driver::ANY, true),
+            ("12.70.0", "mtl_h", Driver::ANY, false),
+            ("12.71.0", "mtl_h", Driver::ANY, false),
+            ("20.1.0", "bmg_g21", Driver::ANY, true),
+            ("20.1.1", "bmg_g21", Driver::ANY, true),
+            ("20.1.4", "bmg_g21", Driver::ANY, true),
+            ("20.1.0", "bmg_g21", live(4), false),
+            ("20.1.0", "bmg_g31", Driver::ANY, true),
+            ("20.1.4", "lnl_m", Driver::ANY, true),
+            ("20.1.0", "lnl_m", live(0), false),
+            ("20.4.0", "lnl_m", Driver::ANY, false),
+            ("30.0.4", "ptl_u", Driver::ANY, true),
+            ("30.1.0", "ptl_u", Driver::ANY, true),
+            ("30.0.0", "ptl_h", Driver::ANY, false),
+            ("30.0.0", "ptl_u", Driver::ANY, false),
+        ] {
+            let expected = if runs { Coverage::Native } else { Coverage::None };
+            assert_eq!(
+                code(number(version)).coverage(&format!("intel_gpu_{gpu}"), driver),
+                Some(expected),
+                "{version} on {gpu}"
+            );
+        }
+        // Every bit counts, also those that are of no number.
+        assert_eq!(code(number("12.60.7") | 1 << 8).coverage("intel_gpu_pvc", Driver::ANY), Some(Coverage::None));
+        // Of code that tells its family alone, the lists of others do not count.
+        let family = |number| Part { devices: intel_device::of_family(number), ..Part::new(Format::Zebin, 0) };
+        for (number, gpu, expected) in [(1274, "lnl_m", Coverage::None), (1274, "bmg_g31", Coverage::Native)] {
+            let native = Native { parts: vec![family(number)], ..Native::default() };
+            assert_eq!(native.coverage(&format!("intel_gpu_{gpu}"), Driver::ANY), Some(expected));
+        }
+        for (gpu, other) in SHARED {
+            let [own, other] = [gpu, other].map(|name| intel_device::gmdid_of_target(name, None).unwrap());
+            assert!(intel_device::is_taken_by(other, own), "{gpu}");
+        }
     }
 
     /// Each was seen with driver 13.0 on an H200, but for `sm_103`.

@@ -7,12 +7,16 @@
 pub(super) enum Form {
     /// A number of 32 bits.
     Number,
+    /// A number of 32 bits that is not negative.
+    Size,
     /// A number of a byte.
     Byte,
     /// `true` or `false`.
     Flag,
-    /// Three numbers.
+    /// Three numbers that are not negative.
     Three,
+    /// A text that is not empty.
+    Text,
     /// One of some words.
     Word(&'static [&'static str]),
     /// Entries of one table.
@@ -63,8 +67,18 @@ static KERNEL: Table = table(&[
 
 /// Keys of what is told of arguments: drivers pass over other keys.
 static MISC: Table =
-    Table { keys: &[("name", Form::Any), ("args_info", Form::List(&ARGUMENT_INFO))], others: Some("") };
-static ARGUMENT_INFO: Table = Table { keys: &[], others: Some("") };
+    Table { keys: &[("name", Form::Text), ("args_info", Form::List(&ARGUMENT_INFO))], others: Some("") };
+static ARGUMENT_INFO: Table = Table {
+    keys: &[
+        ("index", Form::Size),
+        ("name", Form::Text),
+        ("address_qualifier", Form::Text),
+        ("access_qualifier", Form::Text),
+        ("type_name", Form::Text),
+        ("type_qualifiers", Form::Text),
+    ],
+    others: Some(""),
+};
 static EXPERIMENTAL: Table = table(&[
     ("has_non_kernel_arg_load", Form::Number),
     ("has_non_kernel_arg_store", Form::Number),
@@ -111,7 +125,7 @@ static ENVIRONMENT: Table = table(&[
     ("offset_to_skip_set_ffid_gp", Form::Number),
     ("required_sub_group_size", Form::Number),
     ("required_work_group_size", Form::Three),
-    ("slm_size", Form::Number),
+    ("slm_size", Form::Size),
     ("slm_alloc_mode", Form::Number),
     ("private_size", Form::Number),
     ("spill_size", Form::Number),

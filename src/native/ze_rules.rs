@@ -9,7 +9,7 @@
 use super::yaml::Node;
 use super::ze_keys::{Form, ROOT, Table};
 use crate::error::{Error, Result};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The version that the rules are of. Of a newer one with the same major number, drivers take what they know.
 const NEWEST: (u32, u32) = (1, 73);
@@ -66,7 +66,9 @@ pub(super) fn check(text: &str, root: &Node<'_>) -> Result<()> {
             rules.environment(environment, function)?;
         }
     }
-    root.get("kernels").map(Node::items).unwrap_or_default().iter().try_for_each(|kernel| rules.kernel(kernel))
+    let kernels = root.get("kernels").map(Node::items).unwrap_or_default();
+    kernels.iter().try_for_each(|kernel| rules.kernel(kernel))?;
+    rules.told(root.get("kernels_misc_info").map(Node::items).unwrap_or_default(), kernels)
 }
 
 /// Kind that an argument of the source has. Drivers end where two pieces of one argument disagree.
@@ -139,12 +141,14 @@ impl Rules<'_> {
         let right = match form {
             Form::Any => true,
             Form::Number => number().is_some(),
+            Form::Size => number().is_some_and(|number| number >= 0),
+            Form::Text => value.text().is_some_and(|text| !text.is_empty()),
             Form::Byte => number().is_some_and(|number| u8::try_from(number).is_ok()),
             Form::Flag => matches!(value.word(), Some("true" | "false")),
             Form::Word(words) => value.word().is_some_and(|word| words.contains(&word)),
             Form::Three => {
-                let is_number = |item: &Node<'_>| item.word().is_some_and(|word| word.parse::<i32>().is_ok());
-                value.items().len() == 3 && value.items().iter().all(is_number)
+                let size = |item: &Node<'_>| item.word().and_then(|word| word.parse::<i32>().ok());
+                value.items().len() == 3 && value.items().iter().all(|item| size(item).is_some_and(|size| size >= 0))
             }
             Form::Map(table) => return self.mapping(value, table, &format!("`{key}`")),
             Form::Listed(_) if !matches!(value, Node::Sequence(_)) => true,
@@ -192,6 +196,36 @@ impl Rules<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    /// Checks what is told of arguments, which drivers read once a program asks: they end where it is of no argument that there is.
+    fn told(&self, told: &[Node<'_>], kernels: &[Node<'_>]) -> Result<()> {
+        let most = |kernel: &Node<'_>| {
+            let pieces = kernel.get("payload_arguments").map(Node::items).unwrap_or_default();
+            pieces
+                .iter()
+                .filter_map(|piece| number(piece, "arg_index"))
+                .max()
+                .map_or(0, |index| index.saturating_add(1))
+        };
+        let mut counts: HashMap<&str, i64> = HashMap::new();
+        // Of kernels of one name the first counts.
+        for kernel in kernels.iter().rev() {
+            counts.insert(kernel.text_of("name").unwrap_or_default(), most(kernel));
+        }
+        for of in told {
+            let name = of.text_of("name").unwrap_or_default();
+            let count = counts.get(name);
+            let count = count.ok_or_else(|| self.error(of, "name", "what is told of arguments is of no kernel"))?;
+            let entries = of.get("args_info").map(Node::items).unwrap_or_default();
+            let most = (*count).min(i64::try_from(entries.len()).unwrap_or(i64::MAX));
+            let is_none = |entry: &&Node<'_>| !number(entry, "index").is_some_and(|index| (0..most).contains(&index));
+            if let Some(entry) = entries.iter().find(is_none) {
+                let message = format!("what is told of an argument of `{}` is of none that there is", shown(name));
+                return Err(self.error(entry, "index", message));
+            }
+        }
+        Ok(())
     }
 
     fn environment(&self, environment: &Node<'_>, of: &Node<'_>) -> Result<()> {
@@ -474,15 +508,43 @@ mod tests {
         ] {
             assert_eq!(refused(&kernel(environment, more)), None, "{environment} {more}");
         }
-        for text in [
-            "",
-            "---\n...\n",
-            "kernels: []\n",
-            "version: '1.999'\nkernels:\n",
-            "kernels:\nkernels_misc_info:\n  - any: 1\n",
-        ] {
+        for text in
+            ["", "---\n...\n", "kernels: []\n", "version: '1.999'\nkernels:\n", "kernels:\nkernels_misc_info:\n"]
+        {
             assert_eq!(refused(text), None, "{text}");
         }
+    }
+
+    /// Drivers end where a program asks for them.
+    #[test]
+    fn what_is_told_of_arguments_is_of_one_that_there_is() {
+        let two = "payload_arguments:\n  - arg_type: arg_byvalue, offset: 0, size: 4, arg_index: 0\n  \
+                   - arg_type: arg_byvalue, offset: 4, size: 4, arg_index: 1";
+        let told = |name: &str, entries: &[&str]| {
+            let entries: String =
+                entries.iter().map(|entry| format!("      - {}\n", entry.replace(", ", "\n        "))).collect();
+            let text = kernel("", two).replace("...\n", "");
+            refused(&format!("{text}kernels_misc_info:\n  - name: {name}\n    args_info:\n{entries}...\n"))
+        };
+        let second = "index: 1, name: b, address_qualifier: __private, access_qualifier: NONE, type_name: 'int;4'";
+        assert_eq!(told("k", &["index: 0", second]), None);
+        assert_eq!(told("k", &["index: 0, other: []", "index: 0"]), None);
+        for (name, entries, expected) in [
+            ("k", &["index: 0", "index: 2"][..], "of none that there is"),
+            ("k", &["index: 1"], "of none that there is"),
+            ("k", &["index: 0", "index: 1", "index: 2"], "of none that there is"),
+            ("k", &["index: 0", "name: b"], "of none that there is"),
+            ("k", &["index: -1"], "`index` is `-1`"),
+            ("l", &["index: 0"], "of no kernel"),
+            ("k", &["index: 0, name: ''"], "`name`"),
+            ("k", &["index: 0, access_qualifier: [ 1, 2 ]"], "`access_qualifier`"),
+            ("k", &["index: 0, address_qualifier:", "index: 1"], "`address_qualifier`"),
+            ("k", &["index: 0, type_qualifiers: [ 1, 2 ]"], "`type_qualifiers`"),
+        ] {
+            let (_, said) = told(name, entries).unwrap_or_else(|| panic!("{name} {entries:?}"));
+            assert!(said.contains(expected), "{expected}: {said}");
+        }
+        assert!(refused("kernels:\nkernels_misc_info:\n  - any: 1\n").unwrap().1.contains("of no kernel"));
     }
 
     #[test]
@@ -569,6 +631,14 @@ mod tests {
             ("", buffer("type: global, usage: single_space, size: 1"), "more than private memory"),
             ("", buffer("type: scratch, usage: single_space, size: 0"), "no size"),
             ("", buffer("type: scratch, usage: single_space, size: 1, slot: 2"), "neither place 0 nor 1"),
+            ("slm_size: -1", String::new(), "`slm_size` is `-1`"),
+            ("required_work_group_size: [ -1, 1, 1 ]", String::new(), "`required_work_group_size`"),
+            ("", "user_attributes:\n  reqd_work_group_size: [ -1, 1, 1 ]".to_owned(), "`reqd_work_group_size`"),
+            (
+                "",
+                "user_attributes:\n  intel_reqd_workgroup_walk_order: [ -1, 1, 1 ]".to_owned(),
+                "`intel_reqd_workgroup_walk_order`",
+            ),
             ("", "user_attributes:\n  other: 1".to_owned(), "`other` in `user_attributes`"),
             ("", "debug_env:\n  other: 1".to_owned(), "`other` in `debug_env`"),
         ] {

@@ -36,7 +36,7 @@ pub(super) fn read(data: &[u8], kernels: bool, items: &Items<'_>) -> Result<Read
     let options = elf.sections.iter().rfind(|section| section.kind == rules::SHT_MISC && section.name == OPTIONS);
     let options = options.map(|section| String::from_utf8_lossy(section.data));
     part.options = options.map(|text| text.trim_matches(['\0', ' ']).to_owned()).filter(|text| !text.is_empty());
-    part.spirv = elf.sections.iter().any(|section| section.kind == rules::SHT_SPIRV);
+    part.spirv = elf.sections.iter().any(|section| section.kind == rules::SHT_SPIRV && !section.data.is_empty());
     let told = elf.sections.iter().filter(|section| TOLD.iter().any(|told| section.name.starts_with(told)));
     part.sections = told
         .map_while(|section| {
@@ -140,6 +140,7 @@ fn device(elf: &DeviceElf<'_>, read: &mut Read) {
     if let Some(config) = config {
         stated.push(format!("device {}", intel_device::gmdid(config)));
         part.devices = intel_device::of_gmdid(config);
+        part.gmdid = Some(config);
     }
     if let Some(family) = family {
         stated.push(format!("product family {family}"));
@@ -309,6 +310,34 @@ pub(crate) mod tests {
         }
     }
 
+    /// The driver ends where it reads the name, and links nothing where the section of a symbol is none of its.
+    #[test]
+    fn symbols_have_names_and_sections_that_drivers_know() {
+        let symbol =
+            |name: u32, section: u16| [&name.to_le_bytes()[..], &[0x11, 0], &section.to_le_bytes(), &[0; 16]].concat();
+        let relocation = [0u64.to_le_bytes(), (1u64 << 32 | 1).to_le_bytes()].concat();
+        for (name, kind, expected) in [
+            (0, 1u32, None),
+            (8, 1, None),
+            (8 << 8, 1, Some("name is outside")),
+            (0, 0, Some("no code and no data")),
+            (0, 3, Some("no code and no data")),
+        ] {
+            let symbols = [symbol(0, 0), symbol(name, 4)].concat();
+            let told = problems_with(
+                &[(".data.const.string", kind, &[0; 8]), (".symtab", 2, &symbols), (".rel.text.k", 9, &relocation)],
+                |payload| {
+                    let table = payload.len() - 64 * 3;
+                    payload[table + 56..][..8].copy_from_slice(&24u64.to_le_bytes());
+                    payload[table + 64 + 44] = 1;
+                    payload[table + 64 + 56] = 16;
+                },
+            );
+            let is_told = expected.is_none_or(|expected| told.iter().any(|problem| problem.contains(expected)));
+            assert!(is_told && told.is_empty() == expected.is_none(), "{name} {kind}: {told:?}");
+        }
+    }
+
     /// Each was refused by driver 26.27 for a Data Center GPU Max, or by `ocloc validate`.
     #[test]
     fn what_drivers_refuse_is_a_problem() {
@@ -434,6 +463,7 @@ pub(crate) mod tests {
         let config = || note(6, 0x030f_0007);
         // Notes that name the device exactly are all that count; of family and core both do, and the last of each.
         assert_eq!(of(&[note(1, 1210), note(2, 18), config()], EM_INTELGT, 0), ("intel_gpu_pvc".to_owned(), 0));
+        assert_eq!(of(&[note(6, 0x030f_0005)], EM_INTELGT, 0), ("intel_gpu_pvc".to_owned(), 0));
         assert_eq!(of(&[note(6, 0x7fc0_0000), note(1, 1271)], EM_INTELGT, 0), (String::new(), 0));
         assert_eq!(of(&[note(1, 1271), note(2, 0)], EM_INTELGT, 0), (both.clone(), 0));
         assert_eq!(of(&[note(1, 1210), note(2, 0x0c08), note(1, 1271)], EM_INTELGT, 0), (both.clone(), 0));

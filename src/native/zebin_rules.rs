@@ -82,6 +82,13 @@ pub(super) fn form(data: &[u8], elf: &DeviceElf<'_>) -> Result<()> {
         if section.entry != entry {
             return Err(wrong(format!("has entries of {} bytes, and not of {entry}", section.entry)));
         }
+        // Drivers look for names of symbols among those of sections, and end where one is not there.
+        let names = bytes::u16_at(data, 62).and_then(|names| elf.sections.get(usize::from(names)));
+        let names = names.map_or(0, |names| names.data.len() as u64);
+        let mut symbols = section.data.chunks_exact(24).filter(|_| section.kind == SHT_SYMTAB);
+        if symbols.any(|symbol| bytes::u32_at(symbol, 0).is_some_and(|name| u64::from(name) >= names)) {
+            return Err(wrong("has a symbol whose name is outside of the names".to_owned()));
+        }
     }
     Ok(())
 }
@@ -193,6 +200,11 @@ fn linked(elf: &DeviceElf<'_>, listed: &HashSet<&str>) -> Result<()> {
     let table = elf.sections.iter().find(|section| section.kind == SHT_SYMTAB);
     let entries = table.map_or(&[][..], |table| table.data).chunks_exact(24);
     let count = entries.len() as u64;
+    // The first section stands for none: such symbols are others'.
+    let section_of = |symbol: &[u8]| {
+        let place = bytes::u16_at(symbol, 6).filter(|place| *place != 0)?;
+        elf.sections.get(usize::from(place))
+    };
     for section in elf.sections.iter().filter(|section| matches!(section.kind, SHT_REL | SHT_RELA)) {
         let wrong = |message: String| Error::at(section.offset, format!("section `{}` {message}", section.name));
         let size = if section.kind == SHT_REL { 16 } else { 24 };
@@ -212,11 +224,15 @@ fn linked(elf: &DeviceElf<'_>, listed: &HashSet<&str>) -> Result<()> {
             return Err(wrong(format!("changes what is at {place:#x}, beyond the section that it is for")));
         }
         // The upper half is the symbol.
-        if relocations.any(|entry| bytes::u64_at(entry, 8).is_some_and(|info| info >> 32 >= count)) {
+        let symbol = |entry: &[u8]| bytes::u64_at(entry, 8).map(|info| info >> 32);
+        if relocations.clone().filter_map(symbol).any(|symbol| symbol >= count) {
             return Err(wrong(format!("refers to more than the {count} symbols that there are")));
         }
+        let of_symbol = |entry: &[u8]| section_of(entries.clone().nth(usize::try_from(symbol(entry)?).ok()?)?);
+        if let Some(gone) = relocations.filter_map(of_symbol).find(|section| !is_loaded(section)) {
+            return Err(wrong(format!("refers to a symbol of section `{}`, which is no code and no data", gone.name)));
+        }
     }
-    let section_of = |symbol: &[u8]| elf.sections.get(usize::from(bytes::u16_at(symbol, 6)?));
     // Zeros stand behind the other data in memory.
     let [constants, globals] =
         [".bss.const", ".bss.global"].map(|name| elf.section(name).map_or(0, |zeros| zeros.size));

@@ -3,6 +3,7 @@
 //! Each letter of a text, or each byte of a compressed one, would be a kernel for which hundreds of bytes are kept. What there may
 //! be of them is bounded by the size of the file, for all its payloads together.
 
+use super::judged::runs;
 use super::repeated::{INSPECT, blocks, of_device, of_host, read, words};
 
 /// An LZ4 block that repeats a unit of some letters behind a text, and its size inflated.
@@ -79,10 +80,17 @@ fn the_first_payloads_have_the_room() {
     assert_eq!(said, run("1"));
 }
 
+/// A Data Center GPU Max.
+const GPU: u32 = 12 << 22 | 60 << 14 | 7;
+
 /// A zebin of some sections.
 fn zebin(sections: &[(&str, u64, &[u8], u64)]) -> Vec<u8> {
-    let note =
-        [[8u32, 4, 6].map(u32::to_le_bytes).concat(), b"IntelGT\0".to_vec(), 0x030f_0007u32.to_le_bytes().to_vec()];
+    zebin_for(GPU, sections)
+}
+
+/// A zebin of some sections for the GPU of that number.
+fn zebin_for(gmdid: u32, sections: &[(&str, u64, &[u8], u64)]) -> Vec<u8> {
+    let note = [[8u32, 4, 6].map(u32::to_le_bytes).concat(), b"IntelGT\0".to_vec(), gmdid.to_le_bytes().to_vec()];
     let note = note.concat();
     let own: [(&str, u64, &[u8], u64); 2] = [(".text.k", 1, &[0; 64], 0), (".note.intelgt.compat", 7, &note, 0)];
     of_device(205, 0, &[&own[..], sections].concat())
@@ -108,4 +116,102 @@ fn sections_of_many_images_that_share_a_long_name() {
         bundle.extend([words(&[head, image.len() as u64, id.len() as u64]), id.clone().into_bytes()].concat());
     }
     read("a.bc", [bundle, image].concat(), &[&["inspect", "--max-memory", "384MiB"]]);
+}
+
+/// Code of one kernel for the GPU of that number, with lines of its environment and behind the kernel.
+fn code(gmdid: u32, environment: &str, more: &str) -> Vec<u8> {
+    let text = format!(
+        "---\nversion: '1.73'\nkernels:\n  - name: k\n    execution_env:\n      simd_size: 32\n{environment}{more}...\n"
+    );
+    let mut file = zebin_for(gmdid, &[(".ze_info", 0xff00_0011, text.as_bytes(), 0)]);
+    file[16..18].copy_from_slice(&[0x12, 0xff]);
+    file
+}
+
+/// An archive of members.
+fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut file = b"!<arch>\n".to_vec();
+    for (name, member) in members {
+        file.extend(format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, member.len()).into_bytes());
+        file.extend(*member);
+        file.resize(file.len().next_multiple_of(2), 0);
+    }
+    file
+}
+
+/// As `ocloc compile -device 12.60.5 -exclude_ir` makes it: refused by driver 26.27 for a Data Center GPU Max, which is 12.60.7 (-42,
+/// 0x70000004).
+#[test]
+fn code_for_another_revision_of_a_gpu_does_not_run() {
+    let number = |architecture: u32, release: u32, revision: u32| architecture << 22 | release << 14 | revision;
+    for (gmdid, target, expected) in [
+        (GPU, "intel_gpu_pvc", true),
+        (number(12, 60, 0), "intel_gpu_pvc", false),
+        (number(12, 60, 5), "intel_gpu_pvc", false),
+        (GPU | 1 << 8, "intel_gpu_pvc", false),
+        (number(12, 70, 0), "intel_gpu_mtl_u", false),
+        (number(12, 71, 0), "intel_gpu_mtl_h", false),
+        (number(20, 1, 0), "intel_gpu_bmg_g21", true),
+        (number(20, 1, 0), "intel_gpu_lnl_m", true),
+        (number(20, 4, 0), "intel_gpu_lnl_m", false),
+        (number(30, 0, 0), "intel_gpu_ptl_h", false),
+        (number(30, 1, 0), "intel_gpu_ptl_u", true),
+        (number(30, 0, 4), "intel_gpu_ptl_u", true),
+    ] {
+        assert_eq!(runs("a.bin", &code(gmdid, "", ""), target), expected, "{gmdid:#x} on {target}");
+    }
+}
+
+/// Driver 26.27 goes by names of members, asks `generic_ir` for SPIR-V in a container, and drops an archive with a member without a
+/// name.
+#[test]
+fn members_are_those_that_a_driver_finds() {
+    let (own, other) = (code(GPU, "", ""), code(20 << 22 | 1 << 14, "", ""));
+    let spirv = super::judged::module(&[], &[], &[], &[]);
+    for (members, expected) in [
+        (&[("64.12.60.7/", &own[..])][..], true),
+        (&[("64.12.60/", &own)], true),
+        (&[("64.pvc/", &own)], true),
+        (&[("pvc/", &own)], false),
+        (&[("12.60.7/", &own)], false),
+        (&[("0.12.60.7/", &own)], false),
+        (&[("64/", &own)], false),
+        (&[("xehpc/", &own)], false),
+        (&[("pvc/", &other), ("64.12.60.7/", &own)], true),
+        (&[("64.12.60.7/", &other), ("64.12.60.7/", &own)], false),
+        (&[("generic_ir/", &own)], false),
+        (&[("64.12.60.7/", &other), ("generic_ir/", &own)], false),
+        (&[("64.12.60.7/", &other), ("generic_ir/", &spirv)], false),
+        (&[("64.12.60.7/", &other), ("generic_ir.spv/", &spirv)], false),
+        (&[("/", &[0; 4]), ("//", b"abc/\n\n\n\n"), ("64.12.60.7/", &own)], false),
+        (&[("64.pvc.7/", &own), ("64.pvc/", &own)], true),
+        (&[("64.pvc/", &own), ("64.pvc.7/", &own)], false),
+    ] {
+        let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+        assert_eq!(runs("a.bin", &archive(members), "intel_gpu_pvc"), expected, "{names:?}");
+    }
+}
+
+/// Refused by driver 26.27, or its end once a program asks for the arguments.
+#[test]
+fn numbers_of_a_description_are_those_that_drivers_take() {
+    let told = |entry: &str| format!("kernels_misc_info:\n  - name: k\n    args_info:\n      - {entry}\n");
+    let passed = "    payload_arguments:\n      - arg_type: arg_byvalue\n        offset: 0\n        size: 4\n        arg_index: 0\n";
+    let attribute = |line: &str| format!("    user_attributes:\n      {line}\n");
+    for (environment, more, expected) in [
+        ("      slm_size: 64\n", String::new(), true),
+        ("      slm_size: -1\n", String::new(), false),
+        ("      required_work_group_size: [ 32, 1, 1 ]\n", String::new(), true),
+        ("      required_work_group_size: [ -1, 1, 1 ]\n", String::new(), false),
+        ("", attribute("reqd_work_group_size: [ -1, 1, 1 ]"), false),
+        ("", attribute("intel_reqd_workgroup_walk_order: [ 0, 1, 2 ]"), true),
+        ("", attribute("intel_reqd_workgroup_walk_order: [ -1, 1, 1 ]"), false),
+        ("", [passed, &told("index: 0\n        name: a")].concat(), true),
+        ("", [passed, &told("index: 1\n        name: a")].concat(), false),
+        ("", [passed, &told("index: 0\n        name: ''")].concat(), false),
+        ("", [passed, &told("index: 0\n        access_qualifier: [ 1, 2 ]")].concat(), false),
+    ] {
+        let file = code(GPU, environment, &more);
+        assert_eq!(runs("a.bin", &file, "intel_gpu_pvc"), expected, "{environment}{more}");
+    }
 }

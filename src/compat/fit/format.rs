@@ -203,7 +203,8 @@ pub(crate) fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut F
         }
         match image.coverage(subject) {
             Some(Coverage::None) if form.is_none() => {
-                let devices = image.native.as_ref().map(|native| native.devices().join(", ")).unwrap_or_default();
+                let devices = image.native.as_ref().map(|native| native.devices_beside(&gpu_of(subject.target)));
+                let devices = devices.unwrap_or_default();
                 let message =
                     format!("Image is native code for {devices}, without SPIR-V; the driver refuses it here.");
                 fit.reason(RuleId::Target, message);
@@ -356,10 +357,10 @@ fn made_for(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
         _ => return,
     }
     let Some(native) = &image.native else { return };
-    match native.taken(name, Driver::ANY) {
+    match native.taken(name, Driver::of_target(target, subject.backend).0.with_any_form()) {
         Taken::Part(..) => {}
         Taken::Nothing => {
-            let devices = native.devices().join(", ");
+            let devices = native.devices_beside(name);
             fit.reason(RuleId::Target, format!("Image is native code for {devices}, which does not run on {name}."));
         }
         Taken::Unknown => fit.gap(RuleId::Target, format!("whether the native code runs on {name} is not known")),
