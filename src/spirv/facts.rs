@@ -2,6 +2,7 @@
 
 use super::entries;
 use super::grammar::{self, Set};
+use super::images::Images;
 use super::lacking::Lacking;
 use super::needs::Needs;
 use super::op::*;
@@ -146,6 +147,8 @@ struct Walk<'m> {
     overloads: Overloads,
     /// Sizes of arguments and of local memory.
     memory: Sizes,
+    /// Instructions on images that drivers have no function for.
+    images: Images<'m>,
     /// Decorations that import a function or a variable.
     imported: Vec<Instruction<'m>>,
     /// Functions and variables that are decorated as exports, with their names.
@@ -309,6 +312,7 @@ impl<'m> Walk<'m> {
         self.needs.visit(instruction);
         self.lacking.visit(instruction, self.function.map(|(function, ..)| function));
         self.overloads.visit(instruction, self.lacking.is_cpp);
+        self.images.visit(instruction);
         self.names.visit(instruction, &self.module.entry_points, self.function.is_some());
         if self.function.is_none() {
             self.memory.visit(instruction);
@@ -531,7 +535,7 @@ impl<'m> Walk<'m> {
         }
     }
 
-    fn finish(mut self, words: Words<'_>) -> Module {
+    fn finish(mut self, words: Words<'m>) -> Module {
         self.built_in.sort_unstable();
         self.built_in.dedup();
         let lists = [&mut self.declared, &mut self.variables, &mut self.wide, &mut self.narrow];
@@ -609,9 +613,10 @@ impl<'m> Walk<'m> {
         let numbers = built_in.iter().map(|(_, number)| *number).collect();
         let has_value = |id: u32| is_in(&named, id) || is_built_in(id);
         let [lacking, on_cpus] = lacking.finish(numbers, |id| is_in(&begun, id), has_value);
+        let [of_images, of_images_on_gpus] = std::mem::take(&mut self.images).finish(words, self.overloads.numbers());
         let [others, others_on_cpus, on_gpus] = std::mem::take(&mut self.overloads).finish(words, is_cpp);
-        self.module.lacking_on_gpus = on_gpus;
-        self.module.lacking_on_cpus = on_cpus.into_iter().chain(others_on_cpus).collect();
+        self.module.lacking_on_gpus = on_gpus.into_iter().chain(of_images_on_gpus).collect();
+        self.module.lacking_on_cpus = on_cpus.into_iter().chain(others_on_cpus).chain(of_images).collect();
         for what in lacking.into_iter().chain(others) {
             self.unusual(what.to_owned());
         }

@@ -18,8 +18,6 @@ const U_MUL_EXTENDED: u16 = Op::UMulExtended as u16;
 const S_MUL_EXTENDED: u16 = Op::SMulExtended as u16;
 const MEMORY_SEMANTICS: u16 = Op::GenericPtrMemSemantics as u16;
 const SIZE_OF: u16 = Op::SizeOf as u16;
-const QUERY_LEVELS: u16 = Op::ImageQueryLevels as u16;
-const QUERY_SAMPLES: u16 = Op::ImageQuerySamples as u16;
 const MIPMAP: u32 = Capability::ImageMipmap as u32;
 /// Built-in variables that drivers call by functions of OpenCL C 2.0, which only modules of it have.
 const OF_OPENCL_2: [u32; 4] = [
@@ -87,8 +85,6 @@ impl Lacking {
             U_MUL_EXTENDED => _ = self.found.insert("OpUMulExtended"),
             S_MUL_EXTENDED => _ = self.on_cpus.insert("OpSMulExtended"),
             CAPABILITY if instruction.word(0) == MIPMAP => _ = self.on_cpus.insert("ImageMipmap"),
-            QUERY_LEVELS => _ = self.on_cpus.insert("OpImageQueryLevels"),
-            QUERY_SAMPLES => _ = self.on_cpus.insert("OpImageQuerySamples"),
             TYPE_IMAGE if instruction.word(5) == 1 => _ = self.on_cpus.insert("an image of several samples"),
             MEMORY_SEMANTICS => self.asks_semantics = true,
             SIZE_OF => _ = self.found.insert("OpSizeOf"),

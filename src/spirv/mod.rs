@@ -25,6 +25,7 @@ mod entries;
 mod facts;
 pub mod fold;
 pub(crate) mod grammar;
+mod images;
 pub mod index;
 pub mod instrumentation;
 pub mod kernel;

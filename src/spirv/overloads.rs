@@ -65,12 +65,14 @@ const ODD: &str = "such arithmetic of integers of other widths than 8, 16, 32 an
 
 /// Type of a number, or of a vector of numbers.
 #[derive(Debug, Clone, Copy)]
-struct Number {
-    is_float: bool,
+pub(super) struct Number {
+    pub(super) is_float: bool,
     /// Bits of one.
-    width: u32,
+    pub(super) width: u32,
     /// Number of them.
-    lanes: u32,
+    pub(super) lanes: u32,
+    /// Whether it has no encoding of its own, as bfloat16 has.
+    pub(super) is_plain: bool,
 }
 
 /// Instruction that the type of an operand decides.
@@ -121,7 +123,8 @@ impl Overloads {
         match instruction.opcode {
             TYPE_INT | TYPE_FLOAT => {
                 let is_float = instruction.opcode == TYPE_FLOAT;
-                let number = Number { is_float, width: word(1), lanes: 1 };
+                let is_plain = !is_float || instruction.len() < 3;
+                let number = Number { is_float, width: word(1), lanes: 1, is_plain };
                 self.has_odd |= number.is_odd();
                 self.numbers.insert(word(0), number);
             }
@@ -223,7 +226,7 @@ impl Overloads {
     /// Looks at the type that decides a use.
     fn judge(&mut self, kind: u32, used: Use, is_cpp: bool) {
         let Some(number) = self.numbers.get(&kind).copied() else { return };
-        let Number { is_float, width, lanes } = number;
+        let Number { is_float, width, lanes, .. } = number;
         match used {
             Use::ToFloat if number.is_odd() && width != 128 => _ = self.on_gpus.insert(ODD),
             Use::Selector if number.is_odd() => _ = self.on_gpus.insert(ODD),
@@ -249,18 +252,26 @@ impl Overloads {
         }
     }
 
+    /// Returns the types of numbers and of their vectors.
+    pub(super) fn numbers(&self) -> &HashMap<u32, Number> {
+        &self.numbers
+    }
+
     /// Returns what no driver has a function for, what those for CPUs have none for, and those for Intel's GPUs.
     pub(super) fn finish(mut self, words: Words<'_>, is_cpp: bool) -> [BTreeSet<&'static str>; 3] {
         if !self.operands.is_empty() {
-            let asked: HashSet<u32> = self.operands.iter().map(|(id, _)| *id).collect();
-            let shapes = grammar::shapes();
-            let typed = words.instructions().flatten().filter(|one| shapes.shape(one.opcode).result == 1);
-            let kinds = typed.map(|one| (one.word(1), one.word(0))).filter(|(id, _)| asked.contains(id));
-            let kinds: HashMap<u32, u32> = kinds.collect();
+            let values = definitions(words, &self.operands.iter().map(|(id, _)| *id).collect());
             for (id, used) in std::mem::take(&mut self.operands) {
-                kinds.get(&id).into_iter().for_each(|kind| self.judge(*kind, used, is_cpp));
+                values.get(&id).into_iter().for_each(|value| self.judge(value.word(0), used, is_cpp));
             }
         }
         [self.found, self.on_cpus, self.on_gpus]
     }
+}
+
+/// Returns the instructions that give these values, whose first word is the type.
+pub(super) fn definitions<'m>(words: Words<'m>, values: &HashSet<u32>) -> HashMap<u32, Instruction<'m>> {
+    let shapes = grammar::shapes();
+    let typed = words.instructions().flatten().filter(|one| shapes.shape(one.opcode).result == 1);
+    typed.map(|one| (one.word(1), one)).filter(|(id, _)| values.contains(id)).collect()
 }

@@ -18,6 +18,7 @@ mod embedding;
 mod forged;
 mod formed;
 mod handed;
+mod images;
 mod judged;
 mod linked;
 mod loader;
