@@ -159,7 +159,7 @@ fn is_full(number: Number) -> bool {
     is_texel_of_c(number) && number.width == 32
 }
 
-/// What drivers for CPUs take where it is read by at once.
+/// Images with samplers that drivers for CPUs do not follow: they are read elsewhere than where they are made.
 const HELD: &str = "an image with a sampler that is not read by where it is made";
 
 /// State of the walk.

@@ -34,7 +34,7 @@ const ONE: u32 = 85;
 const NOUGHT: u32 = 86;
 const TRUE: u32 = 87;
 
-/// What follows the type in `OpTypeImage`: dimension, depth, arrayed, samples, sampled, format, access.
+/// Words behind the type in `OpTypeImage`: dimension, depth, arrayed, samples, sampled, format, access.
 type Kind = [u32; 7];
 const LINE: Kind = [0, 0, 0, 0, 0, 0, 0];
 const PLANE: Kind = [1, 0, 0, 0, 0, 0, 0];
@@ -44,7 +44,7 @@ const BUFFER: Kind = [5, 0, 0, 0, 0, 0, 0];
 const DEPTH: Kind = [1, 1, 0, 0, 0, 0, 0];
 const SAMPLES: Kind = [1, 0, 0, 1, 0, 0, 0];
 
-/// The same for writing (1), or for both (2).
+/// Makes the same kind for writing (1), or for both (2).
 fn access(kind: Kind, access: u32) -> Kind {
     let [dim, depth, arrayed, samples, sampled, format, _] = kind;
     [dim, depth, arrayed, samples, sampled, format, access]
@@ -144,7 +144,7 @@ const ALL: [bool; 2] = [true, true];
 const GPUS: [bool; 2] = [false, true];
 const NONE: [bool; 2] = [false, false];
 
-/// What the drivers did with each: they built it, or missed a symbol or ended.
+/// Drivers for CPUs and GPUs built each, or missed a symbol, or ended.
 #[test]
 fn images_are_read_and_written_in_forms_that_drivers_have() {
     misjudged(&[
