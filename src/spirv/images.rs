@@ -22,7 +22,8 @@ const QUERY_SIZE: u16 = Op::ImageQuerySize as u16;
 const QUERY_LEVELS: u16 = Op::ImageQueryLevels as u16;
 const QUERY_SAMPLES: u16 = Op::ImageQuerySamples as u16;
 const FIRST_SPARSE: u16 = Op::ImageSparseSampleImplicitLod as u16;
-const LAST_SPARSE: u16 = Op::ImageSparseRead as u16;
+const SPARSE_RESIDENT: u16 = Op::ImageSparseTexelsResident as u16;
+const SPARSE_READ: u16 = Op::ImageSparseRead as u16;
 const BLOCK_READ: u16 = Op::SubgroupImageBlockReadINTEL as u16;
 const BLOCK_WRITE: u16 = Op::SubgroupImageBlockWriteINTEL as u16;
 const UNDEF: u16 = Op::Undef as u16;
@@ -197,7 +198,12 @@ impl<'m> Images<'m> {
             }
             TYPE_SAMPLED_IMAGE => _ = self.sampled.insert(instruction.word(0), instruction.word(1)),
             TYPE_SAMPLER => _ = self.samplers.insert(instruction.word(0)),
-            TEXEL_POINTER | SAMPLED_IMAGE..=QUERY_SAMPLES | FIRST_SPARSE..=LAST_SPARSE | BLOCK_READ..=BLOCK_WRITE => {
+            // Between the last two are other instructions.
+            TEXEL_POINTER
+            | SAMPLED_IMAGE..=QUERY_SAMPLES
+            | FIRST_SPARSE..=SPARSE_RESIDENT
+            | SPARSE_READ
+            | BLOCK_READ..=BLOCK_WRITE => {
                 self.uses.push(*instruction);
             }
             _ if self.images.is_empty() && self.samplers.is_empty() => {}
