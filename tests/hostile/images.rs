@@ -55,7 +55,7 @@ fn of_image(kind: Kind, types: &[(u32, &[u32])], code: &[(u32, &[u32])]) -> Vec<
     let mut words = vec![0x0723_0203, 0x0001_0400, 0, 120, 0];
     // Levels and samples are asked for by a capability of their own.
     let asks = code.iter().any(|(code, _)| [106, 107].contains(code));
-    let capabilities = [4, 5, 6, 9, 10, 11, 13, 14, 22, 43, 46, 47, 20];
+    let capabilities = [4, 5, 6, 7, 9, 10, 11, 13, 14, 22, 43, 46, 47, 20];
     let query = asks.then_some(50);
     capabilities.into_iter().chain(query).for_each(|capability| put(&mut words, 17, &[capability], None, &[]));
     put(&mut words, 14, &[2, 2], None, &[]);
