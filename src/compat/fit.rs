@@ -15,6 +15,7 @@ mod vector;
 use super::bitcode;
 use super::examine::Examined;
 use super::finding::{Finding, RuleId, Verdict, remedy};
+use crate::bundle::image::Image;
 use crate::device::cpu::CpuArch;
 use crate::device::target::{Backend, Target};
 use crate::limits;
@@ -143,7 +144,7 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
         parts.iter().for_each(|part| device::native(image, &part.demands, subject.target, &mut fit));
     }
     options::check(image.image, subject, &mut fit);
-    if image.image.is_of_syclbin() && image.image.device_globals().any(|(_, of_image)| !of_image) {
+    if shares_globals_in_syclbin(image.image) {
         let message =
             "the image is in a SYCLBIN and has device globals without device_image_scope, at which the runtime ends";
         fit.gap(RuleId::DeviceGlobals, message);
@@ -179,6 +180,12 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
     fit.reasons.sort_by_key(|finding| finding.rule);
     fit.gaps.sort_by_key(|finding| finding.rule);
     fit.with_remedies(subject.target)
+}
+
+/// Whether an image of a SYCLBIN has device globals without `device_image_scope`: libsycl 2026.2 ends (SIGSEGV) where a kernel of one
+/// is launched.
+pub(crate) fn shares_globals_in_syclbin(image: &Image<'_>) -> bool {
+    image.is_of_syclbin() && image.device_globals().any(|(_, of_image)| !of_image)
 }
 
 /// Applies the checks that the runtime makes of an image that it has chosen; a failure is `errc::kernel_not_supported`.

@@ -14,7 +14,7 @@ use crate::compat::built_in::{is_known, of_intel_gpus, of_vectors};
 use crate::compat::engine::Engine;
 use crate::compat::examine::Examined;
 use crate::compat::finding::{Finding, Judge, RuleId};
-use crate::compat::fit::{large_sizes, options_of};
+use crate::compat::fit::{large_sizes, options_of, shares_globals_in_syclbin};
 use crate::compat::offers::Provider;
 use crate::device::cpu::CpuArch;
 use crate::names::Names;
@@ -427,6 +427,8 @@ struct CodeFor<'i> {
     devices: &'i [String],
     spirv: bool,
     old_form: Option<OldForm>,
+    gmdid: Option<u32>,
+    is_bare: bool,
     demands: &'i Demands,
 }
 
@@ -454,6 +456,8 @@ pub(super) struct Kind<'i> {
     options: Option<[&'i str; 2]>,
     /// Property of which it makes options.
     registers: Option<u32>,
+    /// Whether the runtime ends at its device globals.
+    shares_globals: bool,
     /// The container and the parts of native code.
     code: (Option<&'static str>, Vec<CodeFor<'i>>),
     /// The place of an image that is of no kind but its own: what it imports, what is wrong with it and, for HIP, its
@@ -498,6 +502,7 @@ impl<'i> Kind<'i> {
             inside: image.sources.first().map(|source| &source.used_aspects),
             options: options_of(image.image),
             registers: image.image.properties.number(set::MISC, key::REGISTERS),
+            shares_globals: shares_globals_in_syclbin(image.image),
             code: (
                 image.native.as_ref().and_then(|native| native.container),
                 image.native.iter().flat_map(|native| &native.parts).map(CodeFor::new).collect(),
@@ -517,6 +522,8 @@ impl<'i> CodeFor<'i> {
             devices: &part.devices,
             spirv: part.spirv || part.format == Format::SpirV,
             old_form: part.old_form,
+            gmdid: part.gmdid,
+            is_bare: part.is_bare,
             demands: &part.demands,
         }
     }
