@@ -143,10 +143,12 @@ impl Native {
             let named = self.members().filter(|(_, own, _)| own.starts_with(name));
             named.map(|(member, ..)| member).min()
         };
-        let by = |stepped: &[Option<usize>]| {
+        // By a member, and the place of the family, after whose stepping it is named.
+        let by = |stepped: Option<(usize, usize)>| {
             let mut found = vec![first(&names.exact)];
-            for (family, stepped) in names.families.iter().zip(stepped) {
-                found.extend([*stepped, first(&names.release), first(family)]);
+            for (place, family) in names.families.iter().enumerate() {
+                let stepped = stepped.filter(|(own, _)| *own == place).map(|(_, member)| member);
+                found.extend([stepped, first(&names.release), first(family)]);
             }
             let mut source = None;
             for member in found.into_iter().flatten() {
@@ -178,8 +180,7 @@ impl Native {
             }
         };
         // The stepping of a device is not known: members that are named after one may be found before others.
-        let plain = vec![None; names.families.len()];
-        let taken = by(&plain);
+        let taken = by(None);
         for (place, family) in names.families.iter().enumerate() {
             let is_stepped = |name: &str| {
                 let stepping = name.strip_prefix(family.as_str()).and_then(|rest| rest.strip_prefix('.'));
@@ -187,11 +188,7 @@ impl Native {
             };
             let members = self.members().filter(|(_, own, _)| is_stepped(own)).map(|(member, ..)| member);
             let members: BTreeSet<usize> = members.collect();
-            let differs = |member: &usize| {
-                let mut stepped = plain.clone();
-                stepped.iter_mut().skip(place).take(1).for_each(|stepped| *stepped = Some(*member));
-                by(&stepped) != taken
-            };
+            let differs = |member: &usize| by(Some((place, *member))) != taken;
             if members.len() > limits::MAX_STEPPINGS || members.iter().any(differs) {
                 return Taken::Unknown;
             }

@@ -278,6 +278,16 @@ pub(crate) mod tests {
         payload
     }
 
+    /// Finds the problems of code with eight bytes of data in a section of a name and kind, symbols, and a relocation by them.
+    fn problems_of_symbols((name, kind): (&str, u32), symbols: &[u8], relocation: &[u8]) -> Vec<String> {
+        problems_with(&[(name, kind, &[0; 8]), (".symtab", 2, symbols), (".rel.text.k", 9, relocation)], |payload| {
+            let table = payload.len() - 64 * 3;
+            payload[table + 56..][..8].copy_from_slice(&24u64.to_le_bytes());
+            payload[table + 64 + 44] = 1;
+            payload[table + 64 + 56] = 16;
+        })
+    }
+
     /// The driver unlinks the module, or takes none of it.
     #[test]
     fn relocations_and_symbols_are_within_their_sections() {
@@ -296,15 +306,7 @@ pub(crate) mod tests {
         ] {
             let relocation = [place.to_le_bytes(), (1 << 32 | kind).to_le_bytes()].concat();
             let symbols = [symbol(0, 0, 0), symbol(value, size, 4)].concat();
-            let told = problems_with(
-                &[(".data.const", 1, &[0; 8]), (".symtab", 2, &symbols), (".rel.text.k", 9, &relocation)],
-                |payload| {
-                    let table = payload.len() - 64 * 3;
-                    payload[table + 56..][..8].copy_from_slice(&24u64.to_le_bytes());
-                    payload[table + 64 + 44] = 1;
-                    payload[table + 64 + 56] = 16;
-                },
-            );
+            let told = problems_of_symbols((".data.const", 1), &symbols, &relocation);
             let is_told = expected.is_none_or(|expected| told.iter().any(|problem| problem.contains(expected)));
             assert!(is_told && told.is_empty() == expected.is_none(), "{place} {kind} {value}: {told:?}");
         }
@@ -324,15 +326,7 @@ pub(crate) mod tests {
             (0, 3, Some("no code and no data")),
         ] {
             let symbols = [symbol(0, 0), symbol(name, 4)].concat();
-            let told = problems_with(
-                &[(".data.const.string", kind, &[0; 8]), (".symtab", 2, &symbols), (".rel.text.k", 9, &relocation)],
-                |payload| {
-                    let table = payload.len() - 64 * 3;
-                    payload[table + 56..][..8].copy_from_slice(&24u64.to_le_bytes());
-                    payload[table + 64 + 44] = 1;
-                    payload[table + 64 + 56] = 16;
-                },
-            );
+            let told = problems_of_symbols((".data.const.string", kind), &symbols, &relocation);
             let is_told = expected.is_none_or(|expected| told.iter().any(|problem| problem.contains(expected)));
             assert!(is_told && told.is_empty() == expected.is_none(), "{name} {kind}: {told:?}");
         }

@@ -42,6 +42,7 @@ const BUFFER: u32 = Dim::DimBuffer as u32;
 /// Drivers that take something: those for CPUs, and those for GPUs.
 type Takers = [bool; 2];
 const ALL: Takers = [true, true];
+const GPUS: Takers = [false, true];
 const NONE: Takers = [false, false];
 
 /// Type of an image.
@@ -218,12 +219,12 @@ impl<'m> Images<'m> {
         let is_image = is_sampled || self.images.contains_key(&kind);
         match instruction.opcode {
             TYPE_POINTER if self.sampled.contains_key(&instruction.word(2)) => _ = self.pointers.insert(kind),
-            VARIABLE if self.pointers.contains(&kind) => self.note(HELD, [false, true]),
+            VARIABLE if self.pointers.contains(&kind) => self.note(HELD, GPUS),
             LOAD | COPY_OBJECT | FUNCTION | FUNCTION_PARAMETER | FUNCTION_CALL if is_sampled => {
-                self.note(HELD, [false, true]);
+                self.note(HELD, GPUS);
             }
             SELECT | PHI | UNDEF | CONSTANT_NULL if is_image || self.samplers.contains(&kind) => {
-                self.note("a choice of images or samplers, or none of them", [false, false]);
+                self.note("a choice of images or samplers, or none of them", NONE);
             }
             _ => {}
         }
@@ -266,7 +267,7 @@ impl<'m> Images<'m> {
                 }
             }
             if !self.made.is_subset(&self.read) {
-                self.note(HELD, [false, true]);
+                self.note(HELD, GPUS);
             }
         }
         self.lacking

@@ -29,33 +29,14 @@ const U_TO_FLOAT: u16 = Op::ConvertUToF as u16;
 const S_TO_FLOAT: u16 = Op::ConvertSToF as u16;
 /// Instructions with a result of an integer of another width than 8, 16, 32 or 64 bits that Intel's compiler for GPUs takes up to
 /// 64 bits: LLVM makes such integers of loops. At others, such as divisions, it ends.
-const OF_ANY_WIDTH: [Op; 23] = [
-    Op::Undef,
-    Op::ConstantNull,
-    Op::Constant,
-    Op::FunctionCall,
-    Op::Load,
-    Op::VectorExtractDynamic,
-    Op::VectorInsertDynamic,
-    Op::VectorShuffle,
-    Op::CompositeExtract,
-    Op::CompositeInsert,
-    Op::UConvert,
-    Op::SConvert,
-    Op::SNegate,
-    Op::IAdd,
-    Op::ISub,
-    Op::IMul,
-    Op::Select,
-    Op::ShiftRightLogical,
-    Op::ShiftRightArithmetic,
-    Op::ShiftLeftLogical,
-    Op::BitwiseOr,
-    Op::BitwiseXor,
-    Op::BitwiseAnd,
+#[rustfmt::skip]
+const OF_ANY_WIDTH: [Op; 27] = [
+    Op::Undef, Op::ConstantNull, Op::Constant, Op::FunctionCall, Op::Load, Op::VectorExtractDynamic,
+    Op::VectorInsertDynamic, Op::VectorShuffle, Op::CompositeConstruct, Op::CompositeExtract, Op::CompositeInsert,
+    Op::UConvert, Op::SConvert, Op::SNegate, Op::IAdd, Op::ISub, Op::IMul, Op::Select, Op::ShiftRightLogical,
+    Op::ShiftRightArithmetic, Op::ShiftLeftLogical, Op::BitwiseOr, Op::BitwiseXor, Op::BitwiseAnd, Op::Not, Op::BitCount,
+    Op::Phi,
 ];
-/// Further such instructions.
-const OF_ANY_WIDTH_TOO: [Op; 4] = [Op::Not, Op::BitCount, Op::Phi, Op::CompositeConstruct];
 /// Functions that OpenCL C has for `float` alone.
 const FAST: [u32; 3] =
     [OpenclStd100Op::fast_distance as u32, OpenclStd100Op::fast_length as u32, OpenclStd100Op::fast_normalize as u32];
@@ -190,7 +171,7 @@ impl Overloads {
         }
         let Some(number) = self.numbers.get(&instruction.word(0)).filter(|number| number.is_odd()) else { return };
         let has_result = grammar::shapes().shape(opcode).result == 1;
-        let is_taken = || OF_ANY_WIDTH.iter().chain(&OF_ANY_WIDTH_TOO).any(|taken| *taken as u16 == opcode);
+        let is_taken = || OF_ANY_WIDTH.iter().any(|taken| *taken as u16 == opcode);
         if has_result && number.width != 128 && (number.width > 64 || !is_taken()) {
             self.on_gpus.insert(ODD);
         }

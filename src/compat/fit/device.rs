@@ -105,9 +105,7 @@ pub(super) fn sizes(module: &Module, target: &Target, fit: &mut Fit) {
     }
     if let Some(most) = argument_bytes(target).filter(|most| module.argument_bytes > *most) {
         let bytes = module.argument_bytes;
-        let message = format!(
-            "A kernel takes {bytes} bytes of arguments; {name} is known to take {most}, and more where registers are left."
-        );
+        let message = format!("A kernel takes {bytes} bytes of arguments; {name} is known to take {most}.");
         fit.gap(RuleId::Capability, message);
     }
 }
