@@ -1,5 +1,6 @@
 //! Which kernels, capabilities, imports and aspects does a module show?
 
+use super::casts::Casts;
 use super::entries;
 use super::grammar::{self, Set};
 use super::images::Images;
@@ -149,6 +150,8 @@ struct Walk<'m> {
     memory: Sizes,
     /// Instructions on images that drivers have no function for.
     images: Images<'m>,
+    /// Casts of pointers that drivers for GPUs do not take.
+    casts: Casts<'m>,
     /// Decorations that import a function or a variable.
     imported: Vec<Instruction<'m>>,
     /// Functions and variables that are decorated as exports, with their names.
@@ -313,6 +316,7 @@ impl<'m> Walk<'m> {
         self.lacking.visit(instruction, self.function.map(|(function, ..)| function));
         self.overloads.visit(instruction, self.lacking.is_cpp);
         self.images.visit(instruction);
+        self.casts.visit(instruction);
         self.names.visit(instruction, &self.module.entry_points, self.function.is_some());
         if self.function.is_none() {
             self.memory.visit(instruction);
@@ -614,8 +618,9 @@ impl<'m> Walk<'m> {
         let has_value = |id: u32| is_in(&named, id) || is_built_in(id);
         let [lacking, on_cpus] = lacking.finish(numbers, |id| is_in(&begun, id), has_value);
         let [of_images, of_images_on_gpus] = std::mem::take(&mut self.images).finish(words, self.overloads.numbers());
+        let casts = std::mem::take(&mut self.casts).finish(words, self.overloads.numbers());
         let [others, others_on_cpus, on_gpus] = std::mem::take(&mut self.overloads).finish(words, is_cpp);
-        self.module.lacking_on_gpus = on_gpus.into_iter().chain(of_images_on_gpus).collect();
+        self.module.lacking_on_gpus = on_gpus.into_iter().chain(of_images_on_gpus).chain(casts).collect();
         self.module.lacking_on_cpus = on_cpus.into_iter().chain(others_on_cpus).chain(of_images).collect();
         for what in lacking.into_iter().chain(others) {
             self.unusual(what.to_owned());

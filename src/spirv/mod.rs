@@ -21,6 +21,7 @@
 //! ```
 
 pub(crate) mod calls;
+mod casts;
 mod entries;
 mod facts;
 pub mod fold;

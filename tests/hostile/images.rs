@@ -1,7 +1,7 @@
-//! Which instructions on images that drivers have no function for would be called compatible?
+//! Which instructions on images, and casts of pointers, that drivers have no function for would be called compatible?
 
 use super::costly::put;
-use super::judged::{CPU, all};
+use super::judged::{CPU, all, module};
 use super::support::folder::Folder;
 use std::process::Command;
 
@@ -141,6 +141,7 @@ fn misjudged(cases: &[(&str, Vec<u8>, [bool; 2])]) {
 }
 
 const ALL: [bool; 2] = [true, true];
+const CPUS: [bool; 2] = [true, false];
 const GPUS: [bool; 2] = [false, true];
 const NONE: [bool; 2] = [false, false];
 
@@ -250,5 +251,36 @@ fn images_are_passed_in_ways_that_drivers_follow() {
         ("one that is sampled for certain", kind([1, 0, 0, 0, 1, 0, 0]), NONE),
         ("one of no known depth", kind([1, 2, 0, 0, 0, 0, 0]), NONE),
         ("an array of spaces", kind([2, 0, 1, 0, 0, 0, 0]), NONE),
+    ]);
+}
+
+/// Builds a kernel with local memory and global memory, of a type, that casts a pointer to one of them by way of a pointer to any memory.
+fn cast(memory: u32, to: u32, kind: u32) -> Vec<u8> {
+    let types: &[(u32, &[u32])] = &[
+        (21, &[8, 32, 0]),
+        (21, &[9, 8, 0]),
+        (32, &[10, 8, kind]),
+        (32, &[11, memory, kind]),
+        (32, &[12, to, kind]),
+        (59, &[11, 13, memory]),
+    ];
+    let code: &[(u32, &[u32])] =
+        &[(121, &[10, 30, 13]), (124, &[10, 31, 30]), (123, &[12, 32, 31, to]), (117, &[8, 33, 32])];
+    let bytes = module(&[], &all(types), &all(code), &[]);
+    // With `GenericPointer` and `Int8`.
+    let capabilities = all(&[(17, &[38]), (17, &[39])]).into_iter().flat_map(u32::to_le_bytes);
+    bytes[..20].iter().copied().chain(capabilities).chain(bytes[20..].iter().copied()).collect()
+}
+
+#[test]
+fn casts_of_pointers_that_end_a_compiler_are_not_compatible() {
+    const LOCAL: u32 = 4;
+    const GLOBAL: u32 = 5;
+    misjudged(&[
+        ("a cast of local memory to local", cast(LOCAL, LOCAL, 9), ALL),
+        ("a cast of global memory to local", cast(GLOBAL, LOCAL, 9), ALL),
+        ("a cast of global memory to global", cast(GLOBAL, GLOBAL, 9), ALL),
+        ("a cast of local memory to global", cast(LOCAL, GLOBAL, 9), CPUS),
+        ("a cast of a pointer to four bytes", cast(GLOBAL, LOCAL, 8), CPUS),
     ]);
 }
