@@ -150,6 +150,13 @@ impl<'a> Elf<'a> {
         self.header.e_type(LE) == elf::ET_DYN
     }
 
+    /// Whether relocations write the file's pointers: where the loader chooses the addresses, and in a program that GNU ld made for
+    /// any address and then gave one (`-pie -Ttext-segment=`, `ET_EXEC` with `DF_1_PIE`).
+    pub(crate) fn relocates_pointers(&self) -> bool {
+        let flags = self.dynamic_value(elf::DT_FLAGS_1).unwrap_or(0);
+        self.is_position_independent() || flags & elf::DF_1_PIE.0 != 0
+    }
+
     /// Returns the names of the libraries that the file is linked to.
     pub(crate) fn needed<'m>(&self, addresses: &'m AddressMap<'a>) -> Vec<&'m str> {
         let Some(strings) = self.dynamic_value(elf::DT_STRTAB) else { return Vec::new() };

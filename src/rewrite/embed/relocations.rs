@@ -47,7 +47,7 @@ impl Table {
     /// # Errors
     /// `Input`, with a remedy, where the file's relocations are of a form that cannot be extended.
     pub(crate) fn find(host: &Host<'_>, elf: &Elf<'_>) -> Result<Table> {
-        if !elf.is_position_independent() {
+        if !elf.relocates_pointers() {
             return Ok(Table::None);
         }
         let refuse = |why: &str| Error::input(format!("this file cannot be rewritten: {why}")).with_remedy(REMEDY);

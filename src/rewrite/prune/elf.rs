@@ -28,7 +28,7 @@ impl Relocations {
     /// # Errors
     /// `Input` where they are of an unknown form.
     pub(crate) fn read(host: &Host<'_>, file: &Elf<'_>) -> Result<Relocations> {
-        if !file.is_position_independent() {
+        if !file.relocates_pointers() {
             return Ok(Relocations::default());
         }
         let refuse = |why: &str| Error::input(format!("this file cannot be rewritten: {why}"));

@@ -117,10 +117,10 @@ pub(crate) fn prune(
     match (&host.elf, host.kind) {
         (Some(file), _) => {
             let relocations = elf::Relocations::read(host, file)?;
-            let pic = file.is_position_independent();
+            let relocates = file.relocates_pointers();
             compaction = match layout {
                 Layout::Keep => compaction,
-                Layout::Shrink if pic => Compaction::plan(host, bundle, drop, ranges, &out, &relocations),
+                Layout::Shrink if relocates => Compaction::plan(host, bundle, drop, ranges, &out, &relocations),
                 Layout::Shrink => Compaction::in_place(host, &out, ranges),
             };
             let covers = |place| relocations.covers(place);

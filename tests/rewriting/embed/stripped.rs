@@ -135,6 +135,22 @@ fn programs_keep_the_distance_of_their_program_headers() {
     }
 }
 
+/// GNU ld makes a program of a fixed address, with the relocations of one of any.
+#[test]
+fn programs_that_were_made_for_any_address_and_given_one_are_rewritten() {
+    for options in [&["-Wl,-Ttext-segment=0x7f000000"][..], &["-Wl,-Ttext-segment=0x7f000000,-z,pack-relative-relocs"]]
+    {
+        let folder = built(100, &[&["-pie", "-fPIE"], options].concat());
+        survives(&folder, "file", false, &CHANGES);
+        let all = registered(&folder, "more", false);
+        for layout in [&[][..], &["--keep-layout"]] {
+            folder.tool([&["prune", "more", "--image", "0", "--lose-kernels", "-o", "pruned"], layout].concat());
+            let left = registered(&folder, "pruned", false);
+            assert!(left.lines().count() == 1 && all.ends_with(&left), "{left}");
+        }
+    }
+}
+
 /// Relocations of the images that are added have a section, which GNU strip would fill with zeros otherwise.
 #[test]
 fn relocations_have_a_section_where_the_table_was_empty() {
