@@ -24,6 +24,8 @@ use zip::{CompressionMethod, ZipArchive};
 
 /// Bytes of the magic of an archive.
 const MAGIC: usize = 8;
+/// Bytes of a block of a tar archive.
+const BLOCK: u64 = 512;
 /// Bytes of the header of a member of an archive.
 const HEADER: usize = 60;
 
@@ -421,8 +423,8 @@ pub(super) fn walk_tar(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
         Ok(Some(decoder)) => decoder,
         Ok(None) => {
             let mut archive = Archive::new(Cursor::new(bytes));
-            let entries = archive.entries_with_seek();
-            return each(walk, place, entries, Some(bytes));
+            let is_whole = each(walk, place, archive.entries_with_seek(), Some(bytes))?;
+            return if is_whole { ends(walk, place, archive.into_inner()) } else { Ok(()) };
         }
         Err(error) => return walk.damaged(place.path, unreadable(&error)),
     };
@@ -440,25 +442,25 @@ pub(super) fn walk_tar(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
     let all = Cursor::new(head).chain(reader);
     if is_tar {
         let mut archive = Archive::new(all);
-        let entries = archive.entries();
-        return each(walk, place, entries, None);
+        let is_whole = each(walk, place, archive.entries(), None)?;
+        return if is_whole { ends(walk, place, archive.into_inner()) } else { Ok(()) };
     }
     // The budget of a single compressed file.
     let ceiling = (bytes.len() as u64).saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_INFLATED_FLOOR);
     walk.inflated(place, name, all, None, ceiling)
 }
 
-/// Visits each file. `memory` is the archive, if it is in memory.
+/// Visits each file. `memory` is the archive, if it is in memory. Returns whether the end was reached.
 fn each<R: Read>(
     walk: &mut Walk<'_>,
     place: PackageLocation<'_>,
     entries: io::Result<Entries<'_, R>>,
     memory: Option<&[u8]>,
-) -> Result<()> {
+) -> Result<bool> {
     let broken = |error: &io::Error| Error::input(format!("the tar archive is cut short or malformed: {error}"));
     let entries = match entries {
         Ok(entries) => entries.raw(true),
-        Err(error) => return walk.damaged(place.path, broken(&error)),
+        Err(error) => return walk.damaged(place.path, broken(&error)).map(|()| false),
     };
     let (mut long_name, mut extended) = (None, Extended::default());
     // Of members of one name the last stays where the archive is unpacked. Names of those with code are kept by their hashes.
@@ -466,7 +468,7 @@ fn each<R: Read>(
     for entry in entries {
         let mut entry = match entry {
             Ok(entry) => entry,
-            Err(error) => return walk.damaged(place.path, broken(&error)),
+            Err(error) => return walk.damaged(place.path, broken(&error)).map(|()| false),
         };
         let kind = entry.header().entry_type();
         match kind {
@@ -480,7 +482,7 @@ fn each<R: Read>(
                 let is_global = kind.is_pax_global_extensions();
                 match Extended::read(&mut entry).and_then(|own| extended.add(own, is_global)) {
                     Ok(path) => long_name = path.or(long_name),
-                    Err(error) => return walk.damaged(place.path, error),
+                    Err(error) => return walk.damaged(place.path, error).map(|()| false),
                 }
                 continue;
             }
@@ -501,7 +503,7 @@ fn each<R: Read>(
         // Where its bytes end, so that the next member begins, other programs decide in another way.
         if stated.is_some_and(|stated| stated != size) || has_none && size > 0 {
             let error = Error::input("programs differ in how many bytes this member has; the rest is not read");
-            return walk.damaged_member(place, &name, error);
+            return walk.damaged_member(place, &name, error).map(|()| false);
         }
         if sparse || kind.is_gnu_sparse() {
             walk.damaged_member(place, &name, Error::input("sparse members of tar archives are not read"))?;
@@ -525,7 +527,22 @@ fn each<R: Read>(
             with_code.insert(own);
         }
     }
-    Ok(())
+    Ok(true)
+}
+
+/// Looks at what stands behind the last member: a second block of zeros, where `tar` ends. busybox's reads on behind a lone one. The
+/// rest of a compressed archive is read for what its compressor checks.
+fn ends(walk: &mut Walk<'_>, place: PackageLocation<'_>, mut rest: impl Read) -> Result<()> {
+    let mut block = Vec::new();
+    let read = rest.by_ref().take(BLOCK).read_to_end(&mut block).and_then(|_| io::copy(&mut rest, &mut io::sink()));
+    match read {
+        Err(error) => walk.damaged(place.path, unreadable(&error)),
+        Ok(_) if block.iter().any(|byte| *byte != 0) => {
+            let error = "more stands behind a lone block of zeros, and programs differ in whether they read it";
+            walk.damaged(place.path, Error::input(error))
+        }
+        Ok(_) => Ok(()),
+    }
 }
 
 /// Returns the hash of the place that a member's name stands for: `./a//b` is `a/b`.

@@ -5,6 +5,7 @@ use crate::container::kind::is_zstd_stream;
 use crate::error::Result;
 use crate::limits;
 use bzip2::bufread::BzDecoder;
+use flate2::bufread::GzDecoder;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -79,10 +80,26 @@ impl Read for BzStreams<'_> {
     }
 }
 
+/// Reader of gzip streams, one behind the other. Zeros behind the last are no stream, as gzip has it.
+struct GzStreams<'b>(GzDecoder<&'b [u8]>);
+
+impl Read for GzStreams<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.0.read(out)?;
+            let rest = *self.0.get_ref();
+            if read > 0 || out.is_empty() || rest.iter().all(|byte| *byte == 0) {
+                return Ok(read);
+            }
+            self.0 = GzDecoder::new(rest);
+        }
+    }
+}
+
 /// Returns the decoder for a compressed file, or none where it is not compressed. Concatenated streams are read as one.
 pub(super) fn decoder<'a>(bytes: &'a [u8], budget: &'a Budget<'a>) -> io::Result<Option<Box<dyn Read + 'a>>> {
     Ok(Some(if bytes.starts_with(b"\x1f\x8b\x08") {
-        Box::new(flate2::bufread::MultiGzDecoder::new(bytes))
+        Box::new(GzStreams(GzDecoder::new(bytes)))
     } else if is_zstd_stream(bytes) {
         Box::new(zstd::stream::read::Decoder::with_buffer(bytes)?)
     } else if bytes.starts_with(b"BZh") {

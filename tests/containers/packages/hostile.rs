@@ -262,6 +262,36 @@ fn members_of_a_tar_that_replace_others_are_told() {
     }
 }
 
+/// busybox's tar goes on behind a lone block of zeros; gzip says of a wrong checksum, a lost end and bytes behind it that there is
+/// damage, and takes zeros.
+#[test]
+fn what_stands_behind_the_end_of_a_tar_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let code = |name: &str| member(tar::Header::new_ustar(), name, b'0', &module());
+    let with = |zeros: usize| [code("a.spv"), vec![0; zeros], code("b.spv"), vec![0; 1024]].concat();
+    let alone = |zeros: usize| [code("a.spv"), vec![0; zeros]].concat();
+    let (whole, lone, two) = (alone(1024), with(512), with(1024));
+    let packed = make::gz(&whole);
+    let mut wrong = packed.clone();
+    let checksum = wrong.len() - 8;
+    wrong[checksum] ^= 1;
+    for (name, bytes, code) in [
+        ("lone.tar", lone.clone(), 3),
+        ("lone.tar.gz", make::gz(&lone), 3),
+        ("two.tar", two.clone(), 0),
+        ("two.tar.gz", make::gz(&two), 0),
+        ("none.tar", alone(0), 0),
+        ("one.tar.zst", make::zstd(&alone(512)), 0),
+        ("checksum.tar.gz", wrong, 3),
+        ("end.tar.gz", packed[..checksum].to_vec(), 3),
+        ("bytes.tar.gz", [packed.as_slice(), b"bytes"].concat(), 3),
+        ("zeros.tar.gz", [packed.as_slice(), &[0; 100]].concat(), 0),
+    ] {
+        let seen = inspect(&file(&folder, name, &bytes));
+        assert_eq!((seen.code, seen.images().len()), (code, 1), "{name}: {}", seen.stderr);
+    }
+}
+
 /// GNU tar goes on with the next header.
 #[test]
 fn a_tar_whose_first_header_is_damaged_is_told() {
