@@ -7,7 +7,7 @@
 use super::grammar;
 use super::op::*;
 use super::words::{Instruction, Words};
-use rspirv::spirv::{Op, OpenclStd100Op, Scope};
+use rspirv::spirv::{Decoration, GroupOperation, Op, OpenclStd100Op, Scope};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 const WORK_GROUP: u32 = Scope::Workgroup as u32;
@@ -27,6 +27,10 @@ const BLOCK_READ: u16 = Op::SubgroupBlockReadINTEL as u16;
 const BLOCK_WRITE: u16 = Op::SubgroupBlockWriteINTEL as u16;
 const U_TO_FLOAT: u16 = Op::ConvertUToF as u16;
 const S_TO_FLOAT: u16 = Op::ConvertSToF as u16;
+const FLOAT_TO_FLOAT: u16 = Op::FConvert as u16;
+const S_TO_U_SATURATED: u16 = Op::SatConvertSToU as u16;
+const U_TO_S_SATURATED: u16 = Op::SatConvertUToS as u16;
+const SATURATED: u32 = Decoration::SaturatedConversion as u32;
 /// Instructions with a result of an integer of another width than 8, 16, 32 or 64 bits that Intel's compiler for GPUs takes up to
 /// 64 bits: LLVM makes such integers of loops. At others, such as divisions, it ends.
 #[rustfmt::skip]
@@ -37,6 +41,10 @@ const OF_ANY_WIDTH: [Op; 27] = [
     Op::ShiftRightArithmetic, Op::ShiftLeftLogical, Op::BitwiseOr, Op::BitwiseXor, Op::BitwiseAnd, Op::Not, Op::BitCount,
     Op::Phi,
 ];
+const LOGICAL_AND: u16 = Op::GroupLogicalAndKHR as u16;
+const LOGICAL_XOR: u16 = Op::GroupLogicalXorKHR as u16;
+const REDUCE: u32 = GroupOperation::Reduce as u32;
+const VECTOR_SHUFFLES: [u32; 2] = [OpenclStd100Op::shuffle as u32, OpenclStd100Op::shuffle2 as u32];
 /// Functions that OpenCL C has for `float` alone.
 const FAST: [u32; 3] =
     [OpenclStd100Op::fast_distance as u32, OpenclStd100Op::fast_length as u32, OpenclStd100Op::fast_normalize as u32];
@@ -79,6 +87,8 @@ pub(super) struct Overloads {
     numbers: HashMap<u32, Number>,
     /// Constants with the number of the scope of a work-group.
     work_group: HashSet<u32>,
+    /// Values that are decorated as those of conversions that saturate.
+    saturated: HashSet<u32>,
     /// Operands whose types decide.
     operands: Vec<(u32, Use)>,
     /// Uses that no driver has a function for, and those that drivers for CPUs have none for.
@@ -114,9 +124,25 @@ impl Overloads {
                     self.numbers.insert(word(0), Number { lanes: word(2), ..number });
                 }
             }
+            DECORATE if word(1) == SATURATED => _ = self.saturated.insert(word(0)),
+            // Those of integers saturate by themselves. The decoration (LLVM 22 writes it) makes compilers look for another function.
+            S_TO_U_SATURATED | U_TO_S_SATURATED if self.saturated.contains(&word(1)) => {
+                self.on_gpus.insert("a saturating conversion of integers that is decorated with SaturatedConversion");
+            }
+            U_TO_FLOAT | S_TO_FLOAT | FLOAT_TO_FLOAT if self.saturated.contains(&word(1)) => {
+                self.found.insert("a conversion to a float that saturates");
+            }
             CONSTANT if word(2) == WORK_GROUP && instruction.len() == 3 => _ = self.work_group.insert(word(1)),
             EXT_INST if FAST.contains(&word(3)) => self.fast(word(0)),
+            EXT_INST if VECTOR_SHUFFLES.contains(&word(3)) => {
+                if self.is(word(0), |number| number.is_float && number.width == 16) {
+                    self.on_cpus.insert("shuffle or shuffle2 of half");
+                }
+            }
             BROADCAST => self.broadcast(instruction),
+            LOGICAL_AND..=LOGICAL_XOR if word(3) != REDUCE && self.work_group.contains(&word(2)) => {
+                self.on_cpus.insert("a scan of the truth values of a work-group");
+            }
             U_MIN | S_MIN | U_MAX | S_MAX
                 if self.is(word(0), |number| number.width < 32) && self.work_group.contains(&word(2)) =>
             {

@@ -298,17 +298,26 @@ fn variables_that_kernels_share_are_not_divided_or_united_unseen() {
 }
 
 /// A kernel with a value of a type (a constant of nothing: 23) and an instruction on it. Numbers of types: 10 to 13 integers of 8 to 64
-/// bits, 14 to 16 floats of 16 to 64 bits, 17 and 18 vectors of two halves and two floats; 20 to 22 the scopes of a device, a
+/// bits, 14 to 16 floats of 16 to 64 bits, 17 and 18 vectors of two halves and two floats, 19 the truth values; 20 to 22 the scopes of a device, a
 /// work-group and a sub-group.
 fn of_type(kind: u32, code: &[(u32, &[u32])]) -> Vec<u8> {
     let capabilities: &[(u32, &[u32])] = &[(17, &[39]), (17, &[22]), (17, &[11]), (17, &[9]), (17, &[18]), (17, &[12])];
-    let names = ["SPV_INTEL_subgroups", "SPV_EXT_shader_atomic_float_add"].map(|name| {
-        let mut words = Vec::new();
-        put(&mut words, 10, &[], Some(name), &[]);
-        words
-    });
-    let more: &[(u32, &[u32])] =
-        &[(17, &[61]), (17, &[63]), (17, &[65]), (17, &[66]), (17, &[5568]), (17, &[5569]), (17, &[6033])];
+    let names =
+        ["SPV_INTEL_subgroups", "SPV_EXT_shader_atomic_float_add", "SPV_KHR_uniform_group_instructions"].map(|name| {
+            let mut words = Vec::new();
+            put(&mut words, 10, &[], Some(name), &[]);
+            words
+        });
+    let more: &[(u32, &[u32])] = &[
+        (17, &[61]),
+        (17, &[63]),
+        (17, &[65]),
+        (17, &[66]),
+        (17, &[5568]),
+        (17, &[5569]),
+        (17, &[6033]),
+        (17, &[6400]),
+    ];
     let mut opencl = Vec::new();
     put(&mut opencl, 11, &[7], Some("OpenCL.std"), &[]);
     let integers: &[(u32, &[u32])] = &[(21, &[10, 8, 0]), (21, &[11, 16, 0]), (21, &[12, 32, 0]), (21, &[13, 64, 0])];
@@ -324,7 +333,7 @@ fn of_type(kind: u32, code: &[(u32, &[u32])]) -> Vec<u8> {
         (32, &[27, 5, kind]),
         (59, &[27, 28, 5, 23]),
     ];
-    let types = all(&[integers, floats, values].concat());
+    let types = all(&[integers, floats, &[(20, &[19])], values].concat());
     let bytes = module(&opencl, &types, &all(code), &[]);
     // Capabilities and extensions stand first.
     let first = [all(&[capabilities, more].concat()), names.concat()].concat();
@@ -344,6 +353,9 @@ fn instructions_on_types_that_drivers_have_no_function_for_are_not_compatible() 
     let write = |kind: u32| of_type(kind, &[(5576, &[28, 23])]);
     let store = |kind: u32| of_type(kind, &[(228, &[28, 26, 24, 23])]);
     let exchange = |kind: u32| of_type(kind, &[(229, &[kind, 30, 28, 26, 24, 23])]);
+    let both = |scope: u32, operation: u32| of_type(19, &[(6406, &[19, 30, scope, operation, 23])]);
+    let either = |operation: u32| of_type(19, &[(6408, &[19, 30, 21, operation, 23])]);
+    let vector_shuffle = |code: u32, kind: u32| of_type(kind, &[(12, &[kind, 30, 7, code, 23, 23])]);
     let length = |kind: u32, of: u32| of_type(of, &[(12, &[kind, 30, 7, 109, 23])]);
     for (what, bytes) in [
         ("a broadcast", broadcast(12, 21, 25)),
@@ -358,6 +370,9 @@ fn instructions_on_types_that_drivers_have_no_function_for_are_not_compatible() 
         ("an atomic store", store(15)),
         ("an atomic exchange", exchange(12)),
         ("a fast length", length(15, 18)),
+        ("the truth of all of a work-group", both(21, 0)),
+        ("the truth of all of a sub-group so far", both(22, 1)),
+        ("a shuffle of a vector", vector_shuffle(182, 18)),
     ] {
         assert!(runs("m.spv", &bytes, CPU), "{what}");
     }
@@ -379,15 +394,40 @@ fn instructions_on_types_that_drivers_have_no_function_for_are_not_compatible() 
         ("an atomic exchange of half", exchange(14)),
         ("a fast length of half", length(14, 17)),
         ("a fast length of double", length(16, 16)),
+        ("the truth of all of a work-group so far", both(21, 1)),
+        ("the truth of one of a work-group before", either(2)),
+        ("a shuffle of a vector of halves", vector_shuffle(182, 17)),
+        ("a shuffle of two vectors of halves", vector_shuffle(183, 17)),
     ];
     let judged: Vec<&str> =
         cases.iter().filter(|(_, bytes)| runs("m.spv", bytes, CPU)).map(|(what, _)| *what).collect();
     assert_eq!(judged, [""; 0]);
     for (what, bytes, is_taken) in [
+        ("a scan of truth values", both(21, 1), true),
+        ("a shuffle of a vector of halves", vector_shuffle(182, 17), true),
         ("a broadcast of half", broadcast(14, 21, 25), true),
         ("a block of floats", block(15), false),
         ("an atomic store of bytes", store(10), false),
     ] {
         assert_eq!(runs("m.spv", &bytes, "pvc"), is_taken, "{what}");
+    }
+}
+
+/// clang 22 decorates conversions that saturate by themselves, and Intel's compiler for GPUs has no function of both.
+#[test]
+fn conversions_that_saturate_twice_or_to_floats_are_not_compatible() {
+    let numbers = [NUMBERS, &[(22, &[11, 32])]].concat();
+    let convert = |code: u32, to: u32, is_decorated: bool| {
+        let head: &[(u32, &[u32])] = if is_decorated { &[(71, &[30, 28])] } else { &[] };
+        module(&all(head), &all(&numbers), &all(&[(code, &[to, 30, 9])]), &[])
+    };
+    for (what, bytes, on_cpus, on_gpus) in [
+        ("signed to unsigned", convert(118, 8, false), true, true),
+        ("signed to unsigned, decorated", convert(118, 8, true), true, false),
+        ("unsigned to signed, decorated", convert(119, 8, true), true, false),
+        ("unsigned to float", convert(112, 11, false), true, true),
+        ("unsigned to float, decorated", convert(112, 11, true), false, false),
+    ] {
+        assert_eq!((runs("m.spv", &bytes, CPU), runs("m.spv", &bytes, "pvc")), (on_cpus, on_gpus), "{what}");
     }
 }

@@ -17,11 +17,12 @@ use sycl_bundle::spirv::types::Layouts;
 const NAMES: Names = Names { demangle: true };
 
 /// Name, size and digest of what `spirv-as --target-env spv1.4` writes (SPIRV-Tools v2023.1), its generator replaced.
-const MODULES: [(&str, usize, u64); 11] = [
+const MODULES: [(&str, usize, u64); 12] = [
     ("chain", 460, 0x7cf9_cdbe_be03_80cb),
     ("chain_lines", 528, 0xbc81_8896_7b9f_feb5),
     ("chain_shader_debug", 860, 0xb733_b64a_d6c5_0a30),
     ("exporter", 316, 0xabc8_f16e_acf0_30b3),
+    ("group_copy", 364, 0x6669_67e2_f4b5_19b1),
     ("importer", 252, 0x3019_09c4_fd51_f019),
     ("inlined", 828, 0xa862_df94_b07d_424e),
     ("pointed_to", 196, 0xaff5_9752_c14f_8a46),
@@ -124,6 +125,11 @@ fn what_is_declared_and_only_pointed_to_is_no_use() {
     let reasons: Vec<Reason> =
         aspects::compare(&stored, &code, &[]).differences.iter().map(|found| found.reason).collect();
     assert_eq!(reasons, [Reason::Unused, Reason::NotInModule, Reason::NotShown]);
+}
+
+#[test]
+fn copies_of_doubles_by_a_group_are_a_use() {
+    assert_eq!(code("group_copy").used(), [Aspect::Fp64]);
 }
 
 fn warned(

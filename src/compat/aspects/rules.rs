@@ -2,7 +2,7 @@
 //!
 //! The rules reproduce what DPC++ records (`SYCLPropagateAspectsUsage.cpp` and the `__uses_aspects__` marks of its
 //! headers) as far as SPIR-V still shows it, and add what a device needs though no compiler records it: images and
-//! bindless images, joint matrices, function pointers. Aspects that leave no trace (`cpu`, `usm_*`, `emulated`,
+//! bindless images, joint matrices, function pointers, copies of doubles by a group. Aspects that leave no trace (`cpu`, `usm_*`, `emulated`,
 //! `queue_profiling`, ...) have no rule. An image type shows `ext_intel_legacy_image`, not `image`: what that asks of a device
 //! is `CL_DEVICE_IMAGE_SUPPORT`, and libsycl and ocloc take image kernels on devices without `image` (CPU, DG1, Arc).
 //!
@@ -173,6 +173,8 @@ impl<'i, 'a> Rules<'i, 'a> {
             op::ACCESS_CHAIN | op::IN_BOUNDS_ACCESS_CHAIN | op::PTR_ACCESS_CHAIN | op::IN_BOUNDS_PTR_ACCESS_CHAIN => {
                 self.index.type_of(instruction.word(2))
             }
+            // Drivers have a function for each type of what is copied. DPC++ does not record this one.
+            op::GROUP_ASYNC_COPY => self.index.type_of(instruction.word(3)),
             _ => None,
         };
         if let Some(pointer) = pointer.and_then(|pointer| self.index.defining(pointer)) {
