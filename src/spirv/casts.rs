@@ -15,8 +15,6 @@ const TO_GENERIC: u16 = Op::PtrCastToGeneric as u16;
 const EXPLICIT: u16 = Op::GenericCastToPtrExplicit as u16;
 const BITCAST: u16 = Op::Bitcast as u16;
 const COPY_OBJECT: u16 = Op::CopyObject as u16;
-/// Steps from a pointer to where it comes from that are followed.
-const MAX_STEPS: usize = 64;
 
 /// State of the walk.
 #[derive(Debug, Default)]
@@ -48,11 +46,14 @@ impl<'m> Casts<'m> {
         let steps = words.instructions().flatten().filter(|one| {
             matches!(one.opcode, TO_GENERIC | BITCAST | COPY_OBJECT | ACCESS_CHAIN..=IN_BOUNDS_PTR_ACCESS_CHAIN)
         });
-        let bases: HashMap<u32, u32> = steps.map(|one| (one.word(1), one.word(2))).collect();
-        let origin = |value: u32| {
-            let next = |value: &u32| bases.get(value).copied();
-            std::iter::successors(Some(value), next).take(MAX_STEPS).last().unwrap_or(value)
-        };
+        // Values stand before their uses.
+        let mut origins = HashMap::new();
+        for step in steps {
+            let base = step.word(2);
+            let origin = origins.get(&base).copied().unwrap_or(base);
+            origins.insert(step.word(1), origin);
+        }
+        let origin = |value: u32| origins.get(&value).copied().unwrap_or(value);
         let cast = |one: &Instruction<'_>| (one.word(2), origin(one.word(2)));
         let asked = self.casts.iter().map(cast).flat_map(|(value, origin)| [value, origin]).collect();
         let values = definitions(words, &asked);
