@@ -53,14 +53,13 @@ impl Draft {
         for argument in &self.arguments {
             words.push(quoted(Self::plain(&argument.to_string_lossy())?));
         }
-        let build = format!("build {}", words.join(" "));
         let mut names = Vec::new();
         for input in inputs {
             names.push(self.name(&input.to_string_lossy())?);
         }
         let plan = Plan {
             program: shell(&quoted(Self::plain(&self.program.to_string_lossy())?)),
-            build: shell(&build),
+            arguments: shell(&words.join(" ")),
             inputs: names.join(" "),
             output: self.name(&output.to_string_lossy())?,
             folder: self.name(&folder)?,
@@ -124,7 +123,8 @@ fn quoted(word: &str) -> String {
 /// Values that all edges share, as the engine writes them.
 struct Plan {
     program: String,
-    build: String,
+    /// The arguments of `build`. The plan's own stand before them, as these may have a `--`.
+    arguments: String,
     inputs: String,
     output: String,
     folder: String,
@@ -139,12 +139,12 @@ const HEAD: &str =
 
 impl Plan {
     fn ninja(&self, edges: &[Edge]) -> String {
-        let Plan { program, build, inputs, output, folder, shell_folder, shell_rule, .. } = self;
+        let Plan { program, arguments, inputs, output, folder, shell_folder, shell_rule, .. } = self;
         let mut text = format!(
-            "{HEAD}ninja_required_version = 1.7\nsycl_bundle = {program}\n\nrule compile\n  command = $sycl_bundle {build} \
-             --cache-only --unit $unit --stamp $out\n  description = compile image $unit\n\nrule assemble\n  command = \
-             $sycl_bundle {build} --MD --MF {shell_folder}/done.d --MT {shell_rule} --stamp {shell_folder}/done\n  \
-             depfile = {folder}/done.d\n  deps = gcc\n  restat = 1\n  description = write {output}\n\n"
+            "{HEAD}ninja_required_version = 1.7\nsycl_bundle = {program}\n\nrule compile\n  command = $sycl_bundle build \
+             --cache-only --unit $unit --stamp $out {arguments}\n  description = compile image $unit\n\nrule assemble\n  command = \
+             $sycl_bundle build --MD --MF {shell_folder}/done.d --MT {shell_rule} --stamp {shell_folder}/done \
+             {arguments}\n  depfile = {folder}/done.d\n  deps = gcc\n  restat = 1\n  description = write {output}\n\n"
         );
         for Edge { unit, label, .. } in edges {
             let _ = write!(text, "build {folder}/{label}: compile {inputs}\n  unit = {unit}\n");
@@ -158,22 +158,22 @@ impl Plan {
     }
 
     fn make(&self, edges: &[Edge]) -> String {
-        let Plan { program, build, inputs, output, folder, shell_folder, shell_rule, shell_output } = self;
+        let Plan { program, arguments, inputs, output, folder, shell_folder, shell_rule, shell_output } = self;
         let mut text = format!("{HEAD}SYCL_BUNDLE = {program}\n\nall: {output}\n.PHONY: all\n\nSTAMPS =");
         for Edge { label, .. } in edges {
             let _ = write!(text, " \\\n  {folder}/{label}");
         }
         let _ = write!(
             text,
-            "\n\n{output}: {folder}/done\n\t@test -e {shell_output} || $(SYCL_BUNDLE) {build}\n\n{folder}/done: {inputs} \
-             $(STAMPS)\n\t@mkdir -p {shell_folder}\n\t+$(SYCL_BUNDLE) {build} --MD --MF {shell_folder}/done.d --MT \
-             {shell_rule} --stamp {shell_folder}/done\n-include {folder}/done.d\n\n"
+            "\n\n{output}: {folder}/done\n\t@test -e {shell_output} || $(SYCL_BUNDLE) build {arguments}\n\n{folder}/done: {inputs} \
+             $(STAMPS)\n\t@mkdir -p {shell_folder}\n\t+$(SYCL_BUNDLE) build --MD --MF {shell_folder}/done.d --MT \
+             {shell_rule} --stamp {shell_folder}/done {arguments}\n-include {folder}/done.d\n\n"
         );
         for Edge { unit, label, .. } in edges {
             let _ = write!(
                 text,
-                "{folder}/{label}: {inputs}\n\t@mkdir -p {shell_folder}\n\t$(SYCL_BUNDLE) {build} --cache-only --unit {unit} \
-                 --stamp {shell_folder}/{label}\n"
+                "{folder}/{label}: {inputs}\n\t@mkdir -p {shell_folder}\n\t$(SYCL_BUNDLE) build --cache-only --unit {unit} \
+                 --stamp {shell_folder}/{label} {arguments}\n"
             );
         }
         text

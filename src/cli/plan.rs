@@ -80,6 +80,11 @@ impl Args {
         let mut rest = Vec::new();
         let mut all = std::mem::take(&mut self.arguments).into_iter();
         while let Some(argument) = all.next() {
+            // Behind it are names of files.
+            if argument == "--" {
+                rest.push(argument);
+                break;
+            }
             let text = argument.to_string_lossy().into_owned();
             let (name, value) = text.split_once('=').map_or((text.as_str(), None), |(name, value)| (name, Some(value)));
             if !matches!(name, "--format" | "--to") {
@@ -98,6 +103,7 @@ impl Args {
                 self.format = Some(engine);
             }
         }
+        rest.extend(all);
         self.arguments = rest;
         Ok(())
     }

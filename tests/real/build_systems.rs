@@ -147,8 +147,8 @@ fn a_plan_does_the_work_once_by_make_and_by_ninja() {
         let at = folder.path();
         std::fs::copy(world().window(), at.join("lib.so")).unwrap();
         let mut command = tool();
-        command.current_dir(at).args(["plan", "--to", rule, "lib.so", "-t", "spir64_x86_64", "-t", "pvc"]);
-        succeed(command.args(["--image", "0-2", "-o", "out.so", "--options", "-cl-mad-enable", "--format", engine]));
+        command.current_dir(at).args(["plan", "--to", rule, "-t", "spir64_x86_64", "-t", "pvc", "--image", "0-2"]);
+        succeed(command.args(["-o", "out.so", "--options", "-cl-mad-enable", "--format", engine, "--", "lib.so"]));
         let run = || {
             let mut command = world().command(engine);
             command.current_dir(at).arg("-j2").arg("-f").arg(rule).env("SYCL_BUNDLE_CACHE_DIR", at.join("cache"));
