@@ -3,7 +3,8 @@
 //! The modules are texts in `fixtures/aspects`, assembled here and by `spirv-as`, whose digests are recorded.
 
 use crate::support::host::fnv1a;
-use crate::support::spirv::module_of;
+use crate::support::spirv::{assemble, module_of};
+use std::path::Path;
 use sycl_bundle::bundle::aspect;
 use sycl_bundle::bundle::requirements::Requirements;
 use sycl_bundle::compat::aspects::{self, Aspect, Code, Graph, Reason};
@@ -128,8 +129,15 @@ fn what_is_declared_and_only_pointed_to_is_no_use() {
 }
 
 #[test]
-fn copies_of_doubles_by_a_group_are_a_use() {
-    assert_eq!(code("group_copy").used(), [Aspect::Fp64]);
+fn copies_of_doubles_by_a_group_are_a_use_and_copies_of_vectors_are_none() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/aspects/group_copy.spvasm");
+    let doubles = std::fs::read_to_string(source).unwrap();
+    let vectors =
+        doubles.replace("roup %double", "roup %pair").replace("%event = ", "%pair = OpTypeVector %double 2\n%event = ");
+    assert!(vectors != doubles);
+    for (text, used) in [(doubles, &[Aspect::Fp64][..]), (vectors, &[])] {
+        assert_eq!(Code::read(&Index::read(&assemble(&text).unwrap()).unwrap()).used(), used, "{text}");
+    }
 }
 
 fn warned(

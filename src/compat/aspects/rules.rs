@@ -173,15 +173,17 @@ impl<'i, 'a> Rules<'i, 'a> {
             op::ACCESS_CHAIN | op::IN_BOUNDS_ACCESS_CHAIN | op::PTR_ACCESS_CHAIN | op::IN_BOUNDS_PTR_ACCESS_CHAIN => {
                 self.index.type_of(instruction.word(2))
             }
-            // Drivers have a function for each type of what is copied. DPC++ does not record this one.
             op::GROUP_ASYNC_COPY => self.index.type_of(instruction.word(3)),
             _ => None,
         };
-        if let Some(pointer) = pointer.and_then(|pointer| self.index.defining(pointer)) {
-            let pointee = pointer.word(2);
+        let pointee = pointer.and_then(|pointer| self.index.defining(pointer)).map(|pointer| pointer.word(2));
+        let is = |kind: u32, opcode: u16| self.index.defining(kind).is_some_and(|kind| kind.opcode == opcode);
+        // Drivers copy vectors as bytes, and floats as floats. DPC++ does not record either.
+        let is_moved = |kind: &u32| instruction.opcode == op::GROUP_ASYNC_COPY && !is(*kind, op::TYPE_FLOAT);
+        if let Some(pointee) = pointee.filter(|kind| !is_moved(kind)) {
             let mut contents = self.contents.of_type(self.index, pointee);
             // DPC++ looks for fp64 late, when structures are memory to copy: only values of them count.
-            if self.index.defining(pointee).is_some_and(|kind| kind.opcode == op::TYPE_STRUCT) {
+            if is(pointee, op::TYPE_STRUCT) {
                 contents &= !DOUBLE;
             }
             if contents != 0 {
