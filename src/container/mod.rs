@@ -76,6 +76,11 @@ pub struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
+    /// Whether the file is an object with functions that others may call, beside its images.
+    pub(crate) fn defines_functions(&self) -> bool {
+        matches!(self.kind, Kind::ElfObject | Kind::Coff) && object_file::defines_functions(self.bytes)
+    }
+
     /// Identifies a file and makes it addressable.
     ///
     /// # Errors

@@ -22,6 +22,14 @@ use object::{
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+/// Whether an object defines functions that others may call.
+pub(crate) fn defines_functions(bytes: &[u8]) -> bool {
+    let is_one = |symbol: &object::Symbol<'_, '_>| {
+        symbol.is_definition() && symbol.is_global() && symbol.kind() == SymbolKind::Text
+    };
+    File::parse(bytes).is_ok_and(|file| file.symbols().any(|symbol| is_one(&symbol)))
+}
+
 /// Beginnings of the names of sections that linkers take apart, put in another order, or make themselves.
 const EDITED: [&str; 36] = [
     ".eh_frame",

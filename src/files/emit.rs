@@ -492,6 +492,12 @@ fn registered(
     path: &Path,
 ) -> Result<u64> {
     let (version, abi) = abi(form, origin);
+    if origin.has_functions {
+        reporter.note(
+            "the object that images are from has functions, too, and the output holds images alone: link the object, and \
+             rewrite what is linked",
+        );
+    }
     if origin.abi.is_some_and(|wanted| is_older(version_of(wanted)) != is_older(version)) {
         reporter
             .note("the images were made for another generation of the runtime, which numbers some aspects differently");

@@ -38,6 +38,8 @@ pub(crate) struct Origin {
     pub(crate) spooled: Option<Spooled>,
     /// Facts that were stated of the images beside their code.
     pub(crate) stated: Stated,
+    /// Whether an object that images are from has functions, too.
+    pub(crate) has_functions: bool,
 }
 
 /// Numbers of images of which something is stated that their code does not say.
@@ -201,6 +203,7 @@ fn gather_as<'k>(
         numbering: None,
         abi: None,
         stated: Stated::default(),
+        has_functions: false,
         next: 0,
     };
     let exit = each_file_with(
@@ -223,7 +226,9 @@ fn gather_as<'k>(
             gathering.add(facts)
         },
     )?;
-    let Gathering { mut images, mut labels, unselected, files, comments, numbering, abi, stated, .. } = gathering;
+    let Gathering {
+        mut images, mut labels, unselected, files, comments, numbering, abi, stated, has_functions, ..
+    } = gathering;
     let by_abi = || abi.map_or(Epoch::From2026, Epoch::of_abi);
     let epoch = numbering.as_ref().map_or_else(by_abi, |(epoch, _)| *epoch);
     let selected = images.len();
@@ -236,7 +241,7 @@ fn gather_as<'k>(
     }
     // Aspects beyond the common ones tell for which runtimes images are, whatever their files were linked to.
     let abi = numbering.map(|(epoch, _)| epoch.abi()).or(abi);
-    let origin = Origin { comments, abi, stated, numbering: Some(epoch), ..Origin::default() };
+    let origin = Origin { comments, abi, stated, has_functions, numbering: Some(epoch), ..Origin::default() };
     Ok(Gathered { images, selected, labels, files, origin, exit, epoch })
 }
 
@@ -257,6 +262,7 @@ struct Gathering<'g, 'k> {
     numbering: Option<(Epoch, String)>,
     abi: Option<u32>,
     stated: Stated,
+    has_functions: bool,
     /// The number of the next file's first image.
     next: usize,
 }
@@ -295,6 +301,7 @@ impl Gathering<'_, '_> {
         self.next =
             bundle.images.last().map_or(self.next, |image| self.next.saturating_add(image.index).saturating_add(1));
         let Some(host) = facts.host.filter(|_| any) else { return Ok(()) };
+        self.has_functions |= host.defines_functions();
         if let Some(producer) = host.producer.as_ref().filter(|producer| !self.comments.contains(&producer.name)) {
             self.comments.push(producer.name.clone());
         }

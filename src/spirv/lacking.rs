@@ -6,7 +6,7 @@
 use super::op::*;
 use super::words::Instruction;
 use rspirv::spirv::{BuiltIn, Capability, ExecutionMode, Op, SourceLanguage, StorageClass};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 const INITIALIZER: u32 = ExecutionMode::Initializer as u32;
@@ -56,6 +56,8 @@ pub(super) struct Lacking {
     takers: Vec<u32>,
     /// Constants without a value.
     empty: Vec<u32>,
+    /// Callers and whom they call.
+    calls: Vec<(u32, u32)>,
 }
 
 impl Lacking {
@@ -79,6 +81,7 @@ impl Lacking {
             FUNCTION_PARAMETER if !self.types.is_empty() && self.types.contains(&instruction.word(0)) => {
                 self.takers.extend(function);
             }
+            FUNCTION_CALL => self.calls.extend(function.map(|caller| (caller, instruction.word(2)))),
             EXECUTION_MODE if matches!(instruction.word(1), INITIALIZER | FINALIZER) => {
                 self.found.insert("a kernel that a device runs by itself");
             }
@@ -135,11 +138,38 @@ impl Lacking {
         if self.takers.iter().any(|function| is_kernel(*function)) {
             self.found.insert("a kernel's parameter of an array, an opaque type or a pointer to other memory");
         }
+        if recursive(&self.calls).iter().any(|function| is_kernel(*function)) {
+            self.on_cpus.insert("a function that calls itself");
+        }
         if self.empty.iter().any(|id| !has_value(*id)) {
             self.found.insert("a constant variable without a value");
         }
         [self.found, self.on_cpus]
     }
+}
+
+/// Returns the functions from which calls lead to one that calls itself, alone or through others.
+fn recursive(calls: &[(u32, u32)]) -> Vec<u32> {
+    let (mut callers, mut open) = (HashMap::<u32, Vec<u32>>::new(), HashMap::<u32, usize>::new());
+    for (caller, callee) in calls {
+        callers.entry(*callee).or_default().push(*caller);
+        let count = open.entry(*caller).or_default();
+        *count = count.saturating_add(1);
+    }
+    // Functions whose calls all end are taken away, until none is left but those that lead around.
+    let mut ended: Vec<u32> = callers.keys().filter(|function| !open.contains_key(function)).copied().collect();
+    while let Some(function) = ended.pop() {
+        for caller in callers.remove(&function).unwrap_or_default() {
+            if let Some(count) = open.get_mut(&caller) {
+                *count = count.saturating_sub(1);
+                if *count == 0 {
+                    open.remove(&caller);
+                    ended.push(caller);
+                }
+            }
+        }
+    }
+    open.into_keys().collect()
 }
 
 /// Returns the version of OpenCL C that drivers read a module as, by the language and the version of its `OpSource`: C++ has the

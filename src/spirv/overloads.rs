@@ -28,6 +28,13 @@ const BLOCK_WRITE: u16 = Op::SubgroupBlockWriteINTEL as u16;
 const U_TO_FLOAT: u16 = Op::ConvertUToF as u16;
 const S_TO_FLOAT: u16 = Op::ConvertSToF as u16;
 const FLOAT_TO_FLOAT: u16 = Op::FConvert as u16;
+const U_TO_U: u16 = Op::UConvert as u16;
+const S_TO_S: u16 = Op::SConvert as u16;
+const ANY: u16 = Op::Any as u16;
+const ALL: u16 = Op::All as u16;
+const COMPARE_EXCHANGE: u16 = Op::AtomicCompareExchange as u16;
+const COMPARE_EXCHANGE_WEAK: u16 = Op::AtomicCompareExchangeWeak as u16;
+const LDEXP: u32 = OpenclStd100Op::ldexp as u32;
 const S_TO_U_SATURATED: u16 = Op::SatConvertSToU as u16;
 const U_TO_S_SATURATED: u16 = Op::SatConvertUToS as u16;
 const SATURATED: u32 = Decoration::SaturatedConversion as u32;
@@ -79,6 +86,12 @@ enum Use {
     ToFloat,
     /// Selector of a switch.
     Selector,
+    /// Scalar that becomes one of so many bits, of the same kind.
+    Converted(u32),
+    /// Vector of which any or all are to be true.
+    Truth,
+    /// Exponent of a vector of floats of so many bits.
+    Exponent(u32),
 }
 
 /// State of the walk.
@@ -125,12 +138,21 @@ impl Overloads {
                 }
             }
             DECORATE if word(1) == SATURATED => _ = self.saturated.insert(word(0)),
-            // Those of integers saturate by themselves. The decoration (LLVM 22 writes it) makes compilers look for another function.
+            // Integers saturate here without it, too; where it stands (LLVM 22 writes it), compilers look for another function.
             S_TO_U_SATURATED | U_TO_S_SATURATED if self.saturated.contains(&word(1)) => {
                 self.on_gpus.insert("a saturating conversion of integers that is decorated with SaturatedConversion");
             }
             U_TO_FLOAT | S_TO_FLOAT | FLOAT_TO_FLOAT if self.saturated.contains(&word(1)) => {
                 self.found.insert("a conversion to a float that saturates");
+            }
+            U_TO_U | S_TO_S | FLOAT_TO_FLOAT if self.is(word(0), |number| number.lanes == 1 && !number.is_odd()) => {
+                let width = self.numbers.get(&word(0)).map_or(0, |number| number.width);
+                self.operands.push((word(2), Use::Converted(width)));
+            }
+            ANY | ALL => self.operands.push((word(2), Use::Truth)),
+            EXT_INST if word(3) == LDEXP && self.is(word(0), |number| number.is_float && number.lanes > 1) => {
+                let width = self.numbers.get(&word(0)).map_or(0, |number| number.width);
+                self.operands.push((word(5), Use::Exponent(width)));
             }
             CONSTANT if word(2) == WORK_GROUP && instruction.len() == 3 => _ = self.work_group.insert(word(1)),
             EXT_INST if FAST.contains(&word(3)) => self.fast(word(0)),
@@ -174,6 +196,10 @@ impl Overloads {
             BLOCK_WRITE => self.operands.push((word(1), Use::Block)),
             ATOMIC_STORE => self.operands.push((word(3), Use::Atomic)),
             ATOMIC_LOAD..=ATOMIC_XOR => {
+                let exchanges = matches!(instruction.opcode, COMPARE_EXCHANGE | COMPARE_EXCHANGE_WEAK);
+                if exchanges && self.is(word(0), |number| number.is_float) {
+                    self.on_gpus.insert("a comparing exchange of floats");
+                }
                 // Loads of double are the one kind that C has too.
                 let is_load = instruction.opcode == ATOMIC_LOAD;
                 let is_double = self.is(word(0), |number| number.is_float && number.width == 64);
@@ -236,6 +262,16 @@ impl Overloads {
         let Number { is_float, width, lanes, .. } = number;
         match used {
             Use::ToFloat if number.is_odd() && width != 128 => _ = self.on_gpus.insert(ODD),
+            Use::Converted(to) if width == to && lanes == 1 => {
+                self.found.insert("a conversion of a number to its own width");
+            }
+            Use::Truth if width == 64 => _ = self.on_gpus.insert("OpAny or OpAll of integers of 64 bits"),
+            Use::Exponent(of) if lanes == 1 => {
+                self.on_gpus.insert("ldexp of a vector by one number");
+                if of == 16 {
+                    self.on_cpus.insert("ldexp of a vector of half by one number");
+                }
+            }
             Use::Selector if number.is_odd() => _ = self.on_gpus.insert(ODD),
             Use::Block if is_float => _ = self.found.insert("a block of floats that a sub-group reads or writes"),
             Use::Block if lanes == 3 || lanes == 16 && width > 16 => {

@@ -355,6 +355,9 @@ fn instructions_on_types_that_drivers_have_no_function_for_are_not_compatible() 
     let exchange = |kind: u32| of_type(kind, &[(229, &[kind, 30, 28, 26, 24, 23])]);
     let both = |scope: u32, operation: u32| of_type(19, &[(6406, &[19, 30, scope, operation, 23])]);
     let either = |operation: u32| of_type(19, &[(6408, &[19, 30, 21, operation, 23])]);
+    let compare = |kind: u32| of_type(kind, &[(230, &[kind, 30, 28, 26, 24, 24, 23, 23])]);
+    let any = |kind: u32| of_type(kind, &[(154, &[19, 30, 23])]);
+    let power = |exponent: u32| of_type(18, &[(12, &[18, 30, 7, 34, 23, exponent])]);
     let vector_shuffle = |code: u32, kind: u32| of_type(kind, &[(12, &[kind, 30, 7, code, 23, 23])]);
     let length = |kind: u32, of: u32| of_type(of, &[(12, &[kind, 30, 7, 109, 23])]);
     for (what, bytes) in [
@@ -404,6 +407,12 @@ fn instructions_on_types_that_drivers_have_no_function_for_are_not_compatible() 
     assert_eq!(judged, [""; 0]);
     for (what, bytes, is_taken) in [
         ("a scan of truth values", both(21, 1), true),
+        ("a comparing exchange", compare(12), true),
+        ("a comparing exchange of floats", compare(15), false),
+        ("any of longs", any(13), false),
+        ("any of numbers", any(12), true),
+        ("a power of two by one number", power(24), false),
+        ("a power of two by as many", power(23), true),
         ("a shuffle of a vector of halves", vector_shuffle(182, 17), true),
         ("a broadcast of half", broadcast(14, 21, 25), true),
         ("a block of floats", block(15), false),
@@ -421,7 +430,11 @@ fn conversions_that_saturate_twice_or_to_floats_are_not_compatible() {
         let head: &[(u32, &[u32])] = if is_decorated { &[(71, &[30, 28])] } else { &[] };
         module(&all(head), &all(&numbers), &all(&[(code, &[to, 30, 9])]), &[])
     };
+    let of_itself = |code: u32, kind: u32| of_type(kind, &[(code, &[kind, 30, 23])]);
     for (what, bytes, on_cpus, on_gpus) in [
+        ("a conversion of a number to its own width", of_itself(113, 12), false, false),
+        ("a conversion of a float to its own width", of_itself(115, 15), false, false),
+        ("a conversion of a vector to its own width", of_itself(115, 18), true, true),
         ("signed to unsigned", convert(118, 8, false), true, true),
         ("signed to unsigned, decorated", convert(118, 8, true), true, false),
         ("unsigned to signed, decorated", convert(119, 8, true), true, false),
@@ -429,5 +442,32 @@ fn conversions_that_saturate_twice_or_to_floats_are_not_compatible() {
         ("unsigned to float, decorated", convert(112, 11, true), false, false),
     ] {
         assert_eq!((runs("m.spv", &bytes, CPU), runs("m.spv", &bytes, "pvc")), (on_cpus, on_gpus), "{what}");
+    }
+}
+
+/// Drivers for CPUs take no function that calls itself.
+#[test]
+fn functions_that_call_themselves_are_not_compatible_with_cpus() {
+    // Functions 40 and 50 of a number and with one.
+    let calls = |first: &[(u32, u32)]| {
+        let body = |function: u32| {
+            let called = first.iter().filter(move |(caller, _)| *caller == function);
+            let code =
+                called.map(move |(_, callee)| all(&[(57, &[8, callee + function * 100, *callee])])).collect::<Vec<_>>();
+            [all(&[(54, &[8, function, 0, 10]), (248, &[function + 1])]), code.concat(), all(&[(254, &[9]), (56, &[])])]
+        };
+        let functions = [body(40).concat(), body(50).concat()].concat();
+        let kernel: &[(u32, &[u32])] =
+            if first.iter().any(|(caller, _)| *caller == 0) { &[(57, &[8, 30, 40])] } else { &[] };
+        module(&[], &[all(NUMBERS), functions].concat(), &all(kernel), &[])
+    };
+    for (what, bytes, runs_there) in [
+        ("one that calls another", calls(&[(0, 40), (40, 50)]), true),
+        ("one that calls itself", calls(&[(0, 40), (40, 40)]), false),
+        ("two that call each other", calls(&[(0, 40), (40, 50), (50, 40)]), false),
+        ("one that calls one that calls itself", calls(&[(0, 40), (40, 50), (50, 50)]), false),
+        ("one that no kernel calls", calls(&[(40, 50), (50, 50)]), true),
+    ] {
+        assert_eq!((runs("m.spv", &bytes, CPU), runs("m.spv", &bytes, "pvc")), (runs_there, true), "{what}");
     }
 }

@@ -604,3 +604,19 @@ fn refused(folder: &Folder, arguments: &[&str]) -> String {
     assert!(!output.status.success(), "{arguments:?}");
     String::from_utf8(output.stderr).unwrap()
 }
+
+#[test]
+fn functions_of_an_object_that_are_left_behind_are_told() {
+    let folder = Folder::new();
+    folder.put("k.spv", spirv::module("add_one"));
+    folder.put("f.c", "int function(void) { return 1; }\n");
+    folder.tool(["wrap", "k.spv", "-o", "image.o"]);
+    let mut gcc = tools::needed("gcc");
+    tools::run(gcc.current_dir(folder.path()).args(["-r", "f.c", "image.o", "-o", "both.o"]));
+    for (file, output, told) in [("both.o", "out.o", true), ("both.o", "out.table", false), ("image.o", "out.o", false)]
+    {
+        let done = folder.tool(["split", "--mode", "off", file, "-o", output]);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(said.contains("has functions, too"), told, "{file} {output}: {said}");
+    }
+}
