@@ -263,7 +263,10 @@ impl Overloads {
         match used {
             Use::ToFloat if number.is_odd() && width != 128 => _ = self.on_gpus.insert(ODD),
             Use::Converted(to) if width == to && lanes == 1 => {
-                self.found.insert("a conversion of a number to its own width");
+                self.on_cpus.insert("a conversion of a number to its own width");
+                if width == 64 {
+                    self.on_gpus.insert("a conversion of a number of 64 bits to its own width");
+                }
             }
             Use::Truth if width == 64 => _ = self.on_gpus.insert("OpAny or OpAll of integers of 64 bits"),
             Use::Exponent(of) if lanes == 1 => {

@@ -432,8 +432,9 @@ fn conversions_that_saturate_twice_or_to_floats_are_not_compatible() {
     };
     let of_itself = |code: u32, kind: u32| of_type(kind, &[(code, &[kind, 30, 23])]);
     for (what, bytes, on_cpus, on_gpus) in [
-        ("a conversion of a number to its own width", of_itself(113, 12), false, false),
-        ("a conversion of a float to its own width", of_itself(115, 15), false, false),
+        ("a conversion of a number to its own width", of_itself(113, 12), false, true),
+        ("a conversion of a long to its own width", of_itself(113, 13), false, false),
+        ("a conversion of a float to its own width", of_itself(115, 15), false, true),
         ("a conversion of a vector to its own width", of_itself(115, 18), true, true),
         ("signed to unsigned", convert(118, 8, false), true, true),
         ("signed to unsigned, decorated", convert(118, 8, true), true, false),
