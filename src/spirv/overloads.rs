@@ -156,10 +156,11 @@ impl Overloads {
             }
             CONSTANT if word(2) == WORK_GROUP && instruction.len() == 3 => _ = self.work_group.insert(word(1)),
             EXT_INST if FAST.contains(&word(3)) => self.fast(word(0)),
-            EXT_INST if VECTOR_SHUFFLES.contains(&word(3)) => {
-                if self.is(word(0), |number| number.is_float && number.width == 16) {
-                    self.on_cpus.insert("shuffle or shuffle2 of half");
-                }
+            EXT_INST
+                if VECTOR_SHUFFLES.contains(&word(3))
+                    && self.is(word(0), |number| number.is_float && number.width == 16) =>
+            {
+                self.on_cpus.insert("shuffle or shuffle2 of half");
             }
             BROADCAST => self.broadcast(instruction),
             LOGICAL_AND..=LOGICAL_XOR if word(3) != REDUCE && self.work_group.contains(&word(2)) => {
