@@ -153,8 +153,12 @@ impl<'a> Elf<'a> {
     /// Whether relocations write the file's pointers: where the loader chooses the addresses, and in a program that GNU ld made for
     /// any address and then gave one (`-pie -Ttext-segment=`, `ET_EXEC` with `DF_1_PIE`).
     pub(crate) fn relocates_pointers(&self) -> bool {
-        let flags = self.dynamic_value(elf::DT_FLAGS_1).unwrap_or(0);
-        self.is_position_independent() || flags & elf::DF_1_PIE.0 != 0
+        self.is_position_independent() || self.is_flagged_program()
+    }
+
+    /// Whether the linker says that this is a program which could be at any address (`DF_1_PIE`).
+    pub(crate) fn is_flagged_program(&self) -> bool {
+        self.dynamic_value(elf::DT_FLAGS_1).is_some_and(|flags| flags & elf::DF_1_PIE.0 != 0)
     }
 
     /// Returns the names of the libraries that the file is linked to.

@@ -69,6 +69,8 @@ pub struct Host<'a> {
     pub is_preview: bool,
     /// Whether the file calls the runtime's registration function, so that it should hold images.
     pub registers: bool,
+    /// Whether the file is an object that defines functions which other files may call.
+    pub(crate) defines_functions: bool,
     /// Owner of the bytes that readers inflate or decode.
     pub arena: Arena,
     /// Bytes that the file and those that are read with it may inflate to.
@@ -76,11 +78,6 @@ pub struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    /// Whether the file is an object with functions that others may call, beside its images.
-    pub(crate) fn defines_functions(&self) -> bool {
-        matches!(self.kind, Kind::ElfObject | Kind::Coff) && object_file::defines_functions(self.bytes)
-    }
-
     /// Identifies a file and makes it addressable.
     ///
     /// # Errors
@@ -122,11 +119,11 @@ impl<'a> Host<'a> {
                 Ok(Host { addresses, sections, sycl_abi, is_preview, registers, ..plain })
             }
             Kind::ElfObject | Kind::Coff => {
-                let ObjectFile { addresses, sections, refers_to_wanted } = object_file::read(bytes, REGISTRATION)?;
+                let ObjectFile { addresses, sections, refers_to_wanted: registers, defines_functions } =
+                    object_file::read(bytes, REGISTRATION)?;
                 let comment = sections.iter().find(|section| section.name == ".comment");
                 let producer = comment.and_then(|section| Producer::from_comment(section.data));
-                let registers = refers_to_wanted;
-                Ok(Host { addresses, sections, producer, registers, ..plain })
+                Ok(Host { addresses, sections, producer, registers, defines_functions, ..plain })
             }
             Kind::SpirV
             | Kind::LlvmBitcode
@@ -155,6 +152,7 @@ impl<'a> Host<'a> {
             sycl_abi: None,
             is_preview: false,
             registers: false,
+            defines_functions: false,
             arena: Arena::with_limit(limits::MAX_INFLATED.min(allowance.left())),
             allowance: Arc::clone(allowance),
         }

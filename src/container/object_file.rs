@@ -22,14 +22,6 @@ use object::{
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-/// Whether an object defines functions that others may call.
-pub(crate) fn defines_functions(bytes: &[u8]) -> bool {
-    let is_one = |symbol: &object::Symbol<'_, '_>| {
-        symbol.is_definition() && symbol.is_global() && symbol.kind() == SymbolKind::Text
-    };
-    File::parse(bytes).is_ok_and(|file| file.symbols().any(|symbol| is_one(&symbol)))
-}
-
 /// Beginnings of the names of sections that linkers take apart, put in another order, or make themselves.
 const EDITED: [&str; 36] = [
     ".eh_frame",
@@ -84,6 +76,8 @@ pub(crate) struct ObjectFile<'a> {
     pub(crate) sections: Vec<Section<'a>>,
     /// Whether the wanted symbol is among the undefined symbols.
     pub(crate) refers_to_wanted: bool,
+    /// Whether it defines functions that other files may call.
+    pub(crate) defines_functions: bool,
 }
 
 /// Limits on the cost of overlapping tables in a hostile file.
@@ -241,7 +235,11 @@ pub(crate) fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> 
         addresses.mark(place);
     }
     addresses.leave_twice_written_open()?;
-    Ok(ObjectFile { addresses, sections, refers_to_wanted })
+    let is_function = |symbol: &object::Symbol<'_, '_>| {
+        symbol.is_definition() && symbol.is_global() && symbol.kind() == SymbolKind::Text
+    };
+    let defines_functions = file.symbols().any(|symbol| is_function(&symbol));
+    Ok(ObjectFile { addresses, sections, refers_to_wanted, defines_functions })
 }
 
 fn take(left: usize, cost: usize, offset: u64, what: &str) -> Result<usize> {

@@ -285,6 +285,6 @@ fn origin(reporter: &dyn Reporter, emit: Emit, compiled: &Compiled<'_, '_>) -> O
     }
     let mut comments: Vec<String> = compiled.host.producer.iter().map(|producer| producer.name.clone()).collect();
     comments.push(format!("sycl-bundle: native images for {}", compiled.targets.join(", ")));
-    let has_functions = compiled.host.defines_functions();
+    let has_functions = compiled.host.defines_functions;
     Origin { comments, abi: Some(abi), numbering: Some(compiled.bundle.epoch), has_functions, ..Origin::default() }
 }

@@ -301,7 +301,7 @@ impl Gathering<'_, '_> {
         self.next =
             bundle.images.last().map_or(self.next, |image| self.next.saturating_add(image.index).saturating_add(1));
         let Some(host) = facts.host.filter(|_| any) else { return Ok(()) };
-        self.has_functions |= host.defines_functions();
+        self.has_functions |= host.defines_functions;
         if let Some(producer) = host.producer.as_ref().filter(|producer| !self.comments.contains(&producer.name)) {
             self.comments.push(producer.name.clone());
         }

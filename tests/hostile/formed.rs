@@ -424,7 +424,7 @@ fn instructions_on_types_that_drivers_have_no_function_for_are_not_compatible() 
 
 /// clang 22 decorates conversions that saturate by themselves, and Intel's compiler for GPUs has no function of both.
 #[test]
-fn conversions_that_saturate_twice_or_to_floats_are_not_compatible() {
+fn conversions_that_drivers_have_no_function_for_are_not_compatible() {
     let numbers = [NUMBERS, &[(22, &[11, 32])]].concat();
     let convert = |code: u32, to: u32, is_decorated: bool| {
         let head: &[(u32, &[u32])] = if is_decorated { &[(71, &[30, 28])] } else { &[] };

@@ -2,8 +2,8 @@
 //!
 //! The rules reproduce what DPC++ records (`SYCLPropagateAspectsUsage.cpp` and the `__uses_aspects__` marks of its
 //! headers) as far as SPIR-V still shows it, and add what a device needs though no compiler records it: images and
-//! bindless images, joint matrices, function pointers, copies of doubles by a group. Aspects that leave no trace (`cpu`, `usm_*`, `emulated`,
-//! `queue_profiling`, ...) have no rule. An image type shows `ext_intel_legacy_image`, not `image`: what that asks of a device
+//! bindless images, joint matrices, function pointers, copies of doubles by a group. Aspects that leave no trace
+//! (`cpu`, `usm_*`, `emulated`, `queue_profiling`, ...) have no rule. An image type shows `ext_intel_legacy_image`, not `image`: what that asks of a device
 //! is `CL_DEVICE_IMAGE_SUPPORT`, and libsycl and ocloc take image kernels on devices without `image` (CPU, DG1, Arc).
 //!
 //! Structures, arrays and vectors contain what their members do; pointers do not contain what they point to.
@@ -167,20 +167,21 @@ impl<'i, 'a> Rules<'i, 'a> {
         }
         let mut seen = result_type.map_or(0, |id| self.contents.of_type(self.index, id));
         let mut shown = result_type;
+        let is = |kind: u32, opcode: u16| self.index.defining(kind).is_some_and(|kind| kind.opcode == opcode);
+        let pointee = |pointer: u32| Some(self.index.defining(pointer)?.word(2));
         // The type that a variable holds or an address is counted in, though no value of that type need be there.
-        let pointer = match instruction.opcode {
-            op::VARIABLE => result_type,
+        let pointee = match instruction.opcode {
+            op::VARIABLE => result_type.and_then(pointee),
             op::ACCESS_CHAIN | op::IN_BOUNDS_ACCESS_CHAIN | op::PTR_ACCESS_CHAIN | op::IN_BOUNDS_PTR_ACCESS_CHAIN => {
-                self.index.type_of(instruction.word(2))
+                self.index.type_of(instruction.word(2)).and_then(pointee)
             }
-            op::GROUP_ASYNC_COPY => self.index.type_of(instruction.word(3)),
+            // Drivers copy vectors as bytes, and floats as floats. DPC++ does not record either.
+            op::GROUP_ASYNC_COPY => {
+                self.index.type_of(instruction.word(3)).and_then(pointee).filter(|kind| is(*kind, op::TYPE_FLOAT))
+            }
             _ => None,
         };
-        let pointee = pointer.and_then(|pointer| self.index.defining(pointer)).map(|pointer| pointer.word(2));
-        let is = |kind: u32, opcode: u16| self.index.defining(kind).is_some_and(|kind| kind.opcode == opcode);
-        // Drivers copy vectors as bytes, and floats as floats. DPC++ does not record either.
-        let is_moved = |kind: &u32| instruction.opcode == op::GROUP_ASYNC_COPY && !is(*kind, op::TYPE_FLOAT);
-        if let Some(pointee) = pointee.filter(|kind| !is_moved(kind)) {
+        if let Some(pointee) = pointee {
             let mut contents = self.contents.of_type(self.index, pointee);
             // DPC++ looks for fp64 late, when structures are memory to copy: only values of them count.
             if is(pointee, op::TYPE_STRUCT) {

@@ -388,10 +388,9 @@ pub(crate) fn segment_align(elf: &Elf<'_>) -> u64 {
 /// (`-static-pie`) is flagged as one; linkers before that flag name an entry point, and neither the file nor what it needs.
 pub(crate) fn is_executable(elf: &Elf<'_>) -> bool {
     let interpreted = || elf.program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
-    let flagged = || elf.dynamic_value(elf::DT_FLAGS_1).is_some_and(|flags| flags & elf::DF_1_PIE.0 != 0);
     let has = |tag| elf.dynamic_entry(tag).is_some();
     let alone = || elf.header.e_entry(LE) != 0 && !has(elf::DT_SONAME) && !has(elf::DT_NEEDED);
-    elf.header.e_type(LE) == elf::ET_EXEC || interpreted() || flagged() || alone()
+    elf.header.e_type(LE) == elf::ET_EXEC || interpreted() || elf.is_flagged_program() || alone()
 }
 
 /// Returns the program headers that are moved, in order. A library's own `PT_PHDR`, which lld writes and nothing needs,
