@@ -314,7 +314,7 @@ impl<'m> Walk<'m> {
     fn visit(&mut self, instruction: &Instruction<'m>, shapes: &grammar::Shapes) {
         self.needs.visit(instruction);
         self.lacking.visit(instruction, self.function.map(|(function, ..)| function));
-        self.overloads.visit(instruction, self.lacking.is_cpp);
+        self.overloads.visit(instruction, self.lacking.is_cpp, &self.soundness);
         self.images.visit(instruction);
         self.casts.visit(instruction);
         self.names.visit(instruction, &self.module.entry_points, self.function.is_some());

@@ -6,6 +6,7 @@
 
 use super::grammar;
 use super::op::*;
+use super::sound::Soundness;
 use super::words::{Instruction, Words};
 use rspirv::spirv::{Decoration, GroupOperation, Op, OpenclStd100Op, Scope};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -86,8 +87,6 @@ enum Use {
     ToFloat,
     /// Selector of a switch.
     Selector,
-    /// Scalar that becomes one of so many bits, of the same kind.
-    Converted(u32),
     /// Vector of which any or all are to be true.
     Truth,
     /// Exponent of a vector of floats of so many bits.
@@ -122,7 +121,7 @@ impl Number {
 impl Overloads {
     /// Looks at an instruction. The atomic functions of C++ take more types.
     #[inline]
-    pub(super) fn visit(&mut self, instruction: &Instruction<'_>, is_cpp: bool) {
+    pub(super) fn visit(&mut self, instruction: &Instruction<'_>, is_cpp: bool, soundness: &Soundness) {
         let word = |at: usize| instruction.word(at);
         match instruction.opcode {
             TYPE_INT | TYPE_FLOAT => {
@@ -145,9 +144,11 @@ impl Overloads {
             U_TO_FLOAT | S_TO_FLOAT | FLOAT_TO_FLOAT if self.saturated.contains(&word(1)) => {
                 self.found.insert("a conversion to a float that saturates");
             }
-            U_TO_U | S_TO_S | FLOAT_TO_FLOAT if self.is(word(0), |number| number.lanes == 1 && !number.is_odd()) => {
-                let width = self.numbers.get(&word(0)).map_or(0, |number| number.width);
-                self.operands.push((word(2), Use::Converted(width)));
+            U_TO_U | S_TO_S | FLOAT_TO_FLOAT if soundness.own_width(instruction) > 0 => {
+                self.on_cpus.insert("a conversion of a number to its own width");
+                if soundness.own_width(instruction) == 64 {
+                    self.on_gpus.insert("a conversion of a number of 64 bits to its own width");
+                }
             }
             ANY | ALL => self.operands.push((word(2), Use::Truth)),
             EXT_INST if word(3) == LDEXP && self.is(word(0), |number| number.is_float && number.lanes > 1) => {
@@ -263,12 +264,6 @@ impl Overloads {
         let Number { is_float, width, lanes, .. } = number;
         match used {
             Use::ToFloat if number.is_odd() && width != 128 => _ = self.on_gpus.insert(ODD),
-            Use::Converted(to) if width == to && lanes == 1 => {
-                self.on_cpus.insert("a conversion of a number to its own width");
-                if width == 64 {
-                    self.on_gpus.insert("a conversion of a number of 64 bits to its own width");
-                }
-            }
             Use::Truth if width == 64 => _ = self.on_gpus.insert("OpAny or OpAll of integers of 64 bits"),
             Use::Exponent(of) if lanes == 1 => {
                 self.on_gpus.insert("ldexp of a vector by one number");

@@ -60,6 +60,37 @@ impl IdSet {
     }
 }
 
+/// Types of scalars by id: of the types themselves and of their values. As compact as [`IdSet`].
+#[derive(Debug, Default)]
+struct Scalars {
+    dense: Vec<u8>,
+    sparse: HashMap<u32, u8>,
+}
+
+/// Mark of floats beside their width.
+const FLOAT: u8 = 0x80;
+/// An integer of 64 bits.
+const WIDE: u8 = 64;
+
+impl Scalars {
+    /// Returns the width in bits, with [`FLOAT`] for floats; 0 for all that is none, or of no plain width or encoding.
+    #[inline]
+    fn get(&self, id: u32) -> u8 {
+        match self.dense.get(id as usize) {
+            Some(scalar) => *scalar,
+            None => self.sparse.get(&id).copied().unwrap_or(0),
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, id: u32, scalar: u8) {
+        match self.dense.get_mut(id as usize) {
+            Some(place) => *place = scalar,
+            None => _ = self.sparse.insert(id, scalar),
+        }
+    }
+}
+
 /// Region of a module that the walk is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Region {
@@ -93,8 +124,7 @@ pub(super) struct Soundness {
     ahead: Vec<u32>,
     /// Functions that are called before they are defined.
     later: Vec<u32>,
-    /// Integers of 64 bits, and their types.
-    wide: IdSet,
+    scalars: Scalars,
     /// Whether there are wider integers.
     has_wider: bool,
     /// Sets of instructions that stand in blocks.
@@ -130,13 +160,20 @@ impl Soundness {
     pub(super) fn new(bound: u32, words: usize) -> Soundness {
         let ids = usize::try_from(bound).unwrap_or(usize::MAX).min(words);
         let set = || IdSet::new(ids);
-        let [defined, used, types, functions, called, labels, reached, foreign, wide] = [(); 9].map(|()| set());
-        Soundness { defined, used, types, functions, called, labels, reached, foreign, wide, ..Soundness::default() }
+        let [defined, used, types, functions, called, labels, reached, foreign] = [(); 8].map(|()| set());
+        let scalars = Scalars { dense: vec![0; ids], sparse: HashMap::new() };
+        Soundness { defined, used, types, functions, called, labels, reached, foreign, scalars, ..Soundness::default() }
     }
 
     /// Whether an id is an integer of 64 bits.
     pub(super) fn is_wide(&self, id: u32) -> bool {
-        self.wide.contains(id)
+        self.scalars.get(id) == WIDE
+    }
+
+    /// Returns the width in bits of a scalar that an instruction makes one of its own type; 0 for all others.
+    pub(super) fn own_width(&self, instruction: &Instruction<'_>) -> u8 {
+        let scalar = self.scalars.get(instruction.word(0));
+        if scalar == self.scalars.get(instruction.word(2)) { scalar & !FLOAT } else { 0 }
     }
 
     /// Looks at an instruction; `shapes` are those of the grammar.
@@ -169,8 +206,11 @@ impl Soundness {
             self.misplaced = self.misplaced.saturating_add(usize::from(!is_new || late || !is_typed));
             if shape.is_type {
                 self.types.add(id);
-            } else if place == 1 && self.wide.contains(instruction.word(0)) {
-                self.wide.add(id);
+            } else if place == 1 {
+                let scalar = self.scalars.get(instruction.word(0));
+                if scalar != 0 {
+                    self.scalars.set(id, scalar);
+                }
             }
             if is_inside {
                 self.own.push(id);
@@ -195,9 +235,12 @@ impl Soundness {
             }
             DECORATE => self.has(instruction, of_decoration(instruction.word(1))),
             TYPE_INT => match instruction.word(1) {
-                64 => self.wide.add(instruction.word(0)),
+                width @ (8 | 16 | 32 | 64) => self.scalars.set(instruction.word(0), u8::try_from(width).unwrap_or(0)),
                 width => self.has_wider |= width > 64,
             },
+            TYPE_FLOAT if instruction.len() == 2 && matches!(instruction.word(1), 16 | 32 | 64) => {
+                self.scalars.set(instruction.word(0), FLOAT | u8::try_from(instruction.word(1)).unwrap_or(0));
+            }
             TYPE_FORWARD_POINTER => self.announced.push(instruction.word(0)),
             TYPE_VECTOR | TYPE_MATRIX | TYPE_ARRAY | TYPE_RUNTIME_ARRAY => self.part(instruction.word(1), false),
             TYPE_STRUCT => (1..instruction.len()).for_each(|at| self.part(instruction.word(at), true)),
@@ -329,7 +372,7 @@ impl Soundness {
         if self.has_wider {
             return;
         }
-        let stride = if self.wide.contains(selector) { 3 } else { 2 };
+        let stride = if self.is_wide(selector) { 3 } else { 2 };
         let cases = instruction.len().saturating_sub(2);
         self.short = self.short.saturating_add(usize::from(!cases.is_multiple_of(stride)));
         for at in (stride.saturating_add(1)..instruction.len()).step_by(stride) {
