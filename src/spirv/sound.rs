@@ -60,9 +60,11 @@ impl IdSet {
     }
 }
 
-/// Types of scalars by id: of the types themselves and of their values. As compact as [`IdSet`].
+/// Types of scalars by id: of the types themselves and of their values. Those below a number of ids are in a list that grows up to
+/// the last scalar, all others in a map, as in [`IdSet`].
 #[derive(Debug, Default)]
 struct Scalars {
+    ids: usize,
     dense: Vec<u8>,
     sparse: HashMap<u32, u8>,
 }
@@ -84,9 +86,16 @@ impl Scalars {
 
     #[inline]
     fn set(&mut self, id: u32, scalar: u8) {
-        match self.dense.get_mut(id as usize) {
-            Some(place) => *place = scalar,
-            None => _ = self.sparse.insert(id, scalar),
+        let at = id as usize;
+        if at >= self.ids {
+            self.sparse.insert(id, scalar);
+            return;
+        }
+        if at >= self.dense.len() {
+            self.dense.resize(at.saturating_add(1), 0);
+        }
+        if let Some(place) = self.dense.get_mut(at) {
+            *place = scalar;
         }
     }
 }
@@ -161,7 +170,7 @@ impl Soundness {
         let ids = usize::try_from(bound).unwrap_or(usize::MAX).min(words);
         let set = || IdSet::new(ids);
         let [defined, used, types, functions, called, labels, reached, foreign] = [(); 8].map(|()| set());
-        let scalars = Scalars { dense: vec![0; ids], sparse: HashMap::new() };
+        let scalars = Scalars { ids, ..Scalars::default() };
         Soundness { defined, used, types, functions, called, labels, reached, foreign, scalars, ..Soundness::default() }
     }
 
