@@ -2,6 +2,7 @@
 
 use super::casts::Casts;
 use super::entries;
+use super::functions::Functions;
 use super::grammar::{self, Set};
 use super::images::Images;
 use super::lacking::Lacking;
@@ -152,6 +153,8 @@ struct Walk<'m> {
     images: Images<'m>,
     /// Casts of pointers that drivers for GPUs do not take.
     casts: Casts<'m>,
+    /// Functions of OpenCL that take pointers.
+    functions: Functions<'m>,
     /// Decorations that import a function or a variable.
     imported: Vec<Instruction<'m>>,
     /// Functions and variables that are decorated as exports, with their names.
@@ -317,6 +320,7 @@ impl<'m> Walk<'m> {
         self.overloads.visit(instruction, self.lacking.is_cpp, &self.soundness);
         self.images.visit(instruction);
         self.casts.visit(instruction);
+        self.functions.visit(instruction);
         self.names.visit(instruction, &self.module.entry_points, self.function.is_some());
         if self.function.is_none() {
             self.memory.visit(instruction);
@@ -619,10 +623,13 @@ impl<'m> Walk<'m> {
         let [lacking, on_cpus] = lacking.finish(numbers, |id| is_in(&begun, id), has_value);
         let [of_images, of_images_on_gpus] = std::mem::take(&mut self.images).finish(words, self.overloads.numbers());
         let casts = std::mem::take(&mut self.casts).finish(words, self.overloads.numbers());
+        let [functions, functions_on_gpus] =
+            std::mem::take(&mut self.functions).finish(words, self.overloads.numbers());
         let [others, others_on_cpus, on_gpus] = std::mem::take(&mut self.overloads).finish(words, is_cpp);
-        self.module.lacking_on_gpus = on_gpus.into_iter().chain(of_images_on_gpus).chain(casts).collect();
+        self.module.lacking_on_gpus =
+            [on_gpus, of_images_on_gpus, casts, functions_on_gpus].into_iter().flatten().collect();
         self.module.lacking_on_cpus = on_cpus.into_iter().chain(others_on_cpus).chain(of_images).collect();
-        for what in lacking.into_iter().chain(others) {
+        for what in lacking.into_iter().chain(others).chain(functions) {
             self.unusual(what.to_owned());
         }
         if begun.len() < entries {

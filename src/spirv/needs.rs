@@ -137,9 +137,14 @@ struct Table {
     implied: Vec<(u32, Vec<u32>)>,
 }
 
-/// Sub-group size of a kernel, for which Intel's compilers of OpenCL C declare no `SubgroupDispatch` (kernels within oneMKL's BLAS). Their
-/// drivers, and that for CPUs, take it.
-const SIZE: (OperandKind, u32) = (OperandKind::ExecutionMode, s::ExecutionMode::SubgroupSize as u32);
+/// Modes for which compilers declare nothing, and which drivers of Intel's GPUs and CPUs take: the sub-group size of a kernel, by Intel's
+/// compilers of OpenCL C without `SubgroupDispatch` (kernels within oneMKL's BLAS), and the mode of floats, by clang 22 with all extensions
+/// without `FloatControls2`.
+const MODES: [u32; 2] = [s::ExecutionMode::SubgroupSize as u32, s::ExecutionMode::FPFastMathDefault as u32];
+
+/// Linkage of a function that nobody else sees, which llvm-spirv writes at functions of its own (`internal::LinkageTypeInternal` in
+/// KhronosGroup/SPIRV-LLVM-Translator). Drivers take it.
+const INTERNAL: u32 = 0x7fff_fffe;
 
 /// Bits of products of matrices of TF32 and of bfloat16 (SPV_INTEL_joint_matrix), which rspirv's tables lack. DPC++ declares nothing for
 /// them beside `CooperativeMatrixKHR`, and drivers of Intel's GPUs take them.
@@ -269,7 +274,7 @@ impl Table {
                 for number in numbers_given() {
                     let Some(operand) = operand(of, number) else { continue };
                     let mut needed = operand.required_capabilities();
-                    if (of, number) == SIZE {
+                    if of == OperandKind::ExecutionMode && MODES.contains(&number) {
                         needed.push(Capability::Kernel);
                     }
                     let mut entry = self.entry(numbers, &needed);
@@ -277,6 +282,9 @@ impl Table {
                         entry.operands = self.operands(numbers, Op::Decorate, &operand.additional_operands());
                     }
                     found.push((number, entry));
+                }
+                if of == OperandKind::LinkageType {
+                    found.push((INTERNAL, self.entry(numbers, &[Capability::Linkage])));
                 }
             }
             Kind::Opcode => {}
@@ -683,6 +691,8 @@ mod tests {
             (&[6999], (6168, &[1, 2, 3])),
             (&[5], (71, &[1, 41, 0x41, 0])),
             (&[KERNEL], (16, &[1, 35, 16])),
+            (&[KERNEL], (331, &[1, 6028, 2, 3])),
+            (&[5], (71, &[1, 41, 0x41, 0x7fff_fffe])),
             (&[], (52, &[1, 2, 128, 3, 4])),
         ] {
             assert_eq!(unmet(capabilities, &[instruction]), Vec::<String>::new(), "{instruction:?}");

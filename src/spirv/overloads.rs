@@ -31,8 +31,13 @@ const S_TO_FLOAT: u16 = Op::ConvertSToF as u16;
 const FLOAT_TO_FLOAT: u16 = Op::FConvert as u16;
 const U_TO_U: u16 = Op::UConvert as u16;
 const S_TO_S: u16 = Op::SConvert as u16;
+/// Conversions of numbers, by opcode.
+const CONVERSIONS_FIRST: u16 = Op::ConvertFToU as u16;
+const CONVERSIONS_LAST: u16 = FLOAT_TO_FLOAT;
+const SELECT: u16 = Op::Select as u16;
 const ANY: u16 = Op::Any as u16;
 const ALL: u16 = Op::All as u16;
+const DOT: u16 = Op::Dot as u16;
 const COMPARE_EXCHANGE: u16 = Op::AtomicCompareExchange as u16;
 const COMPARE_EXCHANGE_WEAK: u16 = Op::AtomicCompareExchangeWeak as u16;
 const LDEXP: u32 = OpenclStd100Op::ldexp as u32;
@@ -60,8 +65,11 @@ const FAST: [u32; 3] =
 /// Uses of integers of other widths that compilers for GPUs do not take.
 const ODD: &str = "such arithmetic of integers of other widths than 8, 16, 32 and 64 bits";
 
+/// Uses of integers of 128 bits at which Intel's compiler for GPUs ends.
+const WIDEST: &str = "integers of 128 bits in arrays, as parameters or as results";
+
 /// Type of a number, or of a vector of numbers.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Number {
     pub(super) is_float: bool,
     /// Bits of one.
@@ -87,7 +95,7 @@ enum Use {
     ToFloat,
     /// Selector of a switch.
     Selector,
-    /// Vector of which any or all are to be true.
+    /// Vector of which any or all are to be true, of numbers.
     Truth,
     /// Exponent of a vector of floats of so many bits.
     Exponent(u32),
@@ -115,6 +123,11 @@ impl Number {
     /// Whether it is an integer of another width than 8, 16, 32 or 64 bits.
     fn is_odd(&self) -> bool {
         !self.is_float && ![8, 16, 32, 64].contains(&self.width)
+    }
+
+    /// Whether it is a vector of another length than those of OpenCL C.
+    fn is_of_any_length(&self) -> bool {
+        ![1, 2, 3, 4, 8, 16].contains(&self.lanes)
     }
 }
 
@@ -144,6 +157,9 @@ impl Overloads {
             U_TO_FLOAT | S_TO_FLOAT | FLOAT_TO_FLOAT if self.saturated.contains(&word(1)) => {
                 self.found.insert("a conversion to a float that saturates");
             }
+            CONVERSIONS_FIRST..=CONVERSIONS_LAST if self.is(word(0), Number::is_of_any_length) => {
+                self.on_cpus.insert("a conversion of vectors that OpenCL C does not have");
+            }
             U_TO_U | S_TO_S | FLOAT_TO_FLOAT if soundness.own_width(instruction) > 0 => {
                 self.on_cpus.insert("a conversion of a number to its own width");
                 if soundness.own_width(instruction) == 64 {
@@ -151,6 +167,12 @@ impl Overloads {
                 }
             }
             ANY | ALL => self.operands.push((word(2), Use::Truth)),
+            DOT if self.is(word(0), |number| !number.is_float) => {
+                self.on_gpus.insert("OpDot of integers");
+            }
+            EXT_INST if self.is(word(0), Number::is_of_any_length) => {
+                self.found.insert("a function of OpenCL with vectors that OpenCL C does not have");
+            }
             EXT_INST if word(3) == LDEXP && self.is(word(0), |number| number.is_float && number.lanes > 1) => {
                 let width = self.numbers.get(&word(0)).map_or(0, |number| number.width);
                 self.operands.push((word(5), Use::Exponent(width)));
@@ -221,6 +243,8 @@ impl Overloads {
         match opcode {
             U_TO_FLOAT | S_TO_FLOAT => self.operands.push((instruction.word(2), Use::ToFloat)),
             SWITCH => self.operands.push((instruction.word(0), Use::Selector)),
+            FUNCTION | FUNCTION_PARAMETER if self.is_widest(instruction.word(0)) => _ = self.on_gpus.insert(WIDEST),
+            TYPE_ARRAY if self.is_widest(instruction.word(1)) => _ = self.on_gpus.insert(WIDEST),
             _ => {}
         }
         let Some(number) = self.numbers.get(&instruction.word(0)).filter(|number| number.is_odd()) else { return };
@@ -229,6 +253,11 @@ impl Overloads {
         if has_result && number.width != 128 && (number.width > 64 || !is_taken()) {
             self.on_gpus.insert(ODD);
         }
+    }
+
+    /// Whether a type is an integer of 128 bits.
+    fn is_widest(&self, kind: u32) -> bool {
+        self.is(kind, |number| !number.is_float && number.width == 128)
     }
 
     /// Whether a type is one of numbers that are so.
@@ -264,7 +293,13 @@ impl Overloads {
         let Number { is_float, width, lanes, .. } = number;
         match used {
             Use::ToFloat if number.is_odd() && width != 128 => _ = self.on_gpus.insert(ODD),
-            Use::Truth if width == 64 => _ = self.on_gpus.insert("OpAny or OpAll of integers of 64 bits"),
+            // Truth values are no numbers. Intel's compiler for GPUs reads beyond such vectors, so that it builds some.
+            Use::Truth => {
+                self.on_gpus.insert("OpAny or OpAll of integers");
+                if lanes == 1 {
+                    self.on_cpus.insert("OpAny or OpAll of one integer");
+                }
+            }
             Use::Exponent(of) if lanes == 1 => {
                 self.on_gpus.insert("ldexp of a vector by one number");
                 if of == 16 {
@@ -304,7 +339,14 @@ impl Overloads {
         if !self.operands.is_empty() {
             let values = definitions(words, &self.operands.iter().map(|(id, _)| *id).collect());
             for (id, used) in std::mem::take(&mut self.operands) {
-                values.get(&id).into_iter().for_each(|value| self.judge(value.word(0), used, is_cpp));
+                // The result of a comparison, which clang 22 makes a number, is taken as what it is.
+                let is_compared = |value: &&Instruction<'_>| {
+                    matches!(used, Use::Truth)
+                        && value.opcode == SELECT
+                        && self.is(value.word(0), |number| number.lanes > 1)
+                };
+                let value = values.get(&id).filter(|value| !is_compared(value));
+                value.into_iter().for_each(|value| self.judge(value.word(0), used, is_cpp));
             }
         }
         [self.found, self.on_cpus, self.on_gpus]

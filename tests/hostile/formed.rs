@@ -298,16 +298,21 @@ fn variables_that_kernels_share_are_not_divided_or_united_unseen() {
 }
 
 /// A kernel with a value of a type (a constant of nothing: 23) and an instruction on it. Numbers of types: 10 to 13 integers of 8 to 64
-/// bits, 14 to 16 floats of 16 to 64 bits, 17 and 18 vectors of two halves and two floats, 19 the truth values; 20 to 22 the scopes of a device, a
+/// bits, 14 to 16 floats of 16 to 64 bits, 17 and 18 vectors of two halves and two floats, 29 of five floats, 19 the truth values; 20 to 22 the scopes of a device, a
 /// work-group and a sub-group.
 fn of_type(kind: u32, code: &[(u32, &[u32])]) -> Vec<u8> {
     let capabilities: &[(u32, &[u32])] = &[(17, &[39]), (17, &[22]), (17, &[11]), (17, &[9]), (17, &[18]), (17, &[12])];
-    let names =
-        ["SPV_INTEL_subgroups", "SPV_EXT_shader_atomic_float_add", "SPV_KHR_uniform_group_instructions"].map(|name| {
-            let mut words = Vec::new();
-            put(&mut words, 10, &[], Some(name), &[]);
-            words
-        });
+    let names = [
+        "SPV_INTEL_subgroups",
+        "SPV_EXT_shader_atomic_float_add",
+        "SPV_KHR_uniform_group_instructions",
+        "SPV_INTEL_vector_compute",
+    ]
+    .map(|name| {
+        let mut words = Vec::new();
+        put(&mut words, 10, &[], Some(name), &[]);
+        words
+    });
     let more: &[(u32, &[u32])] = &[
         (17, &[61]),
         (17, &[63]),
@@ -315,14 +320,21 @@ fn of_type(kind: u32, code: &[(u32, &[u32])]) -> Vec<u8> {
         (17, &[66]),
         (17, &[5568]),
         (17, &[5569]),
+        (17, &[5619]),
         (17, &[6033]),
         (17, &[6400]),
     ];
     let mut opencl = Vec::new();
     put(&mut opencl, 11, &[7], Some("OpenCL.std"), &[]);
     let integers: &[(u32, &[u32])] = &[(21, &[10, 8, 0]), (21, &[11, 16, 0]), (21, &[12, 32, 0]), (21, &[13, 64, 0])];
-    let floats: &[(u32, &[u32])] =
-        &[(22, &[14, 16]), (22, &[15, 32]), (22, &[16, 64]), (23, &[17, 14, 2]), (23, &[18, 15, 2])];
+    let floats: &[(u32, &[u32])] = &[
+        (22, &[14, 16]),
+        (22, &[15, 32]),
+        (22, &[16, 64]),
+        (23, &[17, 14, 2]),
+        (23, &[18, 15, 2]),
+        (23, &[29, 15, 5]),
+    ];
     let values: &[(u32, &[u32])] = &[
         (43, &[12, 26, 1]),
         (43, &[12, 21, 2]),
@@ -335,10 +347,13 @@ fn of_type(kind: u32, code: &[(u32, &[u32])]) -> Vec<u8> {
     ];
     let types = all(&[integers, floats, &[(20, &[19])], values].concat());
     let bytes = module(&opencl, &types, &all(code), &[]);
-    // Capabilities and extensions stand first.
-    let first = [all(&[capabilities, more].concat()), names.concat()].concat();
-    let first = first.into_iter().flat_map(u32::to_le_bytes);
-    bytes[..20].iter().copied().chain(first).chain(bytes[20..].iter().copied()).collect()
+    begun(&[all(&[capabilities, more].concat()), names.concat()].concat(), &bytes)
+}
+
+/// A module with capabilities and extensions, which stand first.
+fn begun(first: &[u32], module: &[u8]) -> Vec<u8> {
+    let first = first.iter().flat_map(|word| word.to_le_bytes());
+    module[..20].iter().copied().chain(first).chain(module[20..].iter().copied()).collect()
 }
 
 /// Compilers of devices have a function of an instruction for some types alone.
@@ -410,7 +425,9 @@ fn instructions_on_types_that_drivers_have_no_function_for_are_not_compatible() 
         ("a comparing exchange", compare(12), true),
         ("a comparing exchange of floats", compare(15), false),
         ("any of longs", any(13), false),
-        ("any of numbers", any(12), true),
+        ("any of one number", any(12), false),
+        ("any of a vector of numbers", any(18), false),
+        ("any of a comparison", of_type(18, &[(169, &[18, 31, 24, 23, 23]), (154, &[19, 30, 31])]), true),
         ("a power of two by one number", power(24), false),
         ("a power of two by as many", power(23), true),
         ("a shuffle of a vector of halves", vector_shuffle(182, 17), true),
@@ -419,6 +436,32 @@ fn instructions_on_types_that_drivers_have_no_function_for_are_not_compatible() 
         ("an atomic store of bytes", store(10), false),
     ] {
         assert_eq!(runs("m.spv", &bytes, "pvc"), is_taken, "{what}");
+    }
+}
+
+/// clang 22 hands pointers to tables, and vectors of numbers for those of truth values, to instructions that have no such function.
+#[test]
+fn functions_of_opencl_on_types_that_it_lacks_are_not_compatible() {
+    let load = |kind: u32| of_type(kind, &[(12, &[18, 30, 7, 171, 25, 28, 2])]);
+    let store = |kind: u32| of_type(kind, &[(12, &[VOID, 30, 7, 172, 23, 25, 28])]);
+    let half = |kind: u32| of_type(kind, &[(12, &[15, 30, 7, 173, 25, 28])]);
+    let with_part = |code: u32| of_type(18, &[(12, &[18, 30, 7, code, 23, 28])]);
+    for (what, bytes, on_cpus, on_gpus) in [
+        ("a vector of floats", load(15), true, true),
+        ("a vector of floats from doubles", load(16), false, false),
+        ("a vector of floats from such a vector", load(18), false, false),
+        ("a vector where vectors are", store(18), false, false),
+        ("half a float", half(14), true, true),
+        ("half a float from a whole one", half(15), false, false),
+        ("the fraction of a vector", with_part(30), true, true),
+        ("the exponents of a vector as floats", with_part(31), false, false),
+        ("a sum of five", of_type(29, &[(129, &[29, 30, 23, 23])]), true, true),
+        ("a root of five", of_type(29, &[(12, &[29, 30, 7, 61, 23])]), false, false),
+        ("a conversion of five", of_type(29, &[(115, &[29, 30, 23])]), false, true),
+        ("a product of vectors of integers", of_type(18, &[(148, &[12, 30, 23, 23])]), true, false),
+        ("any of one integer", of_type(12, &[(154, &[19, 30, 23])]), false, false),
+    ] {
+        assert_eq!((runs("m.spv", &bytes, CPU), runs("m.spv", &bytes, "pvc")), (on_cpus, on_gpus), "{what}");
     }
 }
 
@@ -443,6 +486,27 @@ fn conversions_that_drivers_have_no_function_for_are_not_compatible() {
         ("unsigned to float, decorated", convert(112, 11, true), false, false),
     ] {
         assert_eq!((runs("m.spv", &bytes, CPU), runs("m.spv", &bytes, "pvc")), (on_cpus, on_gpus), "{what}");
+    }
+}
+
+/// Intel's compiler for GPUs ends at some integers of 128 bits, and at others does not.
+#[test]
+fn the_widest_integers_are_not_compatible_with_gpus_everywhere() {
+    let mut first = all(&[(17, &[5844])]);
+    put(&mut first, 10, &[], Some("SPV_INTEL_arbitrary_precision_integers"), &[]);
+    let with = |more: &[(u32, &[u32])], behind: &[(u32, &[u32])]| {
+        let types = [NUMBERS, &[(21, &[11, 128, 0]), (33, &[12, VOID, 11]), (33, &[13, 11])], more].concat();
+        begun(&first, &module(&[], &all(&types), &all(&[(1, &[11, 30])]), &all(behind)))
+    };
+    let parameter: &[(u32, &[u32])] = &[(54, &[VOID, 40, 0, 12]), (55, &[11, 41]), (248, &[42]), (253, &[]), (56, &[])];
+    let result: &[(u32, &[u32])] = &[(54, &[11, 40, 0, 13]), (248, &[42]), (1, &[11, 43]), (254, &[43]), (56, &[])];
+    for (what, bytes, is_taken) in [
+        ("a value", with(&[], &[]), true),
+        ("an array", with(&[(28, &[14, 11, 9])], &[]), false),
+        ("a parameter", with(&[], parameter), false),
+        ("a result", with(&[], result), false),
+    ] {
+        assert_eq!(runs("m.spv", &bytes, "pvc"), is_taken, "{what}");
     }
 }
 

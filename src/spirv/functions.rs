@@ -1,0 +1,121 @@
+//! Which functions of OpenCL.std are used with types that no driver has them for?
+//!
+//! Drivers look for a function by the types of its operands, and clang 22 writes some that OpenCL C lacks: pointers to tables where
+//! functions take pointers to their numbers. Tried with Intel's OpenCL CPU driver 2026.2 and with ocloc 26.27: each function that takes a
+//! pointer, in each kind of memory, with pointers to its numbers and to nine other types; of the others, vectors of five to 32.
+
+use super::op::*;
+use super::overloads::{Number, definitions};
+use super::words::{Instruction, Words};
+use rspirv::spirv::OpenclStd100Op;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// Type that a pointer has to lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pointee {
+    /// One number of the result's.
+    OfResult,
+    /// One number of the first operand's.
+    OfOperand,
+    /// The result's type.
+    Result,
+    /// As many integers of 32 bits as the result has numbers.
+    Integers,
+    /// One half.
+    Half,
+    /// Any number, or vector of numbers.
+    Number,
+}
+
+/// Functions that take a pointer: the place of this operand, and the type that it has to lead to.
+#[rustfmt::skip]
+const WITH_POINTER: [(OpenclStd100Op, usize, Pointee); 18] = [
+    (OpenclStd100Op::fract, 1, Pointee::Result), (OpenclStd100Op::modf, 1, Pointee::Result),
+    (OpenclStd100Op::sincos, 1, Pointee::Result), (OpenclStd100Op::frexp, 1, Pointee::Integers),
+    (OpenclStd100Op::lgamma_r, 1, Pointee::Integers), (OpenclStd100Op::remquo, 2, Pointee::Integers),
+    (OpenclStd100Op::vloadn, 1, Pointee::OfResult), (OpenclStd100Op::vstoren, 2, Pointee::OfOperand),
+    (OpenclStd100Op::vload_half, 1, Pointee::Half), (OpenclStd100Op::vload_halfn, 1, Pointee::Half),
+    (OpenclStd100Op::vloada_halfn, 1, Pointee::Half), (OpenclStd100Op::vstore_half, 2, Pointee::Half),
+    (OpenclStd100Op::vstore_half_r, 2, Pointee::Half), (OpenclStd100Op::vstore_halfn, 2, Pointee::Half),
+    (OpenclStd100Op::vstore_halfn_r, 2, Pointee::Half), (OpenclStd100Op::vstorea_halfn, 2, Pointee::Half),
+    (OpenclStd100Op::vstorea_halfn_r, 2, Pointee::Half), (OpenclStd100Op::prefetch, 0, Pointee::Number),
+];
+
+/// Word of the first operand.
+const FIRST: usize = 4;
+
+/// State of the walk.
+#[derive(Debug, Default)]
+pub(super) struct Functions<'m> {
+    /// Types of pointers, with that of what is there.
+    pointers: HashMap<u32, u32>,
+    structures: HashSet<u32>,
+    /// Uses of functions that take a pointer.
+    calls: Vec<Instruction<'m>>,
+}
+
+/// Tells what a function takes a pointer to, and at which word.
+#[inline]
+fn pointer_of(function: u32) -> Option<(usize, Pointee)> {
+    let found = WITH_POINTER.iter().find(|(known, ..)| *known as u32 == function);
+    found.map(|(_, place, pointee)| (FIRST.saturating_add(*place), *pointee))
+}
+
+impl<'m> Functions<'m> {
+    /// Looks at an instruction.
+    #[inline]
+    pub(super) fn visit(&mut self, instruction: &Instruction<'m>) {
+        match instruction.opcode {
+            TYPE_POINTER => _ = self.pointers.insert(instruction.word(0), instruction.word(2)),
+            TYPE_STRUCT => _ = self.structures.insert(instruction.word(0)),
+            // The number may be that of another set's; its types tell.
+            EXT_INST if pointer_of(instruction.word(3)).is_some() => self.calls.push(*instruction),
+            _ => {}
+        }
+    }
+
+    /// Returns what no driver has a function for, and what those for Intel's GPUs have none for.
+    pub(super) fn finish(self, words: Words<'m>, numbers: &HashMap<u32, Number>) -> [BTreeSet<&'static str>; 2] {
+        let [mut found, mut on_gpus] = [BTreeSet::new(), BTreeSet::new()];
+        if self.calls.is_empty() {
+            return [found, on_gpus];
+        }
+        let pointer = |call: &Instruction<'_>| call.word(pointer_of(call.word(3)).map_or(0, |(at, _)| at));
+        let asked = self.calls.iter().flat_map(|call| [pointer(call), call.word(FIRST)]).collect();
+        let values = definitions(words, &asked);
+        let kind = |value: u32| values.get(&value).map(|value| value.word(0));
+        for call in &self.calls {
+            // Another rule tells of values that are no pointers.
+            let Some((_, wanted)) = pointer_of(call.word(3)) else { continue };
+            let Some(pointee) = kind(pointer(call)).and_then(|kind| self.pointers.get(&kind)) else { continue };
+            let number = |kind: Option<u32>| kind.and_then(|kind| numbers.get(&kind)).copied();
+            let (result, operand) = (number(Some(call.word(0))), number(kind(call.word(FIRST))));
+            let there = number(Some(*pointee));
+            if there.is_some_and(|there| is_taken(wanted, there, result, operand)) {
+                continue;
+            }
+            // The driver for CPUs goes by the result. clang 22 makes a structure of a constant table of which only the begin has values.
+            let is_integer = there.is_some_and(|there| !there.is_float && there.lanes == 1);
+            let is_by_result = wanted == Pointee::OfResult && (is_integer || self.structures.contains(pointee));
+            let lacking = if is_by_result { &mut on_gpus } else { &mut found };
+            lacking.insert("a function of OpenCL with a pointer to another type than it takes");
+        }
+        [found, on_gpus]
+    }
+}
+
+/// Whether a function takes a pointer to a number, or a vector of numbers.
+fn is_taken(wanted: Pointee, number: Number, result: Option<Number>, operand: Option<Number>) -> bool {
+    let one = |of: Option<Number>| of.map(|of| Number { lanes: 1, ..of });
+    match wanted {
+        Pointee::OfResult => one(result) == Some(number),
+        Pointee::OfOperand => one(operand) == Some(number),
+        Pointee::Result => result == Some(number),
+        Pointee::Integers => {
+            let has_width = !number.is_float && number.width == 32;
+            has_width && result.is_some_and(|result| result.lanes == number.lanes)
+        }
+        Pointee::Half => number.is_float && number.is_plain && number.width == 16 && number.lanes == 1,
+        Pointee::Number => true,
+    }
+}
