@@ -69,24 +69,33 @@ fn properties<'a>(reader: &mut Reader<'a>, text: &'a [u8], place: Place, of: &st
     })
 }
 
-/// Returns the state in the global metadata.
-fn state(global: &Properties<'_>) -> Option<State> {
-    match global.get(metadata::GLOBAL, "state")? {
-        Value::U32(0) => Some(State::Input),
-        Value::U32(1) => Some(State::Object),
-        Value::U32(2) => Some(State::Executable),
+/// Returns the state in the global metadata. DPC++'s runtime loads no file without one.
+fn state(reader: &mut Reader<'_>, global: &Properties<'_>, place: Place) -> Option<State> {
+    let state = match global.get(metadata::GLOBAL, "state") {
+        Some(Value::U32(0)) => Some(State::Input),
+        Some(Value::U32(1)) => Some(State::Object),
+        Some(Value::U32(2)) => Some(State::Executable),
         _ => None,
+    };
+    if state.is_none() {
+        reader.problem(place.error("SYCLBIN: its global metadata states none of the states 0 to 2"));
     }
+    state
 }
 
 /// Adds one IR module or native image of an abstract module.
 ///
 /// # Errors
 /// Errors of [`Reader::copy`].
-fn add<'a>(reader: &mut Reader<'a>, global: &Properties<'_>, module: &Properties<'a>, code: Code<'a>) -> Result<()> {
+fn add<'a>(reader: &mut Reader<'a>, stated: Option<State>, module: &Properties<'a>, code: Code<'a>) -> Result<()> {
     let (properties, _) = reader.copy(module, &[])?;
     let text = |set: &str, name: &str| code.metadata.get(set, name).and_then(|value| value.text()).unwrap_or_default();
-    let kind = if code.native { metadata::NATIVE } else { metadata::IR };
+    let (kind, keys) =
+        if code.native { (metadata::NATIVE, ["arch", "target"]) } else { (metadata::IR, ["type", "target"]) };
+    // DPC++'s runtime refuses the whole file.
+    if let Some(key) = keys.into_iter().find(|key| code.metadata.get(kind, key).is_none()) {
+        reader.problem(code.place.error(format!("SYCLBIN: the metadata of an image has no `{key}` in `{kind}`")));
+    }
     let declared = match (code.native, code.metadata.get(metadata::IR, "type")) {
         (true, _) => Declared::Native,
         (false, Some(Value::U32(0))) => Declared::SpirV,
@@ -96,7 +105,7 @@ fn add<'a>(reader: &mut Reader<'a>, global: &Properties<'_>, module: &Properties
         declared,
         target: blob::target_of(text(kind, "target")),
         arch: blob::arch_of(text(kind, "arch")),
-        stated: state(global),
+        stated,
         entries: module.names(set::KERNEL_NAMES),
         properties,
         ..Image::bare(code.payload, code.place.offset())
@@ -136,7 +145,7 @@ impl<'a> Table<'a> {
 struct File<'a> {
     metadata: Table<'a>,
     code: Table<'a>,
-    global: Properties<'a>,
+    state: Option<State>,
 }
 
 /// Reads the file and adds its images to the reader.
@@ -185,14 +194,17 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<()>
         let place = code.place.at((code.data.len() as u64).saturating_add(padded as u64));
         reader.problem(place.error("SYCLBIN: another one stands behind it, which no runtime reads"));
     }
-    let global = match metadata.slice(word(40)?, word(48)?) {
-        Ok((text, place)) => properties(reader, text, place, "global metadata"),
+    let state = match metadata.slice(word(40)?, word(48)?) {
+        Ok((text, place)) => {
+            let global = properties(reader, text, place, "global metadata");
+            state(reader, &global, place)
+        }
         Err(error) => {
             reader.problem(error.context("SYCLBIN global metadata"));
-            Properties::default()
+            None
         }
     };
-    let file = File { metadata, code, global };
+    let file = File { metadata, code, state };
     for index in 0..counts[0] {
         let place = modules.place.at(index.saturating_mul(RECORD));
         if let Err(error) = module(reader, &file, modules.record(index)?, ir, native) {
@@ -239,7 +251,7 @@ fn code<'a>(
             Properties::default()
         }
     };
-    add(reader, &file.global, module, Code { native, metadata, payload, place })
+    add(reader, file.state, module, Code { native, metadata, payload, place })
 }
 
 /// Values of `role`.
@@ -283,10 +295,13 @@ pub(crate) fn images_of_parts<'a>(reader: &mut Reader<'a>, entries: &[Entry<'a>]
             reader.problem(entry.place.error(format!("a second `{}` for the same", entry.string("role"))));
         }
     }
-    if global.is_none() {
-        reader.problem(place.error("a SYCLBIN without global metadata"));
-    }
-    let global = global.unwrap_or_default();
+    let stated = match &global {
+        Some(global) => state(reader, global, place),
+        None => {
+            reader.problem(place.error("a SYCLBIN without global metadata"));
+            None
+        }
+    };
     let none = Properties::default();
     for entry in entries {
         let role = entry.string("role");
@@ -308,7 +323,7 @@ pub(crate) fn images_of_parts<'a>(reader: &mut Reader<'a>, entries: &[Entry<'a>]
         });
         let added = split_code(entry).and_then(|(text, payload, at)| {
             let metadata = properties(reader, text, entry.place.at(8), "image metadata");
-            add(reader, &global, module, Code { native, metadata, payload, place: entry.place.at(at) })
+            add(reader, stated, module, Code { native, metadata, payload, place: entry.place.at(at) })
         });
         if let Err(error) = added {
             reader.problem(entry.place.locate(error).context(format!("SYCLBIN {role} image")));

@@ -22,7 +22,11 @@ pub(super) fn contradictions(
 ) -> Vec<String> {
     let absent = absent(listed, module, native, sources);
     let absent = absent.map(|kernel| format!("the image lists kernel {}, which its code does not have", told(kernel)));
-    absent.into_iter().chain(module.into_iter().flat_map(|module| arguments(image, module))).collect()
+    let is_unlisted = image.is_of_syclbin() && image.is_unlisted() && !listed.is_empty();
+    let unlisted = is_unlisted.then(|| {
+        "the SYCLBIN lists no kernels for an image whose code has some, and the runtime finds none but those".to_owned()
+    });
+    absent.into_iter().chain(unlisted).chain(module.into_iter().flat_map(|module| arguments(image, module))).collect()
 }
 
 /// Name of a kernel in a sentence.

@@ -173,12 +173,17 @@ pub struct Part {
 }
 
 impl Part {
+    /// Whether it is a container of Intel's OpenCL CPU driver.
+    fn is_of_intel_cpu(&self) -> bool {
+        self.format == Format::Elf && self.devices.iter().any(|device| device == opencl_elf::CPU)
+    }
+
     /// Whether code of its format names its kernels, and they are read.
     pub(crate) fn lists_kernels(&self) -> bool {
         matches!(
             self.format,
             Format::Zebin | Format::PatchTokens | Format::Cubin | Format::Ptx | Format::Hsaco | Format::SpirV
-        )
+        ) || self.is_of_intel_cpu() && !self.kernels.is_empty()
     }
 }
 

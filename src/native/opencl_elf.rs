@@ -20,6 +20,8 @@ use crate::error::{Error, Result};
 use crate::{bytes, limits};
 use std::collections::HashSet;
 
+/// Target of the containers of Intel's CPU driver.
+pub(super) const CPU: &str = "spir64_x86_64";
 const SHT_OPENCL_DEVICE_BINARY: u32 = 0xff00_0005;
 const SHT_OPENCL_OPTIONS: u32 = 0xff00_0006;
 /// Type of an OpenCL container that is compiled and not linked.
@@ -85,7 +87,7 @@ pub(super) fn read<'a>(
         return Err(Error::at(18, format!("an OpenCL container for machine {} without a device binary", elf.machine)));
     }
     let mut part = Part::new(Format::Elf, data.len());
-    part.devices.push("spir64_x86_64".to_owned());
+    part.devices.push(CPU.to_owned());
     part.stated = match CpuArch::of_binary(data) {
         Some(march) => format!("instruction set {march}"),
         None => format!("instruction set {}", elf.flags),

@@ -54,6 +54,19 @@ fn containers_that_are_not_as_the_driver_lays_them_out_are_not_compatible() {
     }
 }
 
+/// The runtime launches kernels that are listed.
+#[test]
+fn containers_without_a_kernel_that_is_listed_are_not_compatible() {
+    let folder = Folder::new();
+    folder.put("k.bin", container(NAMES));
+    folder.put("t.table", "[Code|Symbols]\nk.bin|k.sym\n");
+    for (kernel, code) in [("k", 0), ("l", 1)] {
+        folder.put("k.sym", format!("{kernel}\n"));
+        let judged = recorded::tool(&folder, &["check", "--strict", "-t", CPU, "t.table"]);
+        assert_eq!(judged.status.code(), Some(code), "{kernel}: {}", String::from_utf8_lossy(&judged.stdout));
+    }
+}
+
 /// The runtime launches kernels from one of the images that a device takes, and copies to a device global in the other.
 #[test]
 fn images_with_device_globals_of_their_own_have_no_native_code_beside_them() {

@@ -111,6 +111,23 @@ fn device_globals_in_a_syclbin_are_not_compatible() {
     assert_eq!(judged(["", &globals(0)]), Some(1));
 }
 
+/// The runtime finds no kernel of a SYCLBIN by its code.
+#[test]
+fn kernels_that_a_syclbin_does_not_list_are_not_compatible() {
+    let folder = Folder::new();
+    table(&folder, &[(&module(&[], &[], &[], &[]), REQUIREMENTS, "k\n")]);
+    let wrapped = tool(&folder, &["wrap", "m.table", "--emit", "syclbin", "-o", "m.syclbin"]);
+    assert!(wrapped.status.success(), "{}", String::from_utf8_lossy(&wrapped.stderr));
+    let judged = || tool(&folder, &["check", "--strict", "-t", CPU, "m.syclbin"]).status.code();
+    assert_eq!(judged(), Some(0));
+    let path = folder.path().join("m.syclbin");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(17).position(|word| word == b"SYCL/kernel names").unwrap();
+    bytes[at] = b'X';
+    std::fs::write(path, bytes).unwrap();
+    assert_eq!(judged(), Some(1));
+}
+
 /// The runtime links all images of a set of virtual functions, whatever they list as imports.
 #[test]
 fn images_of_a_set_of_virtual_functions_define_what_others_call() {

@@ -72,6 +72,41 @@ fn one_behind_another_is_read_or_told() {
     }
 }
 
+/// The runtime holds a file to its state, and the OffloadBinary around it to its kind and to the size of its entry.
+#[test]
+fn what_the_runtime_does_not_load_is_told() {
+    let told = |bytes: &[u8]| {
+        let host = Host::read(bytes).unwrap();
+        let bundle = Bundle::read(&host).unwrap();
+        bundle.problems.iter().map(|problem| problem.error.message().to_owned()).collect::<Vec<_>>()
+    };
+    for envelope in ENVELOPES {
+        for (key, expected) in [
+            ("state=", "states none of the states"),
+            ("arch=", "has no `arch`"),
+            ("type=", "has no `type`"),
+            ("target=", "has no `target`"),
+        ] {
+            let mut bytes = written(envelope, State::Input);
+            let at = bytes.windows(key.len()).position(|word| word == key.as_bytes()).unwrap();
+            bytes[at] = b'X';
+            let told = told(&bytes);
+            assert!(told.iter().any(|told| told.contains(expected)), "{envelope:?} {key}: {told:?}");
+        }
+    }
+    let whole = written(Envelope::V1, State::Input);
+    let entry = usize::try_from(u64::from_le_bytes(whole[16..24].try_into().unwrap())).unwrap();
+    for (at, value, expected) in
+        [(24, 80, Some("an entry of 80 bytes")), (entry, 0, Some("image kind 0 with a SYCLBIN")), (entry, 6, None)]
+    {
+        let mut bytes = whole.clone();
+        bytes[at] = value;
+        let told = told(&bytes);
+        assert_eq!(told.len(), usize::from(expected.is_some()), "{told:?}");
+        assert!(expected.is_none_or(|expected| told[0].contains(expected)), "{told:?}");
+    }
+}
+
 #[test]
 fn all_comes_back_and_is_written_the_same() {
     for (envelope, state) in ENVELOPES.into_iter().zip([State::Input, State::Object, State::Executable]) {
