@@ -177,35 +177,37 @@ const TAR_BLOCK: usize = 512;
 /// Returns the error for a file that is a package in a form which is not read, by its name or its first bytes, and is in no
 /// form that is.
 pub(crate) fn unread(name: &[u8], head: &[u8]) -> Option<Error> {
-    const ENDINGS: [&str; 15] = [
-        ".tar.lzma",
-        ".tar.lz",
-        ".tar.lzo",
-        ".tar.Z",
-        ".tar.lz4",
-        ".tar.br",
-        ".cpio",
-        ".rpm",
-        ".7z",
-        ".rar",
-        ".msi",
-        ".iso",
-        ".dmg",
-        ".squashfs",
-        ".AppImage",
+    const ENDINGS: [&str; 9] = [".cpio", ".rpm", ".7z", ".rar", ".msi", ".iso", ".dmg", ".squashfs", ".AppImage"];
+    // Compressed files: what is in them may be device code where the rest of the name says so.
+    const COMPRESSIONS: [&str; 6] = [".lzma", ".lz", ".lzo", ".Z", ".lz4", ".br"];
+    const INNER: [&str; 10] = [".tar", ".so", ".o", ".a", ".spv", ".bc", ".dll", ".exe", ".whl", ".zip"];
+    // RPM, 7z, RAR, cabinets of Windows, squashfs (snaps), xar (packages of macOS), cpio (initramfs; in text, with checksums or
+    // without, and the older one), packages of Debian before 1996.
+    const MAGICS: [&[u8]; 10] = [
+        b"\xed\xab\xee\xdb",
+        b"7z\xbc\xaf\x27\x1c",
+        b"Rar!\x1a\x07",
+        b"MSCF\0\0\0\0",
+        b"hsqs",
+        b"xar!\0\x1c",
+        b"070701",
+        b"070702",
+        b"070707",
+        b"0.939000\n",
     ];
-    // RPM, 7z, RAR, cabinets of Windows, squashfs (snaps), xar (packages of macOS).
-    const MAGICS: [&[u8]; 6] =
-        [b"\xed\xab\xee\xdb", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"MSCF\0\0\0\0", b"hsqs", b"xar!\0\x1c"];
-    let ends = |end: &&str| {
-        let last = name.len().checked_sub(end.len()).and_then(|at| name.get(at..));
-        last.is_some_and(|last| last.eq_ignore_ascii_case(end.as_bytes()))
+    let inner = |end: &&str| {
+        let (inner, last) = name.split_at_checked(name.len().checked_sub(end.len())?)?;
+        last.eq_ignore_ascii_case(end.as_bytes()).then_some(inner)
     };
+    let ends = |end: &&str| inner(end).is_some();
+    let is_compressed = COMPRESSIONS.iter().filter_map(inner).any(|inner| {
+        INNER.iter().any(|end| inner.len() > end.len() && inner.to_ascii_lowercase().ends_with(end.as_bytes()))
+    });
     // Unpackers look for the next header behind a first one that is damaged.
     if ends(&".tar") && head.len() >= TAR_BLOCK && head.iter().any(|byte| *byte != 0) {
         return Some(Error::input("the tar archive is malformed: it begins with no header of a member"));
     }
-    let is_one = ENDINGS.iter().any(ends) || MAGICS.iter().any(|magic| head.starts_with(magic));
+    let is_one = is_compressed || ENDINGS.iter().any(ends) || MAGICS.iter().any(|magic| head.starts_with(magic));
     is_one.then(unread_form)
 }
 

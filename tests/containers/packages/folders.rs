@@ -52,13 +52,32 @@ fn archives_in_forms_that_are_not_read_are_told() {
     file(&folder, "in/m.ISO", b"\0\0");
     file(&folder, "in/o.whl", &make::zip(Stored, &[("p.rpm", b"\xed\xab\xee\xdb"), ("q.txt", b"text")]));
     file(&folder, "in/r.whl", &make::zip(Deflated, &[("s.cpio", b"070701")]));
+    file(&folder, "in/t.so.lzma", b"\x5d\0\0");
+    file(&folder, "in/u", b"070701");
+    file(&folder, "in/v.deb", b"0.939000\n");
+    file(&folder, "in/w.txt.lzma", b"\x5d\0\0");
     // An AppImage is a program with a file system behind it.
     let program = std::fs::read("/proc/self/exe").unwrap();
     file(&folder, "in/n", &[&program[..8], b"AI\x02", &program[11..]].concat());
     let seen = inspect(folder.path());
     assert_eq!((seen.code, seen.names(folder.path())), (3, vec!["/a.spv".to_owned()]), "{}", seen.stderr);
     let told: Vec<&str> = seen.problems.iter().map(|(path, _)| path.rsplit(['/', '!']).next().unwrap()).collect();
-    let all = ["b.tar.lzma", "c.cpio", "e.cpio", "g.bin", "h.jar", "j.snap", "k.zip", "m.ISO", "n", "p.rpm", "s.cpio"];
+    let all = [
+        "b.tar.lzma",
+        "c.cpio",
+        "e.cpio",
+        "g.bin",
+        "h.jar",
+        "j.snap",
+        "k.zip",
+        "m.ISO",
+        "n",
+        "p.rpm",
+        "s.cpio",
+        "t.so.lzma",
+        "u",
+        "v.deb",
+    ];
     assert_eq!(told, all, "{:?}", seen.problems);
 }
 
