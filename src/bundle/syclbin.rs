@@ -90,10 +90,9 @@ fn state(reader: &mut Reader<'_>, global: &Properties<'_>, place: Place) -> Opti
 fn add<'a>(reader: &mut Reader<'a>, stated: Option<State>, module: &Properties<'a>, code: Code<'a>) -> Result<()> {
     let (properties, _) = reader.copy(module, &[])?;
     let text = |set: &str, name: &str| code.metadata.get(set, name).and_then(|value| value.text()).unwrap_or_default();
-    let (kind, keys) =
-        if code.native { (metadata::NATIVE, ["arch", "target"]) } else { (metadata::IR, ["type", "target"]) };
+    let (kind, key) = if code.native { (metadata::NATIVE, "arch") } else { (metadata::IR, "type") };
     // DPC++'s runtime refuses the whole file.
-    if let Some(key) = keys.into_iter().find(|key| code.metadata.get(kind, key).is_none()) {
+    if code.metadata.get(kind, key).is_none() {
         reader.problem(code.place.error(format!("SYCLBIN: the metadata of an image has no `{key}` in `{kind}`")));
     }
     let declared = match (code.native, code.metadata.get(metadata::IR, "type")) {
