@@ -172,9 +172,12 @@ fn binary<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<(
         return Err(place.at(4).error(format!("version {version}; 1 to 3 are known")));
     }
     let (size, entries, count) = (word(8)?, word(16)?, if version == 1 { 1 } else { word(24)? });
-    if version == 1 && word(24)? != ENTRY as u64 {
-        // DPC++'s runtime holds it to the size; LLVM's tools do not look.
-        reader.problem(place.at(24).error(format!("an entry of {} bytes; of version 1 it has {ENTRY}", word(24)?)));
+    // The field is the size of the one entry, to which DPC++'s runtime holds it; LLVM's tools do not look.
+    if version == 1
+        && let size = word(24)?
+        && size != ENTRY as u64
+    {
+        reader.problem(place.at(24).error(format!("an entry of {size} bytes; of version 1 it has {ENTRY}")));
     }
     let inflated = if version < 3 { 0 } else { word(32)? };
     let header = if version < 3 { 32 } else { 40 };
@@ -327,7 +330,7 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, 
                 entries: entry.symbols(),
                 ..*outer
             };
-            // DPC++'s runtime goes by the kind. Its number was another in 2025.
+            // DPC++'s runtime of 2026 goes by the kind. Its number was another in 2025.
             let is_syclbin = entry.image.starts_with(&syclbin::MAGIC);
             if is_syclbin && !matches!(entry.image_kind, image_kind::SYCLBIN | image_kind::SPIRV) {
                 let kind = entry.image_kind;

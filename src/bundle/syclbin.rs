@@ -57,20 +57,26 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) 
 
 /// Reads metadata; images with damaged metadata are read without it.
 fn properties<'a>(reader: &mut Reader<'a>, text: &'a [u8], place: Place, of: &str) -> Properties<'a> {
+    sound_properties(reader, text, place, of).unwrap_or_default()
+}
+
+/// Reads metadata, and returns none where it is damaged, which is told.
+fn sound_properties<'a>(reader: &mut Reader<'a>, text: &'a [u8], place: Place, of: &str) -> Option<Properties<'a>> {
     let arena = reader.arena;
     let read = reader.spend(text.len()).and_then(|()| property_text::read(text, |bytes| arena.keep(bytes)));
-    read.unwrap_or_else(|error| {
+    let told = |error: Error| {
         // The error's offset counts from the start of the text.
         let place = place.at(error.offset().unwrap_or(0));
         let message = error.message();
         let message = message.split(" (at offset").next().unwrap_or_default();
         reader.problem(place.error(message).context(format!("SYCLBIN {of}")));
-        Properties::default()
-    })
+    };
+    read.map_err(told).ok()
 }
 
-/// Returns the state in the global metadata. DPC++'s runtime loads no file without one.
-fn state(reader: &mut Reader<'_>, global: &Properties<'_>, place: Place) -> Option<State> {
+/// Reads the state in the global metadata. DPC++'s runtime loads no file without one.
+fn state<'a>(reader: &mut Reader<'a>, text: &'a [u8], place: Place) -> Option<State> {
+    let global = sound_properties(reader, text, place, "global metadata")?;
     let state = match global.get(metadata::GLOBAL, "state") {
         Some(Value::U32(0)) => Some(State::Input),
         Some(Value::U32(1)) => Some(State::Object),
@@ -90,11 +96,7 @@ fn state(reader: &mut Reader<'_>, global: &Properties<'_>, place: Place) -> Opti
 fn add<'a>(reader: &mut Reader<'a>, stated: Option<State>, module: &Properties<'a>, code: Code<'a>) -> Result<()> {
     let (properties, _) = reader.copy(module, &[])?;
     let text = |set: &str, name: &str| code.metadata.get(set, name).and_then(|value| value.text()).unwrap_or_default();
-    let (kind, key) = if code.native { (metadata::NATIVE, "arch") } else { (metadata::IR, "type") };
-    // DPC++'s runtime refuses the whole file.
-    if code.metadata.get(kind, key).is_none() {
-        reader.problem(code.place.error(format!("SYCLBIN: the metadata of an image has no `{key}` in `{kind}`")));
-    }
+    let kind = if code.native { metadata::NATIVE } else { metadata::IR };
     let declared = match (code.native, code.metadata.get(metadata::IR, "type")) {
         (true, _) => Declared::Native,
         (false, Some(Value::U32(0))) => Declared::SpirV,
@@ -194,10 +196,7 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<()>
         reader.problem(place.error("SYCLBIN: another one stands behind it, which no runtime reads"));
     }
     let state = match metadata.slice(word(40)?, word(48)?) {
-        Ok((text, place)) => {
-            let global = properties(reader, text, place, "global metadata");
-            state(reader, &global, place)
-        }
+        Ok((text, place)) => state(reader, text, place),
         Err(error) => {
             reader.problem(error.context("SYCLBIN global metadata"));
             None
@@ -276,7 +275,7 @@ pub(crate) fn images_of_parts<'a>(reader: &mut Reader<'a>, entries: &[Entry<'a>]
                 if !matches!(version, "" | "2") {
                     reader.problem(entry.place.error(format!("a SYCLBIN of version `{version}`; 1 and 2 are known")));
                 }
-                global.replace(properties(reader, entry.image, entry.place, "global metadata")).is_some()
+                global.replace(state(reader, entry.image, entry.place)).is_some()
             }
             "am_metadata" => match index(entry) {
                 Ok(index) => {
@@ -294,13 +293,10 @@ pub(crate) fn images_of_parts<'a>(reader: &mut Reader<'a>, entries: &[Entry<'a>]
             reader.problem(entry.place.error(format!("a second `{}` for the same", entry.string("role"))));
         }
     }
-    let stated = match &global {
-        Some(global) => state(reader, global, place),
-        None => {
-            reader.problem(place.error("a SYCLBIN without global metadata"));
-            None
-        }
-    };
+    if global.is_none() {
+        reader.problem(place.error("a SYCLBIN without global metadata"));
+    }
+    let stated = global.flatten();
     let none = Properties::default();
     for entry in entries {
         let role = entry.string("role");

@@ -2,13 +2,13 @@
 
 use super::casts::Casts;
 use super::entries;
-use super::functions::Functions;
 use super::grammar::{self, Set};
 use super::images::Images;
 use super::lacking::Lacking;
 use super::needs::Needs;
 use super::op::*;
 use super::overloads::Overloads;
+use super::pointees::Pointees;
 use super::sizes::Sizes;
 use super::sound::Soundness;
 use super::words::{Instruction, Words};
@@ -153,8 +153,8 @@ struct Walk<'m> {
     images: Images<'m>,
     /// Casts of pointers that drivers for GPUs do not take.
     casts: Casts<'m>,
-    /// Functions of OpenCL that take pointers.
-    functions: Functions<'m>,
+    /// Types that functions of OpenCL take pointers to.
+    pointees: Pointees<'m>,
     /// Decorations that import a function or a variable.
     imported: Vec<Instruction<'m>>,
     /// Functions and variables that are decorated as exports, with their names.
@@ -317,10 +317,10 @@ impl<'m> Walk<'m> {
     fn visit(&mut self, instruction: &Instruction<'m>, shapes: &grammar::Shapes) {
         self.needs.visit(instruction);
         self.lacking.visit(instruction, self.function.map(|(function, ..)| function));
-        self.overloads.visit(instruction, self.lacking.is_cpp, &self.soundness);
+        self.overloads.visit(instruction, self.opencl, self.lacking.is_cpp, &self.soundness);
         self.images.visit(instruction);
         self.casts.visit(instruction);
-        self.functions.visit(instruction);
+        self.pointees.visit(instruction, self.opencl);
         self.names.visit(instruction, &self.module.entry_points, self.function.is_some());
         if self.function.is_none() {
             self.memory.visit(instruction);
@@ -500,6 +500,7 @@ impl<'m> Walk<'m> {
         match instruction.word(1) {
             LINKAGE => match instruction.word(instruction.after_string(2)) {
                 IMPORT => self.imported.push(*instruction),
+                LINKAGE_INTERNAL => {}
                 _ => self.exported.push((target, instruction.string(2).0)),
             },
             BUILT_IN => {
@@ -623,13 +624,12 @@ impl<'m> Walk<'m> {
         let [lacking, on_cpus] = lacking.finish(numbers, |id| is_in(&begun, id), has_value);
         let [of_images, of_images_on_gpus] = std::mem::take(&mut self.images).finish(words, self.overloads.numbers());
         let casts = std::mem::take(&mut self.casts).finish(words, self.overloads.numbers());
-        let [functions, functions_on_gpus] =
-            std::mem::take(&mut self.functions).finish(words, self.overloads.numbers());
+        let [pointees, pointees_on_gpus] = std::mem::take(&mut self.pointees).finish(words, self.overloads.numbers());
         let [others, others_on_cpus, on_gpus] = std::mem::take(&mut self.overloads).finish(words, is_cpp);
         self.module.lacking_on_gpus =
-            [on_gpus, of_images_on_gpus, casts, functions_on_gpus].into_iter().flatten().collect();
+            [on_gpus, of_images_on_gpus, casts, pointees_on_gpus].into_iter().flatten().collect();
         self.module.lacking_on_cpus = on_cpus.into_iter().chain(others_on_cpus).chain(of_images).collect();
-        for what in lacking.into_iter().chain(others).chain(functions) {
+        for what in lacking.into_iter().chain(others).chain(pointees) {
             self.unusual(what.to_owned());
         }
         if begun.len() < entries {

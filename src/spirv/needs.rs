@@ -138,13 +138,9 @@ struct Table {
 }
 
 /// Modes for which compilers declare nothing, and which drivers of Intel's GPUs and CPUs take: the sub-group size of a kernel, by Intel's
-/// compilers of OpenCL C without `SubgroupDispatch` (kernels within oneMKL's BLAS), and the mode of floats, by clang 22 with all extensions
-/// without `FloatControls2`.
+/// compilers of OpenCL C without `SubgroupDispatch` (kernels within oneMKL's BLAS), and the default mode of fast
+/// floats, by clang 22 with all extensions without `FloatControls2`.
 const MODES: [u32; 2] = [s::ExecutionMode::SubgroupSize as u32, s::ExecutionMode::FPFastMathDefault as u32];
-
-/// Linkage of a function that nobody else sees, which llvm-spirv writes at functions of its own (`internal::LinkageTypeInternal` in
-/// KhronosGroup/SPIRV-LLVM-Translator). Drivers take it.
-const INTERNAL: u32 = 0x7fff_fffe;
 
 /// Bits of products of matrices of TF32 and of bfloat16 (SPV_INTEL_joint_matrix), which rspirv's tables lack. DPC++ declares nothing for
 /// them beside `CooperativeMatrixKHR`, and drivers of Intel's GPUs take them.
@@ -284,7 +280,7 @@ impl Table {
                     found.push((number, entry));
                 }
                 if of == OperandKind::LinkageType {
-                    found.push((INTERNAL, self.entry(numbers, &[Capability::Linkage])));
+                    found.push((op::LINKAGE_INTERNAL, self.entry(numbers, &[Capability::Linkage])));
                 }
             }
             Kind::Opcode => {}

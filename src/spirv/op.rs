@@ -5,6 +5,10 @@
 
 use rspirv::spirv::Op;
 
+/// Linkage of a function that only its module sees: llvm-spirv writes it at functions of its own
+/// (`internal::LinkageTypeInternal` in KhronosGroup/SPIRV-LLVM-Translator). Drivers take it.
+pub(crate) const LINKAGE_INTERNAL: u32 = 0x7fff_fffe;
+
 macro_rules! opcodes {
     ($($name:ident = $op:ident,)*) => {
         $(#[allow(missing_docs, reason = "the name is the specification's")] pub(crate) const $name: u16 = Op::$op as u16;)*

@@ -31,9 +31,10 @@ const S_TO_FLOAT: u16 = Op::ConvertSToF as u16;
 const FLOAT_TO_FLOAT: u16 = Op::FConvert as u16;
 const U_TO_U: u16 = Op::UConvert as u16;
 const S_TO_S: u16 = Op::SConvert as u16;
-/// Conversions of numbers, by opcode.
-const CONVERSIONS_FIRST: u16 = Op::ConvertFToU as u16;
-const CONVERSIONS_LAST: u16 = FLOAT_TO_FLOAT;
+/// The first of the conversions of numbers, of which `OpFConvert` is the last.
+const FIRST_CONVERSION: u16 = Op::ConvertFToU as u16;
+/// `VectorComputeINTEL`.
+const VECTOR_COMPUTE: u32 = 5617;
 const SELECT: u16 = Op::Select as u16;
 const ANY: u16 = Op::Any as u16;
 const ALL: u16 = Op::All as u16;
@@ -66,7 +67,7 @@ const FAST: [u32; 3] =
 const ODD: &str = "such arithmetic of integers of other widths than 8, 16, 32 and 64 bits";
 
 /// Uses of integers of 128 bits at which Intel's compiler for GPUs ends.
-const WIDEST: &str = "integers of 128 bits in arrays, as parameters or as results";
+const INT128: &str = "integers of 128 bits in arrays, as parameters or as results";
 
 /// Type of a number, or of a vector of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +96,7 @@ enum Use {
     ToFloat,
     /// Selector of a switch.
     Selector,
-    /// Vector of which any or all are to be true, of numbers.
+    /// Operand of `OpAny` or `OpAll`.
     Truth,
     /// Exponent of a vector of floats of so many bits.
     Exponent(u32),
@@ -117,6 +118,12 @@ pub(super) struct Overloads {
     on_gpus: BTreeSet<&'static str>,
     /// Whether there are integers of other widths than 8 to 64 bits in powers of two.
     has_odd: bool,
+    /// Whether there are vectors of lengths that OpenCL C does not have, and whether code of explicit SIMD may stand beside, whose
+    /// compiler has functions of any length.
+    has_other_length: bool,
+    has_explicit_simd: bool,
+    /// Types of the truth values and of their vectors.
+    truths: HashSet<u32>,
 }
 
 impl Number {
@@ -125,17 +132,26 @@ impl Number {
         !self.is_float && ![8, 16, 32, 64].contains(&self.width)
     }
 
-    /// Whether it is a vector of another length than those of OpenCL C.
-    fn is_of_any_length(&self) -> bool {
+    /// Whether it is a vector of a length that OpenCL C does not have.
+    fn has_other_length(&self) -> bool {
         ![1, 2, 3, 4, 8, 16].contains(&self.lanes)
     }
 }
 
 impl Overloads {
-    /// Looks at an instruction. The atomic functions of C++ take more types.
+    /// Looks at an instruction; `opencl` is the set OpenCL.std. The atomic functions of C++ take more types.
     #[inline]
-    pub(super) fn visit(&mut self, instruction: &Instruction<'_>, is_cpp: bool, soundness: &Soundness) {
+    pub(super) fn visit(
+        &mut self,
+        instruction: &Instruction<'_>,
+        opencl: Option<u32>,
+        is_cpp: bool,
+        soundness: &Soundness,
+    ) {
         let word = |at: usize| instruction.word(at);
+        if self.has_other_length && !self.has_explicit_simd {
+            self.of_other_length(instruction, opencl);
+        }
         match instruction.opcode {
             TYPE_INT | TYPE_FLOAT => {
                 let is_float = instruction.opcode == TYPE_FLOAT;
@@ -146,9 +162,16 @@ impl Overloads {
             }
             TYPE_VECTOR => {
                 if let Some(number) = self.numbers.get(&word(1)).copied() {
-                    self.numbers.insert(word(0), Number { lanes: word(2), ..number });
+                    let vector = Number { lanes: word(2), ..number };
+                    self.has_other_length |= vector.has_other_length();
+                    self.numbers.insert(word(0), vector);
+                } else if self.truths.contains(&word(1)) {
+                    self.truths.insert(word(0));
                 }
             }
+            TYPE_BOOL => _ = self.truths.insert(word(0)),
+            CAPABILITY => self.has_explicit_simd |= word(0) == VECTOR_COMPUTE,
+            EXT_INST if opencl != Some(word(2)) => {}
             DECORATE if word(1) == SATURATED => _ = self.saturated.insert(word(0)),
             // Integers saturate here without it, too; where it stands (LLVM 22 writes it), compilers look for another function.
             S_TO_U_SATURATED | U_TO_S_SATURATED if self.saturated.contains(&word(1)) => {
@@ -156,9 +179,6 @@ impl Overloads {
             }
             U_TO_FLOAT | S_TO_FLOAT | FLOAT_TO_FLOAT if self.saturated.contains(&word(1)) => {
                 self.found.insert("a conversion to a float that saturates");
-            }
-            CONVERSIONS_FIRST..=CONVERSIONS_LAST if self.is(word(0), Number::is_of_any_length) => {
-                self.on_cpus.insert("a conversion of vectors that OpenCL C does not have");
             }
             U_TO_U | S_TO_S | FLOAT_TO_FLOAT if soundness.own_width(instruction) > 0 => {
                 self.on_cpus.insert("a conversion of a number to its own width");
@@ -169,9 +189,6 @@ impl Overloads {
             ANY | ALL => self.operands.push((word(2), Use::Truth)),
             DOT if self.is(word(0), |number| !number.is_float) => {
                 self.on_gpus.insert("OpDot of integers");
-            }
-            EXT_INST if self.is(word(0), Number::is_of_any_length) => {
-                self.found.insert("a function of OpenCL with vectors that OpenCL C does not have");
             }
             EXT_INST if word(3) == LDEXP && self.is(word(0), |number| number.is_float && number.lanes > 1) => {
                 let width = self.numbers.get(&word(0)).map_or(0, |number| number.width);
@@ -236,6 +253,23 @@ impl Overloads {
         }
     }
 
+    /// Looks at an instruction of a module with vectors of lengths that OpenCL C does not have.
+    #[cold]
+    fn of_other_length(&mut self, instruction: &Instruction<'_>, opencl: Option<u32>) {
+        if !self.is(instruction.word(0), Number::has_other_length) {
+            return;
+        }
+        match instruction.opcode {
+            EXT_INST if opencl == Some(instruction.word(2)) => {
+                self.found.insert("a function of OpenCL with vectors of a length that OpenCL C does not have");
+            }
+            FIRST_CONVERSION..=FLOAT_TO_FLOAT => {
+                self.on_cpus.insert("a conversion of vectors of a length that OpenCL C does not have");
+            }
+            _ => {}
+        }
+    }
+
     /// Looks at an instruction of a module with integers of other widths.
     #[cold]
     fn odd(&mut self, instruction: &Instruction<'_>) {
@@ -243,8 +277,8 @@ impl Overloads {
         match opcode {
             U_TO_FLOAT | S_TO_FLOAT => self.operands.push((instruction.word(2), Use::ToFloat)),
             SWITCH => self.operands.push((instruction.word(0), Use::Selector)),
-            FUNCTION | FUNCTION_PARAMETER if self.is_widest(instruction.word(0)) => _ = self.on_gpus.insert(WIDEST),
-            TYPE_ARRAY if self.is_widest(instruction.word(1)) => _ = self.on_gpus.insert(WIDEST),
+            FUNCTION | FUNCTION_PARAMETER if self.is_int128(instruction.word(0)) => _ = self.on_gpus.insert(INT128),
+            TYPE_ARRAY if self.is_int128(instruction.word(1)) => _ = self.on_gpus.insert(INT128),
             _ => {}
         }
         let Some(number) = self.numbers.get(&instruction.word(0)).filter(|number| number.is_odd()) else { return };
@@ -256,7 +290,7 @@ impl Overloads {
     }
 
     /// Whether a type is an integer of 128 bits.
-    fn is_widest(&self, kind: u32) -> bool {
+    fn is_int128(&self, kind: u32) -> bool {
         self.is(kind, |number| !number.is_float && number.width == 128)
     }
 
@@ -270,7 +304,7 @@ impl Overloads {
         self.is(kind, |number| number.is_float && number.width != 32 && number.lanes > 1)
     }
 
-    /// Looks at a use of an instruction of the FAST ones, whose number may be that of another set's.
+    /// Looks at a use of an instruction of the FAST ones.
     fn fast(&mut self, kind: u32) {
         if self.is(kind, |number| number.is_float && number.width != 32) {
             self.found.insert("fast_length, fast_distance or fast_normalize of half or double");
@@ -293,7 +327,7 @@ impl Overloads {
         let Number { is_float, width, lanes, .. } = number;
         match used {
             Use::ToFloat if number.is_odd() && width != 128 => _ = self.on_gpus.insert(ODD),
-            // Truth values are no numbers. Intel's compiler for GPUs reads beyond such vectors, so that it builds some.
+            // Not of truth values, as it has to be. Intel's compiler for GPUs ends at such vectors, or takes them, by chance.
             Use::Truth => {
                 self.on_gpus.insert("OpAny or OpAll of integers");
                 if lanes == 1 {
@@ -329,6 +363,23 @@ impl Overloads {
         }
     }
 
+    /// Returns the numbers that clang 22 makes of the result of a comparison: Intel's compiler for GPUs takes them as what they are.
+    fn compared(&self, words: Words<'_>, values: &HashMap<u32, Instruction<'_>>) -> HashSet<u32> {
+        let selects: Vec<&Instruction<'_>> = values.values().filter(|value| value.opcode == SELECT).collect();
+        if selects.is_empty() {
+            return HashSet::new();
+        }
+        let asked = selects.iter().flat_map(|select| (2..5).map(|at| select.word(at))).collect();
+        let chosen = definitions(words, &asked);
+        let is_constant =
+            |id: u32| chosen.get(&id).is_some_and(|value| matches!(value.opcode, CONSTANT_NULL | CONSTANT_COMPOSITE));
+        let is_truth = |id: u32| chosen.get(&id).is_some_and(|value| self.truths.contains(&value.word(0)));
+        let is_compared = |select: &&&Instruction<'_>| {
+            is_truth(select.word(2)) && is_constant(select.word(3)) && is_constant(select.word(4))
+        };
+        selects.iter().filter(is_compared).map(|select| select.word(1)).collect()
+    }
+
     /// Returns the types of numbers and of their vectors.
     pub(super) fn numbers(&self) -> &HashMap<u32, Number> {
         &self.numbers
@@ -338,14 +389,14 @@ impl Overloads {
     pub(super) fn finish(mut self, words: Words<'_>, is_cpp: bool) -> [BTreeSet<&'static str>; 3] {
         if !self.operands.is_empty() {
             let values = definitions(words, &self.operands.iter().map(|(id, _)| *id).collect());
+            let compared = self.compared(words, &values);
             for (id, used) in std::mem::take(&mut self.operands) {
-                // The result of a comparison, which clang 22 makes a number, is taken as what it is.
-                let is_compared = |value: &&Instruction<'_>| {
-                    matches!(used, Use::Truth)
-                        && value.opcode == SELECT
-                        && self.is(value.word(0), |number| number.lanes > 1)
+                let is_number = |value: &&Instruction<'_>| {
+                    !(matches!(used, Use::Truth)
+                        && compared.contains(&id)
+                        && self.is(value.word(0), |number| number.lanes > 1))
                 };
-                let value = values.get(&id).filter(|value| !is_compared(value));
+                let value = values.get(&id).filter(is_number);
                 value.into_iter().for_each(|value| self.judge(value.word(0), used, is_cpp));
             }
         }

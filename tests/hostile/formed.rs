@@ -298,7 +298,7 @@ fn variables_that_kernels_share_are_not_divided_or_united_unseen() {
 }
 
 /// A kernel with a value of a type (a constant of nothing: 23) and an instruction on it. Numbers of types: 10 to 13 integers of 8 to 64
-/// bits, 14 to 16 floats of 16 to 64 bits, 17 and 18 vectors of two halves and two floats, 29 of five floats, 19 the truth values; 20 to 22 the scopes of a device, a
+/// bits, 14 to 16 floats of 16 to 64 bits, 17 and 18 vectors of two halves and two floats, 29 of five floats, 19 and 32 the truth values and vectors of two; 20 to 22 the scopes of a device, a
 /// work-group and a sub-group.
 fn of_type(kind: u32, code: &[(u32, &[u32])]) -> Vec<u8> {
     let capabilities: &[(u32, &[u32])] = &[(17, &[39]), (17, &[22]), (17, &[11]), (17, &[9]), (17, &[18]), (17, &[12])];
@@ -345,7 +345,7 @@ fn of_type(kind: u32, code: &[(u32, &[u32])]) -> Vec<u8> {
         (32, &[27, 5, kind]),
         (59, &[27, 28, 5, 23]),
     ];
-    let types = all(&[integers, floats, &[(20, &[19])], values].concat());
+    let types = all(&[integers, floats, &[(20, &[19]), (23, &[32, 19, 2])], values].concat());
     let bytes = module(&opencl, &types, &all(code), &[]);
     begun(&[all(&[capabilities, more].concat()), names.concat()].concat(), &bytes)
 }
@@ -427,7 +427,25 @@ fn instructions_on_types_that_drivers_have_no_function_for_are_not_compatible() 
         ("any of longs", any(13), false),
         ("any of one number", any(12), false),
         ("any of a vector of numbers", any(18), false),
-        ("any of a comparison", of_type(18, &[(169, &[18, 31, 24, 23, 23]), (154, &[19, 30, 31])]), true),
+        ("any of a choice by a number", of_type(18, &[(169, &[18, 31, 24, 23, 23]), (154, &[19, 30, 31])]), false),
+        (
+            "any of a choice by a comparison",
+            of_type(18, &[(180, &[32, 33, 23, 23]), (169, &[18, 31, 33, 23, 23]), (154, &[19, 30, 31])]),
+            true,
+        ),
+        (
+            "any of a choice of sums",
+            of_type(
+                18,
+                &[
+                    (180, &[32, 33, 23, 23]),
+                    (129, &[18, 34, 23, 23]),
+                    (169, &[18, 31, 33, 34, 23]),
+                    (154, &[19, 30, 31]),
+                ],
+            ),
+            false,
+        ),
         ("a power of two by one number", power(24), false),
         ("a power of two by as many", power(23), true),
         ("a shuffle of a vector of halves", vector_shuffle(182, 17), true),
@@ -445,6 +463,15 @@ fn functions_of_opencl_on_types_that_it_lacks_are_not_compatible() {
     let load = |kind: u32| of_type(kind, &[(12, &[18, 30, 7, 171, 25, 28, 2])]);
     let store = |kind: u32| of_type(kind, &[(12, &[VOID, 30, 7, 172, 23, 25, 28])]);
     let half = |kind: u32| of_type(kind, &[(12, &[15, 30, 7, 173, 25, 28])]);
+    let described = |set: u32| {
+        let mut words = Vec::new();
+        put(&mut words, 11, &[8], Some("OpenCL.DebugInfo.100"), &[]);
+        let mut bytes = of_type(15, &[(12, &[VOID, 30, set, 30, 28, 28])]);
+        let at = bytes.windows(4).position(|word| word == [14, 0, 3, 0]).unwrap();
+        bytes.splice(at..at, words.into_iter().flat_map(u32::to_le_bytes));
+        bytes
+    };
+    let explicit = |bytes: Vec<u8>| begun(&all(&[(17, &[5617])]), &bytes);
     let with_part = |code: u32| of_type(18, &[(12, &[18, 30, 7, code, 23, 28])]);
     for (what, bytes, on_cpus, on_gpus) in [
         ("a vector of floats", load(15), true, true),
@@ -457,8 +484,15 @@ fn functions_of_opencl_on_types_that_it_lacks_are_not_compatible() {
         ("the exponents of a vector as floats", with_part(31), false, false),
         ("a sum of five", of_type(29, &[(129, &[29, 30, 23, 23])]), true, true),
         ("a root of five", of_type(29, &[(12, &[29, 30, 7, 61, 23])]), false, false),
+        (
+            "a root of five in a module of explicit SIMD",
+            explicit(of_type(29, &[(12, &[29, 30, 7, 61, 23])])),
+            false,
+            true,
+        ),
+        ("a part of a description of the source", described(8), true, true),
         ("a conversion of five", of_type(29, &[(115, &[29, 30, 23])]), false, true),
-        ("a product of vectors of integers", of_type(18, &[(148, &[12, 30, 23, 23])]), true, false),
+        ("a product of vectors that is an integer", of_type(18, &[(148, &[12, 30, 23, 23])]), true, false),
         ("any of one integer", of_type(12, &[(154, &[19, 30, 23])]), false, false),
     ] {
         assert_eq!((runs("m.spv", &bytes, CPU), runs("m.spv", &bytes, "pvc")), (on_cpus, on_gpus), "{what}");

@@ -178,37 +178,59 @@ const TAR_BLOCK: usize = 512;
 /// form that is.
 pub(crate) fn unread(name: &[u8], head: &[u8]) -> Option<Error> {
     const ENDINGS: [&str; 9] = [".cpio", ".rpm", ".7z", ".rar", ".msi", ".iso", ".dmg", ".squashfs", ".AppImage"];
-    // Compressed files: what is in them may be device code where the rest of the name says so.
     const COMPRESSIONS: [&str; 6] = [".lzma", ".lz", ".lzo", ".Z", ".lz4", ".br"];
-    const INNER: [&str; 10] = [".tar", ".so", ".o", ".a", ".spv", ".bc", ".dll", ".exe", ".whl", ".zip"];
-    // RPM, 7z, RAR, cabinets of Windows, squashfs (snaps), xar (packages of macOS), cpio (initramfs; in text, with checksums or
-    // without, and the older one), packages of Debian before 1996.
-    const MAGICS: [&[u8]; 10] = [
+    // RPM, 7z, RAR, cabinets of Windows, squashfs (snaps), xar (packages of macOS), packages of Debian before 1996.
+    const MAGICS: [&[u8]; 7] = [
         b"\xed\xab\xee\xdb",
         b"7z\xbc\xaf\x27\x1c",
         b"Rar!\x1a\x07",
         b"MSCF\0\0\0\0",
         b"hsqs",
         b"xar!\0\x1c",
-        b"070701",
-        b"070702",
-        b"070707",
         b"0.939000\n",
     ];
-    let inner = |end: &&str| {
-        let (inner, last) = name.split_at_checked(name.len().checked_sub(end.len())?)?;
-        last.eq_ignore_ascii_case(end.as_bytes()).then_some(inner)
-    };
-    let ends = |end: &&str| inner(end).is_some();
-    let is_compressed = COMPRESSIONS.iter().filter_map(inner).any(|inner| {
-        INNER.iter().any(|end| inner.len() > end.len() && inner.to_ascii_lowercase().ends_with(end.as_bytes()))
-    });
+    let before = |end: &&str| stem(name, end);
+    let ends = |end: &&str| before(end).is_some();
     // Unpackers look for the next header behind a first one that is damaged.
     if ends(&".tar") && head.len() >= TAR_BLOCK && head.iter().any(|byte| *byte != 0) {
         return Some(Error::input("the tar archive is malformed: it begins with no header of a member"));
     }
-    let is_one = is_compressed || ENDINGS.iter().any(ends) || MAGICS.iter().any(|magic| head.starts_with(magic));
+    let is_one = ENDINGS.iter().any(ends)
+        || MAGICS.iter().any(|magic| head.starts_with(magic))
+        || is_cpio(head)
+        || COMPRESSIONS.iter().filter_map(before).any(is_name_of_code);
     is_one.then(unread_form)
+}
+
+/// Returns a name without its ending, if that is one in letters of either case.
+fn stem<'n>(name: &'n [u8], ending: &str) -> Option<&'n [u8]> {
+    let (stem, last) = name.split_at_checked(name.len().checked_sub(ending.len())?)?;
+    last.eq_ignore_ascii_case(ending.as_bytes()).then_some(stem)
+}
+
+/// Whether a file has such a name that it may hold device code: a library, an object, a module, or a package of them.
+fn is_name_of_code(name: &[u8]) -> bool {
+    const ENDINGS: [&str; 16] = [
+        ".tar", ".so", ".o", ".obj", ".a", ".lib", ".spv", ".bc", ".ll", ".dll", ".pyd", ".exe", ".whl", ".zip",
+        ".deb", ".syclbin",
+    ];
+    // Libraries have their version behind the ending.
+    let version = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let unversioned = name.iter().rposition(|byte| !version(byte)).and_then(|last| name.get(..=last)).unwrap_or(name);
+    ENDINGS.iter().any(|ending| stem(name, ending).is_some()) || stem(unversioned, ".so").is_some()
+}
+
+/// Whether a file begins with the header of a member of a cpio archive in text: with 13 numbers of eight hexadecimal digits, or with
+/// 70 octal ones (POSIX).
+fn is_cpio(head: &[u8]) -> bool {
+    let digits = |count: usize, is_digit: fn(&u8) -> bool| {
+        head.get(6..count.saturating_add(6)).is_some_and(|numbers| numbers.iter().all(is_digit))
+    };
+    match head.get(..6) {
+        Some(b"070701" | b"070702") => digits(104, u8::is_ascii_hexdigit),
+        Some(b"070707") => digits(70, |byte| (b'0'..=b'7').contains(byte)),
+        _ => false,
+    }
 }
 
 /// Returns the error for an archive in a form that is not read.

@@ -81,14 +81,14 @@ fn what_the_runtime_does_not_load_is_told() {
         bundle.problems.iter().map(|problem| problem.error.message().to_owned()).collect::<Vec<_>>()
     };
     for envelope in ENVELOPES {
-        for (key, expected) in
-            [("state=", "states none of the states"), ("arch=", "has no `arch`"), ("type=", "has no `type`")]
+        for (from, to, expected) in
+            [("state=", "State=", "states none of the states"), ("state=1|", "state=1 ", "no `name=type|value`")]
         {
             let mut bytes = written(envelope, State::Input);
-            let at = bytes.windows(key.len()).position(|word| word == key.as_bytes()).unwrap();
-            bytes[at] = b'X';
+            let at = bytes.windows(from.len()).position(|word| word == from.as_bytes()).unwrap();
+            bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
             let told = told(&bytes);
-            assert!(told.iter().any(|told| told.contains(expected)), "{envelope:?} {key}: {told:?}");
+            assert!(told.len() == 1 && told[0].contains(expected), "{envelope:?}: {told:?}");
         }
     }
     let whole = written(Envelope::V1, State::Input);

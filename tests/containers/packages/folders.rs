@@ -53,9 +53,11 @@ fn archives_in_forms_that_are_not_read_are_told() {
     file(&folder, "in/o.whl", &make::zip(Stored, &[("p.rpm", b"\xed\xab\xee\xdb"), ("q.txt", b"text")]));
     file(&folder, "in/r.whl", &make::zip(Deflated, &[("s.cpio", b"070701")]));
     file(&folder, "in/t.so.lzma", b"\x5d\0\0");
-    file(&folder, "in/u", b"070701");
+    file(&folder, "in/u", &[&b"070701"[..], &[b'0'; 104]].concat());
     file(&folder, "in/v.deb", b"0.939000\n");
     file(&folder, "in/w.txt.lzma", b"\x5d\0\0");
+    file(&folder, "in/x.csv", &[&b"070701;"[..], &[b'0'; 104]].concat());
+    file(&folder, "in/y.so.1.2.lz4", b"\x04\x22\x4d\x18");
     // An AppImage is a program with a file system behind it.
     let program = std::fs::read("/proc/self/exe").unwrap();
     file(&folder, "in/n", &[&program[..8], b"AI\x02", &program[11..]].concat());
@@ -77,6 +79,7 @@ fn archives_in_forms_that_are_not_read_are_told() {
         "t.so.lzma",
         "u",
         "v.deb",
+        "y.so.1.2.lz4",
     ];
     assert_eq!(told, all, "{:?}", seen.problems);
 }

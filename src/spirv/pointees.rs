@@ -1,8 +1,8 @@
-//! Which functions of OpenCL.std are used with types that no driver has them for?
+//! Which functions of OpenCL.std are called with a pointer to another type than drivers have them for?
 //!
 //! Drivers look for a function by the types of its operands, and clang 22 writes some that OpenCL C lacks: pointers to tables where
 //! functions take pointers to their numbers. Tried with Intel's OpenCL CPU driver 2026.2 and with ocloc 26.27: each function that takes a
-//! pointer, in each kind of memory, with pointers to its numbers and to nine other types; of the others, vectors of five to 32.
+//! pointer, in each kind of memory, with pointers to its numbers and to nine other types.
 
 use super::op::*;
 use super::overloads::{Number, definitions};
@@ -14,13 +14,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pointee {
     /// One number of the result's.
-    OfResult,
+    ElementOfResult,
     /// One number of the first operand's.
-    OfOperand,
+    ElementOfOperand,
     /// The result's type.
     Result,
     /// As many integers of 32 bits as the result has numbers.
-    Integers,
+    Int32s,
     /// One half.
     Half,
     /// Any number, or vector of numbers.
@@ -31,9 +31,9 @@ enum Pointee {
 #[rustfmt::skip]
 const WITH_POINTER: [(OpenclStd100Op, usize, Pointee); 18] = [
     (OpenclStd100Op::fract, 1, Pointee::Result), (OpenclStd100Op::modf, 1, Pointee::Result),
-    (OpenclStd100Op::sincos, 1, Pointee::Result), (OpenclStd100Op::frexp, 1, Pointee::Integers),
-    (OpenclStd100Op::lgamma_r, 1, Pointee::Integers), (OpenclStd100Op::remquo, 2, Pointee::Integers),
-    (OpenclStd100Op::vloadn, 1, Pointee::OfResult), (OpenclStd100Op::vstoren, 2, Pointee::OfOperand),
+    (OpenclStd100Op::sincos, 1, Pointee::Result), (OpenclStd100Op::frexp, 1, Pointee::Int32s),
+    (OpenclStd100Op::lgamma_r, 1, Pointee::Int32s), (OpenclStd100Op::remquo, 2, Pointee::Int32s),
+    (OpenclStd100Op::vloadn, 1, Pointee::ElementOfResult), (OpenclStd100Op::vstoren, 2, Pointee::ElementOfOperand),
     (OpenclStd100Op::vload_half, 1, Pointee::Half), (OpenclStd100Op::vload_halfn, 1, Pointee::Half),
     (OpenclStd100Op::vloada_halfn, 1, Pointee::Half), (OpenclStd100Op::vstore_half, 2, Pointee::Half),
     (OpenclStd100Op::vstore_half_r, 2, Pointee::Half), (OpenclStd100Op::vstore_halfn, 2, Pointee::Half),
@@ -46,7 +46,7 @@ const FIRST: usize = 4;
 
 /// State of the walk.
 #[derive(Debug, Default)]
-pub(super) struct Functions<'m> {
+pub(super) struct Pointees<'m> {
     /// Types of pointers, with that of what is there.
     pointers: HashMap<u32, u32>,
     structures: HashSet<u32>,
@@ -61,15 +61,16 @@ fn pointer_of(function: u32) -> Option<(usize, Pointee)> {
     found.map(|(_, place, pointee)| (FIRST.saturating_add(*place), *pointee))
 }
 
-impl<'m> Functions<'m> {
-    /// Looks at an instruction.
+impl<'m> Pointees<'m> {
+    /// Looks at an instruction; `opencl` is the set OpenCL.std.
     #[inline]
-    pub(super) fn visit(&mut self, instruction: &Instruction<'m>) {
+    pub(super) fn visit(&mut self, instruction: &Instruction<'m>, opencl: Option<u32>) {
         match instruction.opcode {
             TYPE_POINTER => _ = self.pointers.insert(instruction.word(0), instruction.word(2)),
             TYPE_STRUCT => _ = self.structures.insert(instruction.word(0)),
-            // The number may be that of another set's; its types tell.
-            EXT_INST if pointer_of(instruction.word(3)).is_some() => self.calls.push(*instruction),
+            EXT_INST if opencl == Some(instruction.word(2)) && pointer_of(instruction.word(3)).is_some() => {
+                self.calls.push(*instruction);
+            }
             _ => {}
         }
     }
@@ -94,9 +95,9 @@ impl<'m> Functions<'m> {
             if there.is_some_and(|there| is_taken(wanted, there, result, operand)) {
                 continue;
             }
-            // The driver for CPUs goes by the result. clang 22 makes a structure of a constant table of which only the begin has values.
+            // The driver for CPUs goes by the result. clang 22 makes a structure of a constant table whose tail is zero.
             let is_integer = there.is_some_and(|there| !there.is_float && there.lanes == 1);
-            let is_by_result = wanted == Pointee::OfResult && (is_integer || self.structures.contains(pointee));
+            let is_by_result = wanted == Pointee::ElementOfResult && (is_integer || self.structures.contains(pointee));
             let lacking = if is_by_result { &mut on_gpus } else { &mut found };
             lacking.insert("a function of OpenCL with a pointer to another type than it takes");
         }
@@ -108,10 +109,10 @@ impl<'m> Functions<'m> {
 fn is_taken(wanted: Pointee, number: Number, result: Option<Number>, operand: Option<Number>) -> bool {
     let one = |of: Option<Number>| of.map(|of| Number { lanes: 1, ..of });
     match wanted {
-        Pointee::OfResult => one(result) == Some(number),
-        Pointee::OfOperand => one(operand) == Some(number),
+        Pointee::ElementOfResult => one(result) == Some(number),
+        Pointee::ElementOfOperand => one(operand) == Some(number),
         Pointee::Result => result == Some(number),
-        Pointee::Integers => {
+        Pointee::Int32s => {
             let has_width = !number.is_float && number.width == 32;
             has_width && result.is_some_and(|result| result.lanes == number.lanes)
         }
