@@ -54,6 +54,22 @@ fn containers_that_are_not_as_the_driver_lays_them_out_are_not_compatible() {
     }
 }
 
+/// One that the driver refuses is no copy of one that it takes.
+#[test]
+fn a_container_that_the_driver_refuses_is_judged_by_itself() {
+    let folder = Folder::new();
+    let sound = container(NAMES);
+    folder.put("j.bin", &sound);
+    folder.put("j.sym", "k\n");
+    folder.put("k.sym", "k\n");
+    folder.put("t.table", "[Code|Symbols]\nj.bin|j.sym\nk.bin|k.sym\n");
+    for (behind, code) in [(&[][..], 0), (&[0], 1)] {
+        folder.put("k.bin", [&sound[..], behind].concat());
+        let judged = recorded::tool(&folder, &["check", "--strict", "-t", CPU, "t.table"]);
+        assert_eq!(judged.status.code(), Some(code), "{}", String::from_utf8_lossy(&judged.stdout));
+    }
+}
+
 /// The runtime launches kernels that are listed.
 #[test]
 fn containers_without_a_kernel_that_is_listed_are_not_compatible() {

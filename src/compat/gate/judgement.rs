@@ -429,6 +429,7 @@ struct CodeFor<'i> {
     old_form: Option<OldForm>,
     gmdid: Option<u32>,
     is_bare: bool,
+    refused: Option<&'i str>,
     demands: &'i Demands,
 }
 
@@ -524,6 +525,7 @@ impl<'i> CodeFor<'i> {
             old_form: part.old_form,
             gmdid: part.gmdid,
             is_bare: part.is_bare,
+            refused: part.refused.as_deref(),
             demands: &part.demands,
         }
     }
