@@ -111,6 +111,11 @@ impl<'a> Entry<'a> {
         }
     }
 
+    /// Whether it is said to be a SYCLBIN or a part of one, whose number was 6 in 2025, which is SPIR-V's now.
+    pub(crate) fn is_of_syclbin(&self) -> bool {
+        matches!(self.image_kind, image_kind::SYCLBIN | image_kind::SPIRV)
+    }
+
     fn declared(&self) -> Declared {
         match self.image_kind {
             // The packager goes by a file's extension, and linkers by its first bytes: modules are in files `.o`, too.
@@ -330,9 +335,8 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, 
                 entries: entry.symbols(),
                 ..*outer
             };
-            // DPC++'s runtime of 2026 goes by the kind. Its number was another in 2025.
-            let is_syclbin = entry.image.starts_with(&syclbin::MAGIC);
-            if is_syclbin && !matches!(entry.image_kind, image_kind::SYCLBIN | image_kind::SPIRV) {
+            // DPC++'s runtime of 2026 goes by the kind.
+            if entry.image.starts_with(&syclbin::MAGIC) && !entry.is_of_syclbin() {
                 let kind = entry.image_kind;
                 let wanted = image_kind::SYCLBIN;
                 let error =

@@ -257,10 +257,8 @@ const ROLES: [&str; 4] = ["global_metadata", "am_metadata", "ir", "native"];
 
 /// Whether the entries of an OffloadBinary are the parts of a SYCLBIN.
 pub(crate) fn is_parted(entries: &[Entry<'_>]) -> bool {
-    // The number was 6 in 2025, which is SPIR-V's now.
-    let of_syclbin = |kind: u16| matches!(kind, image_kind::SYCLBIN | image_kind::SPIRV);
     let role = |entry: &Entry<'_>| ROLES.contains(&entry.string("role"));
-    entries.iter().any(|entry| of_syclbin(entry.image_kind) && role(entry))
+    entries.iter().any(|entry| entry.is_of_syclbin() && role(entry))
         && entries.first().is_some_and(|entry| !entry.image.starts_with(&MAGIC))
 }
 

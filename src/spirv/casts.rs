@@ -19,8 +19,6 @@ const COPY_OBJECT: u16 = Op::CopyObject as u16;
 /// State of the walk.
 #[derive(Debug, Default)]
 pub(super) struct Casts<'m> {
-    /// Types of pointers, with the kind of memory and the type of what is there.
-    pointers: HashMap<u32, (u32, u32)>,
     casts: Vec<Instruction<'m>>,
 }
 
@@ -28,17 +26,18 @@ impl<'m> Casts<'m> {
     /// Looks at an instruction.
     #[inline]
     pub(super) fn visit(&mut self, instruction: &Instruction<'m>) {
-        match instruction.opcode {
-            TYPE_POINTER => {
-                self.pointers.insert(instruction.word(0), (instruction.word(1), instruction.word(2)));
-            }
-            EXPLICIT => self.casts.push(*instruction),
-            _ => {}
+        if instruction.opcode == EXPLICIT {
+            self.casts.push(*instruction);
         }
     }
 
     /// Returns what drivers for GPUs do not take.
-    pub(super) fn finish(self, words: Words<'m>, numbers: &HashMap<u32, Number>) -> BTreeSet<&'static str> {
+    pub(super) fn finish(
+        self,
+        words: Words<'m>,
+        numbers: &HashMap<u32, Number>,
+        pointers: &HashMap<u32, (u32, u32)>,
+    ) -> BTreeSet<&'static str> {
         let mut found = BTreeSet::new();
         if self.casts.is_empty() {
             return found;
@@ -57,7 +56,7 @@ impl<'m> Casts<'m> {
         let cast = |one: &Instruction<'_>| (one.word(2), origin(one.word(2)));
         let asked = self.casts.iter().map(cast).flat_map(|(value, origin)| [value, origin]).collect();
         let values = definitions(words, &asked);
-        let pointer = |value: u32| values.get(&value).and_then(|value| self.pointers.get(&value.word(0))).copied();
+        let pointer = |value: u32| values.get(&value).and_then(|value| pointers.get(&value.word(0))).copied();
         for one in &self.casts {
             let (value, origin) = cast(one);
             if one.word(3) == GLOBAL && pointer(origin).is_some_and(|(memory, _)| memory == LOCAL) {

@@ -7,7 +7,7 @@ use super::images::Images;
 use super::lacking::Lacking;
 use super::needs::Needs;
 use super::op::*;
-use super::overloads::Overloads;
+use super::overloads::{Overloads, definitions};
 use super::pointees::Pointees;
 use super::sizes::Sizes;
 use super::sound::Soundness;
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::limits;
 use crate::names::Names;
 use rspirv::spirv::{Decoration, ExecutionMode, LinkageType};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 
 /// An entry point.
@@ -622,10 +622,18 @@ impl<'m> Walk<'m> {
         let numbers = built_in.iter().map(|(_, number)| *number).collect();
         let has_value = |id: u32| is_in(&named, id) || is_built_in(id);
         let [lacking, on_cpus] = lacking.finish(numbers, |id| is_in(&begun, id), has_value);
-        let [of_images, of_images_on_gpus] = std::mem::take(&mut self.images).finish(words, self.overloads.numbers());
-        let casts = std::mem::take(&mut self.casts).finish(words, self.overloads.numbers());
-        let [pointees, pointees_on_gpus] = std::mem::take(&mut self.pointees).finish(words, self.overloads.numbers());
-        let [others, others_on_cpus, on_gpus] = std::mem::take(&mut self.overloads).finish(words, is_cpp);
+        let (images, overloads) = (std::mem::take(&mut self.images), std::mem::take(&mut self.overloads));
+        let (numbers, pointers) = (overloads.numbers(), overloads.pointers());
+        let casts = std::mem::take(&mut self.casts).finish(words, numbers, pointers);
+        let pointees = std::mem::take(&mut self.pointees);
+        let mut asked = HashSet::new();
+        images.ask(&mut asked);
+        pointees.ask(&mut asked);
+        overloads.ask(&mut asked);
+        let values = definitions(words, &asked);
+        let [of_images, of_images_on_gpus] = images.finish(&values, numbers);
+        let [pointees, pointees_on_gpus] = pointees.finish(&values, numbers, pointers);
+        let [others, others_on_cpus, on_gpus] = overloads.finish(words, &values, is_cpp);
         self.module.lacking_on_gpus =
             [on_gpus, of_images_on_gpus, casts, pointees_on_gpus].into_iter().flatten().collect();
         self.module.lacking_on_cpus = on_cpus.into_iter().chain(others_on_cpus).chain(of_images).collect();

@@ -5,8 +5,8 @@
 //! and Intel's compiler for GPUs (IGC 2.40) for OpenCL C and for the bindless images of DPC++. Each was tried on them, with those that are not there.
 
 use super::op::*;
-use super::overloads::{Number, definitions};
-use super::words::{Instruction, Words};
+use super::overloads::Number;
+use super::words::Instruction;
 use rspirv::spirv::{AccessQualifier, Dim, ImageOperands, Op};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -240,12 +240,19 @@ impl<'m> Images<'m> {
         }
     }
 
-    /// Returns what drivers for CPUs, and those for GPUs, have no function for.
-    pub(super) fn finish(mut self, words: Words<'m>, numbers: &HashMap<u32, Number>) -> [BTreeSet<&'static str>; 2] {
+    /// Adds the values whose types decide.
+    pub(super) fn ask(&self, asked: &mut HashSet<u32>) {
+        asked.extend(self.uses.iter().flat_map(Instruction::words));
+    }
+
+    /// Returns what drivers for CPUs, and those for GPUs, have no function for. `values` are those that were asked for.
+    pub(super) fn finish(
+        mut self,
+        values: &HashMap<u32, Instruction<'_>>,
+        numbers: &HashMap<u32, Number>,
+    ) -> [BTreeSet<&'static str>; 2] {
         let uses = std::mem::take(&mut self.uses);
         if !uses.is_empty() {
-            let ids = |one: &Instruction<'_>| (0..one.len()).map(|at| one.word(at)).collect::<Vec<u32>>();
-            let values = definitions(words, &uses.iter().flat_map(ids).collect());
             for one in &uses {
                 match one.opcode {
                     SAMPLED_IMAGE => _ = self.made.insert(one.word(1)),

@@ -8,7 +8,7 @@ use super::grammar;
 use super::op::*;
 use super::sound::Soundness;
 use super::words::{Instruction, Words};
-use rspirv::spirv::{Decoration, GroupOperation, Op, OpenclStd100Op, Scope};
+use rspirv::spirv::{Capability, Decoration, GroupOperation, Op, OpenclStd100Op, Scope};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 const WORK_GROUP: u32 = Scope::Workgroup as u32;
@@ -33,8 +33,7 @@ const U_TO_U: u16 = Op::UConvert as u16;
 const S_TO_S: u16 = Op::SConvert as u16;
 /// The first of the conversions of numbers, of which `OpFConvert` is the last.
 const FIRST_CONVERSION: u16 = Op::ConvertFToU as u16;
-/// `VectorComputeINTEL`.
-const VECTOR_COMPUTE: u32 = 5617;
+const VECTOR_COMPUTE: u32 = Capability::VectorComputeINTEL as u32;
 const SELECT: u16 = Op::Select as u16;
 const ANY: u16 = Op::Any as u16;
 const ALL: u16 = Op::All as u16;
@@ -106,6 +105,8 @@ enum Use {
 #[derive(Debug, Default)]
 pub(super) struct Overloads {
     numbers: HashMap<u32, Number>,
+    /// Types of pointers, with the storage class and the type of what is there.
+    pointers: HashMap<u32, (u32, u32)>,
     /// Constants with the number of the scope of a work-group.
     work_group: HashSet<u32>,
     /// Values that are decorated as those of conversions that saturate.
@@ -118,10 +119,10 @@ pub(super) struct Overloads {
     on_gpus: BTreeSet<&'static str>,
     /// Whether there are integers of other widths than 8 to 64 bits in powers of two.
     has_odd: bool,
-    /// Whether there are vectors of lengths that OpenCL C does not have, and whether code of explicit SIMD may stand beside, whose
-    /// compiler has functions of any length.
-    has_other_length: bool,
+    /// Whether it declares explicit SIMD, whose compiler has functions of vectors of any length.
     has_explicit_simd: bool,
+    /// Whether there are vectors of lengths that OpenCL C does not have, and no explicit SIMD.
+    has_other_length: bool,
     /// Types of the truth values and of their vectors.
     truths: HashSet<u32>,
 }
@@ -149,7 +150,7 @@ impl Overloads {
         soundness: &Soundness,
     ) {
         let word = |at: usize| instruction.word(at);
-        if self.has_other_length && !self.has_explicit_simd {
+        if self.has_other_length {
             self.of_other_length(instruction, opencl);
         }
         match instruction.opcode {
@@ -163,12 +164,13 @@ impl Overloads {
             TYPE_VECTOR => {
                 if let Some(number) = self.numbers.get(&word(1)).copied() {
                     let vector = Number { lanes: word(2), ..number };
-                    self.has_other_length |= vector.has_other_length();
+                    self.has_other_length |= !self.has_explicit_simd && vector.has_other_length();
                     self.numbers.insert(word(0), vector);
                 } else if self.truths.contains(&word(1)) {
                     self.truths.insert(word(0));
                 }
             }
+            TYPE_POINTER => _ = self.pointers.insert(word(0), (word(1), word(2))),
             TYPE_BOOL => _ = self.truths.insert(word(0)),
             CAPABILITY => self.has_explicit_simd |= word(0) == VECTOR_COMPUTE,
             EXT_INST if opencl != Some(word(2)) => {}
@@ -363,9 +365,13 @@ impl Overloads {
         }
     }
 
-    /// Returns the numbers that clang 22 makes of the result of a comparison: Intel's compiler for GPUs takes them as what they are.
+    /// Returns the vectors of numbers that clang 22 makes of the result of a comparison to ask for their truth: Intel's compiler for
+    /// GPUs takes them as what they are.
     fn compared(&self, words: Words<'_>, values: &HashMap<u32, Instruction<'_>>) -> HashSet<u32> {
-        let selects: Vec<&Instruction<'_>> = values.values().filter(|value| value.opcode == SELECT).collect();
+        let truths = self.operands.iter().filter(|(_, used)| matches!(used, Use::Truth));
+        let is_vector = |value: &&Instruction<'_>| self.is(value.word(0), |number| number.lanes > 1);
+        let selects = truths.filter_map(|(id, _)| values.get(id)).filter(|value| value.opcode == SELECT);
+        let selects: Vec<&Instruction<'_>> = selects.filter(is_vector).collect();
         if selects.is_empty() {
             return HashSet::new();
         }
@@ -380,24 +386,35 @@ impl Overloads {
         selects.iter().filter(is_compared).map(|select| select.word(1)).collect()
     }
 
+    /// Returns the types of pointers, with the storage class and the type of what is there.
+    pub(super) fn pointers(&self) -> &HashMap<u32, (u32, u32)> {
+        &self.pointers
+    }
+
     /// Returns the types of numbers and of their vectors.
     pub(super) fn numbers(&self) -> &HashMap<u32, Number> {
         &self.numbers
     }
 
-    /// Returns what no driver has a function for, what those for CPUs have none for, and those for Intel's GPUs.
-    pub(super) fn finish(mut self, words: Words<'_>, is_cpp: bool) -> [BTreeSet<&'static str>; 3] {
-        if !self.operands.is_empty() {
-            let values = definitions(words, &self.operands.iter().map(|(id, _)| *id).collect());
-            let compared = self.compared(words, &values);
-            for (id, used) in std::mem::take(&mut self.operands) {
-                let is_number = |value: &&Instruction<'_>| {
-                    !(matches!(used, Use::Truth)
-                        && compared.contains(&id)
-                        && self.is(value.word(0), |number| number.lanes > 1))
-                };
-                let value = values.get(&id).filter(is_number);
-                value.into_iter().for_each(|value| self.judge(value.word(0), used, is_cpp));
+    /// Adds the values whose types decide.
+    pub(super) fn ask(&self, asked: &mut HashSet<u32>) {
+        asked.extend(self.operands.iter().map(|(id, _)| *id));
+    }
+
+    /// Returns what no driver has a function for, what those for CPUs have none for, and those for Intel's GPUs. `values` are those
+    /// that were asked for.
+    pub(super) fn finish(
+        mut self,
+        words: Words<'_>,
+        values: &HashMap<u32, Instruction<'_>>,
+        is_cpp: bool,
+    ) -> [BTreeSet<&'static str>; 3] {
+        let compared = self.compared(words, values);
+        for (id, used) in std::mem::take(&mut self.operands) {
+            if let Some(value) = values.get(&id)
+                && !(matches!(used, Use::Truth) && compared.contains(&id))
+            {
+                self.judge(value.word(0), used, is_cpp);
             }
         }
         [self.found, self.on_cpus, self.on_gpus]
@@ -406,6 +423,9 @@ impl Overloads {
 
 /// Returns the instructions that give these values, whose first word is the type.
 pub(super) fn definitions<'m>(words: Words<'m>, values: &HashSet<u32>) -> HashMap<u32, Instruction<'m>> {
+    if values.is_empty() {
+        return HashMap::new();
+    }
     let shapes = grammar::shapes();
     let typed = words.instructions().flatten().filter(|one| shapes.shape(one.opcode).result == 1);
     typed.map(|one| (one.word(1), one)).filter(|(id, _)| values.contains(id)).collect()

@@ -5,8 +5,8 @@
 //! pointer, in each kind of memory, with pointers to its numbers and to nine other types.
 
 use super::op::*;
-use super::overloads::{Number, definitions};
-use super::words::{Instruction, Words};
+use super::overloads::Number;
+use super::words::Instruction;
 use rspirv::spirv::OpenclStd100Op;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -47,11 +47,9 @@ const FIRST: usize = 4;
 /// State of the walk.
 #[derive(Debug, Default)]
 pub(super) struct Pointees<'m> {
-    /// Types of pointers, with that of what is there.
-    pointers: HashMap<u32, u32>,
     structures: HashSet<u32>,
-    /// Uses of functions that take a pointer.
-    calls: Vec<Instruction<'m>>,
+    /// Uses of functions that take a pointer, with its word and what it has to lead to.
+    calls: Vec<(Instruction<'m>, usize, Pointee)>,
 }
 
 /// Tells what a function takes a pointer to, and at which word.
@@ -66,38 +64,44 @@ impl<'m> Pointees<'m> {
     #[inline]
     pub(super) fn visit(&mut self, instruction: &Instruction<'m>, opencl: Option<u32>) {
         match instruction.opcode {
-            TYPE_POINTER => _ = self.pointers.insert(instruction.word(0), instruction.word(2)),
             TYPE_STRUCT => _ = self.structures.insert(instruction.word(0)),
-            EXT_INST if opencl == Some(instruction.word(2)) && pointer_of(instruction.word(3)).is_some() => {
-                self.calls.push(*instruction);
+            EXT_INST
+                if opencl == Some(instruction.word(2))
+                    && let Some((at, wanted)) = pointer_of(instruction.word(3)) =>
+            {
+                self.calls.push((*instruction, at, wanted));
             }
             _ => {}
         }
     }
 
-    /// Returns what no driver has a function for, and what those for Intel's GPUs have none for.
-    pub(super) fn finish(self, words: Words<'m>, numbers: &HashMap<u32, Number>) -> [BTreeSet<&'static str>; 2] {
+    /// Adds the values whose types decide.
+    pub(super) fn ask(&self, asked: &mut HashSet<u32>) {
+        asked.extend(self.calls.iter().flat_map(|(call, at, _)| [call.word(*at), call.word(FIRST)]));
+    }
+
+    /// Returns what no driver has a function for, and what those for Intel's GPUs have none for. `values` are those that were asked
+    /// for.
+    pub(super) fn finish(
+        self,
+        values: &HashMap<u32, Instruction<'_>>,
+        numbers: &HashMap<u32, Number>,
+        pointers: &HashMap<u32, (u32, u32)>,
+    ) -> [BTreeSet<&'static str>; 2] {
         let [mut found, mut on_gpus] = [BTreeSet::new(), BTreeSet::new()];
-        if self.calls.is_empty() {
-            return [found, on_gpus];
-        }
-        let pointer = |call: &Instruction<'_>| call.word(pointer_of(call.word(3)).map_or(0, |(at, _)| at));
-        let asked = self.calls.iter().flat_map(|call| [pointer(call), call.word(FIRST)]).collect();
-        let values = definitions(words, &asked);
         let kind = |value: u32| values.get(&value).map(|value| value.word(0));
-        for call in &self.calls {
+        for (call, at, wanted) in &self.calls {
             // Another rule tells of values that are no pointers.
-            let Some((_, wanted)) = pointer_of(call.word(3)) else { continue };
-            let Some(pointee) = kind(pointer(call)).and_then(|kind| self.pointers.get(&kind)) else { continue };
+            let Some((_, pointee)) = kind(call.word(*at)).and_then(|kind| pointers.get(&kind)) else { continue };
             let number = |kind: Option<u32>| kind.and_then(|kind| numbers.get(&kind)).copied();
             let (result, operand) = (number(Some(call.word(0))), number(kind(call.word(FIRST))));
             let there = number(Some(*pointee));
-            if there.is_some_and(|there| is_taken(wanted, there, result, operand)) {
+            if there.is_some_and(|there| is_taken(*wanted, there, result, operand)) {
                 continue;
             }
             // The driver for CPUs goes by the result. clang 22 makes a structure of a constant table whose tail is zero.
             let is_integer = there.is_some_and(|there| !there.is_float && there.lanes == 1);
-            let is_by_result = wanted == Pointee::ElementOfResult && (is_integer || self.structures.contains(pointee));
+            let is_by_result = *wanted == Pointee::ElementOfResult && (is_integer || self.structures.contains(pointee));
             let lacking = if is_by_result { &mut on_gpus } else { &mut found };
             lacking.insert("a function of OpenCL with a pointer to another type than it takes");
         }
