@@ -2,6 +2,7 @@
 
 use super::casts::Casts;
 use super::entries;
+use super::functions::Functions;
 use super::grammar::{self, Set};
 use super::images::Images;
 use super::lacking::Lacking;
@@ -153,6 +154,7 @@ struct Walk<'m> {
     images: Images<'m>,
     /// Casts of pointers that drivers for GPUs do not take.
     casts: Casts<'m>,
+    functions: Functions<'m>,
     /// Types that functions of OpenCL take pointers to.
     pointees: Pointees<'m>,
     /// Decorations that import a function or a variable.
@@ -320,6 +322,7 @@ impl<'m> Walk<'m> {
         self.overloads.visit(instruction, self.opencl, self.lacking.is_cpp, &self.soundness);
         self.images.visit(instruction);
         self.casts.visit(instruction);
+        self.functions.visit(instruction, self.overloads.numbers(), self.overloads.pointers());
         self.pointees.visit(instruction, self.opencl);
         self.names.visit(instruction, &self.module.entry_points, self.function.is_some());
         if self.function.is_none() {
@@ -626,16 +629,19 @@ impl<'m> Walk<'m> {
         let (numbers, pointers) = (overloads.numbers(), overloads.pointers());
         let casts = std::mem::take(&mut self.casts).finish(words, numbers, pointers);
         let pointees = std::mem::take(&mut self.pointees);
+        let functions = std::mem::take(&mut self.functions);
         let mut asked = HashSet::new();
         images.ask(&mut asked);
+        functions.ask(&mut asked);
         pointees.ask(&mut asked);
         overloads.ask(&mut asked);
         let values = definitions(words, &asked);
         let [of_images, of_images_on_gpus] = images.finish(&values, numbers);
         let [pointees, pointees_on_gpus] = pointees.finish(&values, numbers, pointers);
+        let functions = functions.finish(&values, pointers, |id| is_in(&begun, id));
         let [others, others_on_cpus, on_gpus] = overloads.finish(words, &values, is_cpp);
         self.module.lacking_on_gpus =
-            [on_gpus, of_images_on_gpus, casts, pointees_on_gpus].into_iter().flatten().collect();
+            [on_gpus, of_images_on_gpus, casts, pointees_on_gpus, functions].into_iter().flatten().collect();
         self.module.lacking_on_cpus = on_cpus.into_iter().chain(others_on_cpus).chain(of_images).collect();
         for what in lacking.into_iter().chain(others).chain(pointees) {
             self.unusual(what.to_owned());

@@ -25,6 +25,7 @@ mod casts;
 mod entries;
 mod facts;
 pub mod fold;
+mod functions;
 pub(crate) mod grammar;
 mod images;
 pub mod index;

@@ -284,3 +284,61 @@ fn casts_of_pointers_that_end_a_compiler_are_not_compatible() {
         ("a cast of a pointer to four bytes", cast(GLOBAL, LOCAL, 8), CPUS),
     ]);
 }
+
+/// Builds a kernel that calls a function, which reads integers of 64 bits: `lanes` of them from the memory of a kind, aligned to some
+/// bytes. The kernel has a parameter of that kind of memory.
+fn reads(control: u32, [memory, lanes, aligned]: [u32; 3]) -> Vec<u8> {
+    let [void, byte, number, vector, bytes, there, kind] = [1, 2, 3, 4, 5, 6, 7];
+    let mut words = vec![0x0723_0203, 0x0001_0400, 0, 50, 0];
+    [4, 5, 6, 7, 11, 38, 39].iter().for_each(|capability| put(&mut words, 17, &[*capability], None, &[]));
+    put(&mut words, 14, &[2, 2], None, &[]);
+    put(&mut words, 15, &[6, 20], Some("k"), &[]);
+    let types: [(u32, &[u32]); 7] = [
+        (19, &[void]),
+        (21, &[byte, 8, 0]),
+        (21, &[number, 64, 0]),
+        (23, &[vector, number, lanes]),
+        (32, &[bytes, memory, byte]),
+        (32, &[there, memory, vector]),
+        (33, &[kind, void, bytes]),
+    ];
+    let function: [(u32, &[u32]); 7] = [
+        (54, &[void, 10, control, kind]),
+        (55, &[bytes, 11]),
+        (248, &[12]),
+        (124, &[there, 13, 11]),
+        (61, &[vector, 14, 13, 2, aligned]),
+        (253, &[]),
+        (56, &[]),
+    ];
+    let kernel: [(u32, &[u32]); 6] = [
+        (54, &[void, 20, 0, kind]),
+        (55, &[bytes, 21]),
+        (248, &[22]),
+        (57, &[void, 23, 10, 21]),
+        (253, &[]),
+        (56, &[]),
+    ];
+    words.extend([types.as_slice(), &function, &kernel].iter().flat_map(|part| all(part)));
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+/// A driver for CPUs takes all of these, and one for GPUs what is said, but that Battlemage has integers of 64 bits and takes the reads.
+#[test]
+fn functions_that_a_compiler_for_gpus_ends_at_are_not_compatible() {
+    const INLINED: u32 = 0;
+    const NOT_INLINED: u32 = 2;
+    const CONSTANT: u32 = 0;
+    const LOCAL: u32 = 4;
+    const GLOBAL: u32 = 5;
+    const GENERIC: u32 = 8;
+    misjudged(&[
+        ("a read of packed integers", reads(NOT_INLINED, [GLOBAL, 2, 1]), CPUS),
+        ("a read of packed local integers", reads(NOT_INLINED, [LOCAL, 4, 2]), CPUS),
+        ("a read of packed constant integers", reads(NOT_INLINED, [CONSTANT, 8, 1]), CPUS),
+        ("a read of three", reads(NOT_INLINED, [GLOBAL, 3, 1]), ALL),
+        ("a read of integers at four bytes", reads(NOT_INLINED, [GLOBAL, 2, 4]), ALL),
+        ("a read of packed integers that is inlined", reads(INLINED, [GLOBAL, 2, 1]), ALL),
+        ("a pointer to memory of any kind", reads(INLINED, [GENERIC, 2, 16]), CPUS),
+    ]);
+}
