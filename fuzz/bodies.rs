@@ -34,6 +34,7 @@ use sycl_bundle::policy::Policy;
 use sycl_bundle::policy::rules::Rules;
 use sycl_bundle::report::gate::baseline::Baseline;
 use sycl_bundle::report::profile::Profile;
+use sycl_bundle::rewrite::beneath;
 use sycl_bundle::rewrite::embed::record::Record;
 use sycl_bundle::rewrite::embed::{self as embedding, Addition, FORMAT_NATIVE};
 use sycl_bundle::rewrite::image_data::OutImage;
@@ -352,7 +353,10 @@ pub fn embed(bytes: &[u8]) -> bool {
             let record = Record::find(&again).expect("which says what was added");
             // Images that an earlier run had added are replaced; the file is restored to the state before that run.
             if Record::find(&host).is_none() {
-                assert!(record.restore(&out).is_ok_and(|original| original == bytes), "the file that it was");
+                assert!(
+                    beneath::restore(&record, &out).is_ok_and(|original| original.bytes == bytes),
+                    "the file that it was"
+                );
             }
         }
         Err(error) => assert!(known(error.kind()), "{error:?}"),

@@ -19,6 +19,7 @@ use sycl_bundle::bytes::Draft;
 use sycl_bundle::container::Arena;
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::{Error, ErrorKind};
+use sycl_bundle::rewrite::beneath;
 use sycl_bundle::rewrite::embed::record::Record;
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, embed};
 use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion, OutImage, out_image};
@@ -443,7 +444,10 @@ fn natives(file: &mut Vec<u8>, before: &[Facts], choices: &mut Choices<'_>, soun
                     assert!(after.contains(facts) || facts.target == target, "{facts:?} is gone");
                 }
                 if Record::find(&host).is_none() {
-                    assert!(record.restore(&out).is_ok_and(|original| original == file), "the file that it was");
+                    assert!(
+                        beneath::restore(&record, &out).is_ok_and(|original| original.bytes == file),
+                        "the file that it was"
+                    );
                 }
             }
             *file = out.into_vec();

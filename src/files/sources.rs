@@ -16,6 +16,8 @@ use crate::bytes::Draft;
 use crate::container::inflate::ZSTD_MAGIC;
 use crate::container::{Host, Kind, package};
 use crate::error::{Error, ErrorKind, Reporter, Result};
+use crate::report::text::counted;
+use crate::rewrite::beneath;
 use crate::rewrite::embed::record::Record;
 use crate::temporary::sweep;
 use crate::{limits, plain_file};
@@ -68,8 +70,16 @@ impl Source {
         let unsigned = if is_signed { without_signature(input.bytes())? } else { None };
         let bytes = unsigned.as_deref().unwrap_or(input.bytes());
         let record = Host::read(bytes).ok().and_then(|host| Record::find(&host));
-        let restored = match record.map(|record| record.restore(bytes)) {
-            Some(Ok(original)) => Some(original),
+        let restored = match record.map(|record| beneath::restore(&record, bytes)) {
+            Some(Ok(original)) => {
+                if original.unlisted > 0 {
+                    let images = counted(original.unlisted, "image");
+                    reporter.note(&format!(
+                        "{name}: built from {images} that an earlier run took from its lists: `check` does not judge them there"
+                    ));
+                }
+                Some(original.bytes)
+            }
             Some(Err(error)) => {
                 let remedy = error.remedy().unwrap_or_default();
                 reporter.note(&format!(
@@ -186,6 +196,14 @@ pub(crate) fn spare_others<'p>(others: impl IntoIterator<Item = &'p Path>, optio
         return Err(replaces_other(option, file));
     }
     Place::find(file, Dangling::First).map(drop)
+}
+
+/// Returns the place of a folder for outputs, with no link at its end.
+///
+/// # Errors
+/// `Environment` for a stranger's link.
+pub(crate) fn place_of(folder: &Path) -> Result<PathBuf> {
+    Ok(Place::find(folder, Dangling::First)?.path)
 }
 
 /// The parts of an earlier table that may go.

@@ -11,6 +11,7 @@
 //! file's relocations, which may be larger than all that is removed; and as each edit writes it anew, no layer is left over.
 //! Without this layer the file would lack kernels that it always had, so [`before`] does not take it off.
 
+use super::beneath;
 use super::embed::arrays;
 use super::embed::record::{Layer, Record};
 use super::embed::{self, Addition, Known, original_indexes};
@@ -92,9 +93,9 @@ pub fn edit_in(
     let mut changed = false;
     let mut lift = |file: &Host<'_>, layer| {
         let record = Record::locate(file, layer)?.0;
-        let restored = record.restore(file.bytes).ok();
+        let restored = beneath::restore(&record, file.bytes).ok();
         changed |= restored.is_none();
-        restored.map(|bytes| (bytes, record.notes))
+        restored.map(|restored| (restored.bytes, record.notes))
     };
     let natives_layer = lift(&host, Layer::Native);
     let middle_bytes = natives_layer.as_ref().map_or(file, |(bytes, _)| &**bytes);
@@ -105,7 +106,7 @@ pub fn edit_in(
     let lower_host = Host::read(lower_bytes)?;
     // A file that was changed after it keeps this layer for its own; nobody could tell it from a linker's.
     let settled_layer = Record::locate(&lower_host, Layer::Settled)
-        .and_then(|(record, _)| Some((record.restore(lower_bytes).ok()?, record.notes)));
+        .and_then(|(record, _)| Some((beneath::restore(&record, lower_bytes).ok()?.bytes, record.notes)));
     let base_bytes = settled_layer.as_ref().map_or(lower_bytes, |(bytes, _)| &**bytes);
     let base_host = Host::read(base_bytes)?;
     let base = Bundle::read(&base_host)?;
@@ -217,7 +218,7 @@ fn replaced_additions(host: &Host<'_>, bundle: &Bundle<'_>, additions: &[Additio
     for layer in [Layer::Images, Layer::Settled] {
         let bytes = bottom.as_deref().unwrap_or(host.bytes);
         let record = Record::locate(&Host::read(bytes)?, layer).map(|(record, _)| record);
-        bottom = record.and_then(|record| record.restore(bytes).ok()).or(bottom);
+        bottom = record.and_then(|record| Some(beneath::restore(&record, bytes).ok()?.bytes)).or(bottom);
     }
     let Some(bottom) = bottom else { return Ok(HashSet::new()) };
     let base = Host::read(&bottom)?;
@@ -253,13 +254,13 @@ pub fn before(file: &[u8]) -> Result<Before> {
         let host = Host::read(bytes)?;
         let record = |layer| Record::locate(&host, layer).map(|(record, _)| record);
         if let Some(record) = record(Layer::Native).or_else(|| record(Layer::Images)) {
-            restored = Some(record.restore(bytes)?);
+            restored = Some(beneath::restore(&record, bytes)?.bytes);
             continue;
         }
         let Some(record) = record(Layer::Settled) else {
             return Ok(restored.map_or(Before::Same, Before::File));
         };
-        let base = record.restore(bytes)?;
+        let base = beneath::restore(&record, bytes)?.bytes;
         let (host, base_host) = (Host::read(file)?, Host::read(&base)?);
         let (top, base) = (Bundle::read(&host)?, Bundle::read(&base_host)?);
         let own = below(&top, &base);
@@ -606,7 +607,7 @@ fn add_images(
 
 /// Maps each image of a file to its index in the layer below, where it is there. Images that stay keep their order,
 /// payloads and tables when others are added.
-fn below(top: &Bundle<'_>, lower: &Bundle<'_>) -> HashMap<usize, usize> {
+pub(super) fn below(top: &Bundle<'_>, lower: &Bundle<'_>) -> HashMap<usize, usize> {
     type Key<'k> = ((u64, [u64; 4]), &'k str);
     // An image in no list is identified by its file offset.
     let key = |image: &Image<'_>| image.origin.map_or((image.offset, [u64::MAX; 4]), |it| (it.payload, it.tables));

@@ -1,6 +1,7 @@
 //! How does a changed bundle get back into a file?
 
 pub mod archive;
+pub mod beneath;
 pub mod blobs;
 pub mod embed;
 pub mod empty;

@@ -31,7 +31,7 @@ pub struct Patch {
     /// File offset of the eight bytes.
     pub offset: u64,
     /// Original word.
-    pub(crate) original: u64,
+    pub original: u64,
 }
 
 /// Kind of an addition. Images from elsewhere are treated like the file's own: native images may be built from them, in
@@ -70,7 +70,7 @@ pub struct Record {
     /// Length of the original file.
     pub original_len: u64,
     /// BLAKE3 of the original file.
-    pub(crate) original_hash: [u8; 32],
+    pub original_hash: [u8; 32],
     /// Length of the file with the images.
     pub embedded_len: u64,
     /// Overwritten words.
@@ -172,12 +172,12 @@ impl Record {
         })
     }
 
-    /// Returns the original file, byte for byte.
+    /// Returns the file that the record gives back, whatever program that is (see [`crate::rewrite::beneath`]).
     ///
     /// # Errors
     /// `Input` where the file was changed later (stripped, patched, appended to), so that the original cannot be
     /// recovered.
-    pub fn restore(&self, embedded: &[u8]) -> Result<Draft> {
+    pub(in crate::rewrite) fn restore(&self, embedded: &[u8]) -> Result<Draft> {
         let changed = || {
             Error::input("the file was changed since native images were embedded; the original cannot be restored")
                 .with_remedy("build from the original file")

@@ -81,6 +81,11 @@ impl Section {
         self.flags & (CODE | EXECUTABLE) != 0
     }
 
+    /// Returns what a loader goes by, but for the size in memory: address, file offset, size in the file, flags.
+    pub(crate) fn loaded(&self) -> [u32; 4] {
+        [self.address, self.raw, self.raw_size, self.flags]
+    }
+
     /// Returns the end in memory. Old linkers leave the size in memory 0.
     pub(crate) fn end(&self) -> u64 {
         let size = if self.virtual_size == 0 { self.raw_size } else { self.virtual_size };
@@ -146,6 +151,17 @@ impl Headers {
             symbols: u32_at(file, coff.saturating_add(8)).ok_or_else(cut)?,
             directories,
         })
+    }
+
+    /// Returns the bytes of the COFF and optional headers that no added section changes: all but the number of sections, the time and
+    /// the symbols, the sizes of data, image and headers, the checksum, and the directories of base relocations and certificates.
+    pub(crate) fn fixed(&self, file: &[u8]) -> Vec<u8> {
+        let size = 112usize.saturating_add(self.directories.saturating_mul(8));
+        let changed = [8..12, 56..68, 112 + 8 * CERTIFICATES..112 + 8 * BASE_RELOCATIONS + 8];
+        let optional = (0..size).filter(|at| !changed.iter().any(|range| range.contains(at)));
+        let coff = [0, 1, 16, 17, 18, 19].into_iter().map(|at| self.coff.saturating_add(at));
+        let places = coff.chain(optional.map(|at| self.optional.saturating_add(at)));
+        places.filter_map(|at| file.get(at).copied()).collect()
     }
 
     /// Returns the file offset of a directory's address and size.

@@ -3,8 +3,9 @@
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::ErrorKind;
+use sycl_bundle::rewrite::beneath;
 use sycl_bundle::rewrite::embed::earlier_additions;
-use sycl_bundle::rewrite::embed::record::Record;
+use sycl_bundle::rewrite::embed::record::{Layer, Patch, Record};
 
 use crate::support::embedding::{Native, embedded, expected, natives, read, same};
 use crate::support::folder::Folder;
@@ -35,7 +36,7 @@ fn a_changed_file_is_refused_and_its_images_replaced() {
             let at = code.file_range().end - 1;
             once[at] ^= 1;
             let record = Record::find(&Host::read(&once).unwrap()).unwrap();
-            let error = record.restore(&once).unwrap_err();
+            let error = beneath::restore(&record, &once).unwrap_err();
             assert_eq!((error.kind(), error.remedy().is_some()), (ErrorKind::Input, true));
 
             // The same images by their numbers in the embedded file.
@@ -46,9 +47,73 @@ fn a_changed_file_is_refused_and_its_images_replaced() {
             // The next run goes by the last record.
             twice[at] ^= 1;
             let record = Record::find(&Host::read(&twice).unwrap()).unwrap();
-            assert!(record.restore(&twice).unwrap() == once);
+            assert!(beneath::restore(&record, &twice).unwrap().bytes == once);
         }
     }
+}
+
+/// A record's hash is its own word: whoever writes a record writes the hash to it.
+#[test]
+fn a_record_gives_back_the_program_that_the_file_is() {
+    for kind in [Kind::Shared, Kind::Pie, Kind::NoPie] {
+        let original = read(&matrix::units(Fixture::new("again"), 2).kind(kind).build());
+        let file = embedded(&original, &natives(&original));
+        let host = Host::read(&file).unwrap();
+        let (record, _) = Record::locate(&host, Layer::Native).unwrap();
+        let elf = goblin::elf::Elf::parse(&original).unwrap();
+        let code = elf.program_headers.iter().rfind(|header| header.is_executable()).unwrap().file_range();
+        let is_stack = |header: &goblin::elf::ProgramHeader| header.p_type == goblin::elf::program_header::PT_GNU_STACK;
+        let stack = elf.header.e_phoff as usize + 56 * elf.program_headers.iter().position(is_stack).unwrap();
+        let payload = Bundle::read(&host).unwrap().images[0].origin.unwrap().payload;
+        let payload = host.addresses.file_offset(payload).unwrap() as usize;
+        let at = |tag: u64| {
+            let mut entries =
+                elf.program_headers.iter().find(|header| header.p_type == 2).unwrap().file_range().step_by(16);
+            entries.find(|at| word(&original, *at) == tag)
+        };
+        let places = [
+            ("nothing", None, true),
+            ("the entry point", Some(24), false),
+            ("the program headers", Some(32), false),
+            ("the stack's flags", Some(stack), false),
+            ("code", Some(code.end - 8), false),
+            ("device code", Some(payload), false),
+            ("names of symbols", at(5).map(|at| at + 8), false),
+            ("relocations", at(7).or_else(|| at(36)).map(|at| at + 8), false),
+        ];
+        for (what, place, is_given_back) in places {
+            let Some(place) = place.or_else(|| is_given_back.then_some(0)) else { continue };
+            let mut forged = record.clone();
+            let mut evil = original.clone();
+            if !is_given_back {
+                let value = word(&evil, place) ^ 1 << 16;
+                evil[place..place + 8].copy_from_slice(&value.to_le_bytes());
+                forged.patches.retain(|patch| patch.offset != place as u64);
+                forged.patches.push(Patch { offset: place as u64, original: value });
+            }
+            forged.original_hash = *blake3::hash(&evil).as_bytes();
+            let restored = beneath::restore(&forged, &file);
+            assert_eq!(restored.is_ok(), is_given_back, "{kind:?}: {what}");
+        }
+    }
+}
+
+/// Tools that change a file in what was added to it, as `patchelf --clear-execstack` does, are heard.
+#[test]
+fn flags_of_a_moved_program_header_are_no_longer_those_of_the_original() {
+    let original = read(&matrix::units(Fixture::new("again"), 2).build());
+    let mut file = embedded(&original, &natives(&original));
+    let elf = goblin::elf::Elf::parse(&file).unwrap();
+    let is_stack = |header: &goblin::elf::ProgramHeader| header.p_type == goblin::elf::program_header::PT_GNU_STACK;
+    let stack = elf.header.e_phoff as usize + 56 * elf.program_headers.iter().position(is_stack).unwrap();
+    let record = Record::find(&Host::read(&file).unwrap()).unwrap();
+    assert!(beneath::restore(&record, &file).is_ok());
+    file[stack + 4] ^= 1;
+    assert!(beneath::restore(&record, &file).unwrap_err().to_string().contains("another program"));
+}
+
+fn word(file: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(file[at..at + 8].try_into().unwrap())
 }
 
 /// Restoring must not lose what was appended since, nor take a file that was cut for whole.
@@ -59,10 +124,10 @@ fn a_longer_or_shorter_file_is_not_restored() {
         let rewritten = embedded(&original, &natives(&original));
         let record = Record::find(&Host::read(&rewritten).unwrap()).unwrap();
         assert_eq!(record.embedded_len, rewritten.len() as u64);
-        assert!(record.restore(&rewritten).unwrap() == original);
+        assert!(beneath::restore(&record, &rewritten).unwrap().bytes == original);
         let signed = [&rewritten[..], b"signature"].concat();
         for changed in [&signed[..], &rewritten[..rewritten.len() - 1]] {
-            let error = record.restore(changed).unwrap_err();
+            let error = beneath::restore(&record, changed).unwrap_err();
             assert!(error.to_string().contains("changed since"), "{error}");
         }
     }
@@ -87,7 +152,7 @@ fn the_same_kernel_in_two_lists() {
     assert_eq!(seen.descriptors[1], second.expected().descriptors[0]);
     with(&rewritten, |bundle| assert!(bundle.problems.is_empty(), "{:?}", bundle.problems));
     let record = Record::find(&Host::read(&rewritten).unwrap()).unwrap();
-    assert!(record.restore(&rewritten).unwrap() == original);
+    assert!(beneath::restore(&record, &rewritten).unwrap().bytes == original);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::Host;
+use sycl_bundle::rewrite::beneath;
 use sycl_bundle::rewrite::embed::record::Record;
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier_additions, embed, original_indexes, possible};
 use sycl_bundle::rewrite::specialize::RecordedValues;
@@ -109,7 +110,7 @@ fn a_later_run_finds_their_sources_and_replaces_them() {
     let (once, all) = rewritten(&original);
     let host = Host::read(&once).unwrap();
     let embedded = Bundle::read(&host).unwrap();
-    let restored = Record::find(&host).unwrap().restore(&once).unwrap();
+    let restored = beneath::restore(&Record::find(&host).unwrap(), &once).unwrap().bytes;
     assert!(restored == original);
     let below = Host::read(&restored).unwrap();
     let restored = Bundle::read(&below).unwrap();

@@ -13,6 +13,7 @@ use sycl_bundle::bundle::format::Format;
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::ErrorKind;
+use sycl_bundle::rewrite::beneath;
 use sycl_bundle::rewrite::embed::record::Record;
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier_additions};
 use sycl_bundle::rewrite::image_data::{OutImage, with_payload};
@@ -84,7 +85,8 @@ fn kernels(file: &[u8]) -> BTreeSet<String> {
 fn built(file: &[u8], number: usize, cpu: bool, gpu: bool) -> Vec<u8> {
     let host = Host::read(file).unwrap();
     let embedded = Bundle::read(&host).unwrap();
-    let restored = Record::find(&host).map_or_else(|| file.to_vec(), |record| record.restore(file).unwrap().into_vec());
+    let restored = Record::find(&host)
+        .map_or_else(|| file.to_vec(), |record| beneath::restore(&record, file).unwrap().bytes.into_vec());
     let host = Host::read(&restored).unwrap();
     let bundle = Bundle::read(&host).unwrap();
     let mut targets = Vec::new();

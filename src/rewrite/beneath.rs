@@ -1,0 +1,256 @@
+//! Is what a record gives back the file that images were added to?
+//!
+//! A record's hash is its own word: anybody can write a record that gives back another program. The file as it is runs, and is what
+//! was checked. What is given back has to be that file but for what an addition changes: headers, segments and relocations are
+//! those of the file without the added ones, and nothing else differs but lists of images. Images that are in no list any more
+//! are told, since nobody has checked them.
+
+use super::embed::arrays;
+use super::embed::plan::kept_headers;
+use super::embed::record::{PE_SECTION, Record};
+use super::embed::relocations::{self, RELA, Relr, Table};
+use super::layers::below;
+use super::pe::{self, Headers};
+use crate::bundle::Bundle;
+use crate::bundle::structure::listed_in_tgtimg;
+use crate::bytes::{self, Draft, u64_at};
+use crate::container::Host;
+use crate::container::elf::Elf;
+use crate::error::{Error, Result};
+use object::LittleEndian as LE;
+
+use object::elf::{self, PF_R, PF_W, PT_LOAD, PT_PHDR, ProgramHeader64};
+use object::pod::bytes_of;
+use object::read::elf::ProgramHeader as _;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// Word of a file.
+const WORD: usize = 8;
+
+/// File that an addition was made to.
+#[derive(Debug)]
+pub struct Restored {
+    /// The file, byte for byte.
+    pub bytes: Draft,
+    /// Number of its images that the file with the addition lists no more.
+    pub unlisted: usize,
+}
+
+/// Takes an addition off a file.
+///
+/// # Errors
+/// `Input` where the file was changed later, or where the record gives back another program.
+pub fn restore(record: &Record, file: &[u8]) -> Result<Restored> {
+    let bytes = record.restore(file)?;
+    let unlisted = {
+        let (lower, upper) = (Host::read(&bytes)?, Host::read(file)?);
+        let pair = Pair {
+            record,
+            lower_images: Bundle::read(&lower)?,
+            upper_images: Bundle::read(&upper)?,
+            lower: &lower,
+            upper: &upper,
+        };
+        pair.unlisted()?
+    };
+    let unlisted = unlisted.ok_or_else(|| {
+        Error::input(
+            "the file has a record of an addition to another program than it is; the original cannot be restored",
+        )
+        .with_remedy("build from the original file")
+    })?;
+    Ok(Restored { bytes, unlisted })
+}
+
+/// File with an addition, and the file that its record gives back.
+struct Pair<'a> {
+    record: &'a Record,
+    lower: &'a Host<'a>,
+    lower_images: Bundle<'a>,
+    upper: &'a Host<'a>,
+    upper_images: Bundle<'a>,
+}
+
+/// Relocation table that an addition made longer.
+struct Grown<'a> {
+    address: u64,
+    table: &'a [u8],
+    /// New pointers, with their values.
+    places: Vec<(u64, u64)>,
+    /// Pointers of descriptors, with their values.
+    moved: Vec<(u64, u64)>,
+}
+
+impl Pair<'_> {
+    /// Returns the number of images that the addition took from the lists; none where the two are different programs.
+    fn unlisted(&self) -> Result<Option<usize>> {
+        let changed = match (&self.lower.elf, &self.upper.elf) {
+            (Some(lower), Some(upper)) => self.changed_in_elf(lower, upper)?,
+            (None, None) => self.changed_in_pe()?,
+            _ => None,
+        };
+        let Some(mut changed) = changed else { return Ok(None) };
+        changed.extend(self.removed());
+        if !self.differs_in_alone(&changed) {
+            return Ok(None);
+        }
+        let staying: HashSet<usize> = below(&self.upper_images, &self.lower_images).into_values().collect();
+        Ok(Some(self.lower_images.images.iter().filter(|image| !staying.contains(&image.index)).count()))
+    }
+
+    /// Returns the offsets of the descriptors that the addition changed: two words, of which the first is the version, 1, and the number of
+    /// images, and the second is the address of the array, now behind `begin` if it moved.
+    fn descriptors(&self, begin: u64) -> HashSet<usize> {
+        let is_version = |file: &[u8], at: usize| u64_at(file, at).is_some_and(|word| word & !0xffff_0000 == 1);
+        let offsets = self.record.patches.iter().filter_map(|patch| usize::try_from(patch.offset).ok());
+        let is_descriptor = |at: &usize| {
+            let array = at.checked_add(WORD);
+            let [old, new] = [self.lower, self.upper].map(|host| u64_at(host.bytes, array?));
+            let is_moved = new.is_some_and(|new| new >= begin) || new == old;
+            is_moved && is_version(self.lower.bytes, *at) && is_version(self.upper.bytes, *at)
+        };
+        offsets.filter(is_descriptor).collect()
+    }
+
+    /// Returns the bytes of structures, and of sizes of payloads, that the addition took from the lists.
+    fn removed(&self) -> Vec<Range<usize>> {
+        let offset = |address: u64| usize::try_from(self.lower.addresses.file_offset(address)?).ok();
+        let structures = arrays::copies(self.lower, &self.lower_images, |_| false);
+        let sizes = listed_in_tgtimg(self.lower).into_iter().map(|listed| listed.address.saturating_add(WORD as u64));
+        let removed = structures.into_iter().chain(sizes).filter_map(offset);
+        let removed = removed.filter(|at| u64_at(self.upper.bytes, *at) == Some(0));
+        removed.map(|at| at..at.saturating_add(WORD)).collect()
+    }
+
+    /// Whether the words that the addition changed are the same but for the bytes in these ranges.
+    fn differs_in_alone(&self, ranges: &[Range<usize>]) -> bool {
+        let may_differ: HashSet<usize> = ranges.iter().cloned().flatten().collect();
+        self.record.patches.iter().all(|patch| {
+            let Ok(at) = usize::try_from(patch.offset) else { return false };
+            let byte = |file: &[u8], at: usize| file.get(at).copied();
+            let mut all = at..at.saturating_add(WORD);
+            all.all(|at| may_differ.contains(&at) || byte(self.lower.bytes, at) == byte(self.upper.bytes, at))
+        })
+    }
+
+    /// Returns the bytes that the addition changes in an ELF file besides lists; none where it is another program.
+    fn changed_in_elf(&self, lower: &Elf<'_>, upper: &Elf<'_>) -> Result<Option<Vec<Range<usize>>>> {
+        let is_added = |header: &&ProgramHeader64<LE>| {
+            header.p_type(LE) == PT_LOAD && header.p_offset(LE) >= self.record.original_len
+        };
+        let added: Vec<&ProgramHeader64<LE>> = upper.program_headers.iter().filter(is_added).collect();
+        let Some(begin) = added.iter().map(|header| header.p_vaddr(LE)).min() else { return Ok(None) };
+        if added.iter().any(|header| header.p_flags(LE) != PF_R | PF_W) {
+            return Ok(None);
+        }
+        let own = upper.program_headers.iter().filter(|header| !is_added(header));
+        let kept = kept_headers(lower);
+        // The table of program headers has moved.
+        let is_same = |(one, other): (&ProgramHeader64<LE>, &ProgramHeader64<LE>)| {
+            bytes_of(one) == bytes_of(other) || one.p_type(LE) == PT_PHDR && other.p_type(LE) == PT_PHDR
+        };
+        if own.clone().count() != kept.len() || !kept.iter().zip(own).all(is_same) {
+            return Ok(None);
+        }
+        let table = Table::find(self.lower, lower)?;
+        let lists = self.descriptors(begin);
+        let Some(Grown { address, table: grown, places, moved }) = self.grown(&table, upper, begin, &lists)? else {
+            return Ok(None);
+        };
+        let mut changed: Vec<Range<usize>> = [32, 40, 56].into_iter().map(|at| at..at + WORD).collect();
+        if !matches!(table, Table::None) {
+            if table.extended(&places, &moved)? != grown {
+                return Ok(None);
+            }
+            for (tag, value) in table.dynamic(address, grown, places.len()) {
+                let Some(entry) = lower.dynamic_entry(tag).filter(|_| upper.dynamic_value(tag) == Some(value)) else {
+                    return Ok(None);
+                };
+                let Ok(at) = usize::try_from(entry.offset.saturating_add(8)) else { return Ok(None) };
+                changed.push(at..at.saturating_add(WORD));
+            }
+        }
+        changed.extend(ranges(&lists));
+        Ok(Some(changed))
+    }
+
+    /// Returns the relocation table that the file has in place of an old one; its new pointers are those behind `begin`, and those of
+    /// descriptors at these offsets may have moved.
+    fn grown(&self, old: &Table, upper: &Elf<'_>, begin: u64, lists: &HashSet<usize>) -> Result<Option<Grown<'_>>> {
+        let (start, size) = match old {
+            Table::None => return Ok(Some(Grown { address: 0, table: &[], places: Vec::new(), moved: Vec::new() })),
+            Table::Rela(_) => (elf::DT_RELA, elf::DT_RELASZ),
+            Table::Relr { .. } => (elf::DT_RELR, elf::DT_RELRSZ),
+        };
+        let Some((address, table)) = relocations::table(self.upper, upper, start, size)? else { return Ok(None) };
+        let relative = upper.machine.map(|machine| u64::from(machine.relative()));
+        let all: Vec<(u64, u64)> = match old {
+            Table::Relr { .. } => Relr::read(table)?.places().map(|place| (place, 0)).collect(),
+            _ => {
+                let entries = table.as_chunks::<RELA>().0.iter();
+                let entries = entries.filter(|entry| u64_at(*entry, 8) == relative);
+                entries.filter_map(|entry| Some((u64_at(entry, 0)?, u64_at(entry, 16)?))).collect()
+            }
+        };
+        let is_array = |place: u64| {
+            let at = self.lower.addresses.file_offset(place).and_then(|at| usize::try_from(at).ok());
+            at.and_then(|at| at.checked_sub(WORD)).is_some_and(|at| lists.contains(&at))
+        };
+        let (places, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(place, _)| *place >= begin);
+        let moved = others.into_iter().filter(|(place, _)| is_array(*place)).collect();
+        Ok(Some(Grown { address, table, places, moved }))
+    }
+
+    /// Returns the bytes that the addition changes in a PE file besides lists; none where it is another program.
+    fn changed_in_pe(&self) -> Result<Option<Vec<Range<usize>>>> {
+        let [lower_file, upper_file] = [self.lower.bytes, self.upper.bytes];
+        let (lower, upper) = (Headers::parse(lower_file)?, Headers::parse(upper_file)?);
+        let is_last = self.upper.sections.last().is_some_and(|section| section.name == PE_SECTION);
+        let [own @ .., added] = upper.sections.as_slice() else { return Ok(None) };
+        let table = lower.relocations(lower_file)?;
+        let grown = upper.relocations(upper_file)?;
+        let within = |begin: u32, section: &pe::Section| {
+            u64::from(begin) >= u64::from(section.raw) && u64::from(begin) < section.raw_end()
+        };
+        // In the unused end of the table's section it may have grown in place.
+        let has_table = |section: &pe::Section| {
+            table.and_then(|(at, _)| u32::try_from(at).ok()).is_some_and(|at| within(at, section))
+        };
+        let is_same = |(one, other): (&pe::Section, &pe::Section)| {
+            one.loaded() == other.loaded()
+                && (one.virtual_size == other.virtual_size || has_table(one) && one.virtual_size < other.virtual_size)
+        };
+        if !is_last
+            || added.is_code()
+            || own.len() != lower.sections.len()
+            || !lower.sections.iter().zip(own).all(is_same)
+            || lower.fixed(lower_file) != upper.fixed(upper_file)
+        {
+            return Ok(None);
+        }
+        let size = usize::try_from(lower.headers_size).unwrap_or(usize::MAX);
+        let begin = lower.image_base.saturating_add(added.address.into());
+        let mut changed: Vec<Range<usize>> = ranges(&self.descriptors(begin)).collect();
+        let end = bytes::align_up(size as u64, 8).and_then(|end| usize::try_from(end).ok());
+        changed.push(0..end.unwrap_or(size));
+        match (table, grown) {
+            (None, None) => {}
+            (Some((at, old)), Some((place, new))) if new.starts_with(old) => {
+                let end = at.saturating_add(old.len());
+                let slack = end..at.saturating_add(new.len());
+                if place == at && lower_file.get(slack.clone()).is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0))
+                {
+                    changed.push(slack);
+                }
+            }
+            _ => return Ok(None),
+        }
+        Ok(Some(changed))
+    }
+}
+
+/// Returns the bytes of descriptors at these offsets.
+fn ranges(descriptors: &HashSet<usize>) -> impl Iterator<Item = Range<usize>> {
+    descriptors.iter().map(|at| *at..at.saturating_add(2 * WORD))
+}
