@@ -18,6 +18,7 @@ use crate::device::table::TargetTable;
 use crate::device::yaml::Place;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::build::Only;
+use crate::files::sources::place_of;
 use crate::files::write::{below, write_atomically};
 use crate::policy::rules::{Rule, RuleSettings, Rules};
 use crate::report::batch::Batch;
@@ -400,11 +401,11 @@ impl RecordArgs {
     /// `Environment` where the folder cannot be made.
     pub(crate) fn watch<'w>(&self, batch: &'w Batch<'_, '_>) -> Result<Watch<'w>> {
         let temps = self.save_temps.as_ref().map(|folder| {
-            let made = make_folder(folder);
-            made.map_err(|error| {
+            let folder = place_of(folder)?;
+            make_folder(&folder).map_err(|error| {
                 Error::new(ErrorKind::Environment, format!("cannot make `{}`: {error}", folder.display()))
             })?;
-            Ok(Temps::new(folder.clone(), Box::new(|unit| batch.label(unit))))
+            Ok(Temps::new(folder, Box::new(|unit| batch.label(unit))))
         });
         let trace = self.time_trace.is_some().then(|| {
             Trace::new(Box::new(|unit| {

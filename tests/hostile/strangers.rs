@@ -182,7 +182,9 @@ fn outputs_follow_no_links_and_pipes_of_strangers_where_all_may_write() {
     std::fs::set_permissions(at("st"), Permissions::from_mode(0o1777)).unwrap();
     folder.put("m.spv", spirv::module("add_one"));
     let build = format!("build m.spv -t pvc {} -o own/x.table --no-policy --stamp st/out.o", ocloc(&folder));
+    let temps = format!("build m.spv -t pvc {} -o own/x.table --no-policy --save-temps st/out.o", ocloc(&folder));
     let calls = [
+        (temps.as_str(), "in"),
         ("wrap m.spv -o st/out.o", "own/file"),
         ("wrap m.spv -o own/link.o", "own/file"),
         ("inspect m.spv --html st/out.o", "own/file"),
