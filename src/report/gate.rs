@@ -471,14 +471,14 @@ impl Document for Judged {
         let names = look.view.names();
         match form {
             Form::Json => json(&mut out.documents(), targets, problems, compared, others),
-            Form::Jsonl => jsonl(&mut out.documents(), targets, compared),
-            Form::Sarif => sarif(&mut out.documents(), targets, compared),
-            Form::Junit => junit(&mut out.documents(), targets, names, *strict),
+            Form::Jsonl => jsonl(&mut out.documents(), targets, problems, compared),
+            Form::Sarif => sarif(&mut out.documents(), targets, problems, compared),
+            Form::Junit => junit(&mut out.documents(), targets, problems, names, *strict),
             Form::Matrix => out.show(&matrix(targets, &look.view, look.letters, usize::MAX)),
-            Form::Github => out.show(&github(targets, names)),
+            Form::Github => out.show(&github(targets, problems, names)),
             Form::Markdown | Form::Table | Form::Text | Form::None => {
                 out.show(&match form {
-                    Form::Markdown => markdown(targets, names),
+                    Form::Markdown => markdown(targets, problems, names),
                     _ => table(targets, &look.view, look.drawing),
                 })?;
                 out.show(&providers(others, names))
@@ -670,7 +670,8 @@ mod tests {
     /// Holds SARIF to what the schema of 2.1.0 requires of the members that are there.
     #[test]
     fn sarif_has_what_the_schema_requires() {
-        let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &answers(), None))).unwrap();
+        let document: serde_json::Value =
+            serde_json::from_str(&written(|out| sarif(out, &answers(), &[], None))).unwrap();
         assert_eq!(document["version"], "2.1.0");
         let run = &document["runs"][0];
         assert_eq!(run["tool"]["driver"]["name"], "sycl-bundle");
@@ -706,26 +707,27 @@ mod tests {
     fn excused_findings_are_suppressed() {
         let mut answers = answers();
         excuse(&mut answers);
-        let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &answers, None))).unwrap();
+        let document: serde_json::Value =
+            serde_json::from_str(&written(|out| sarif(out, &answers, &[], None))).unwrap();
         let suppression = &document["runs"][0]["results"][0]["suppressions"][0];
         assert_eq!((&suppression["kind"], &suppression["justification"]), (&"external".into(), &"known".into()));
-        assert!(!github(&answers, NAMES).contains("wide"));
-        assert!(written(|out| junit(out, &answers, NAMES, false)).contains("<skipped message=\"known\"/>"));
+        assert!(!github(&answers, &[], NAMES).contains("wide"));
+        assert!(written(|out| junit(out, &answers, &[], NAMES, false)).contains("<skipped message=\"known\"/>"));
     }
 
     #[test]
     fn junit_has_a_case_for_each_kernel() {
-        let text = written(|out| junit(out, &answers(), NAMES, false));
+        let text = written(|out| junit(out, &answers(), &[], NAMES, false));
         assert_eq!((text.matches("<testcase ").count(), text.matches("<failure ").count()), (3, 1));
         assert!(text.contains("tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\""), "{text}");
         assert!(text.contains("classname=\"a &amp; b.so\"") && text.contains("do &lt;this&gt;"), "{text}");
-        let strict = written(|out| junit(out, &answers(), NAMES, true));
+        let strict = written(|out| junit(out, &answers(), &[], NAMES, true));
         assert!(strict.contains("tests=\"3\" failures=\"2\" errors=\"0\" skipped=\"0\""), "{strict}");
     }
 
     #[test]
     fn annotations_stand_at_the_line_of_the_use() {
-        let text = github(&answers(), NAMES);
+        let text = github(&answers(), &[], NAMES);
         let first =
             "::error file=src/a.cpp,line=3,col=9,title=aspect on gpu::message true%0Akernel wide%0Ahelp: do <this>";
         assert_eq!(text.lines().next(), Some(first));
@@ -752,15 +754,15 @@ mod tests {
             files: vec![FileFindings::whole("b.so".into(), vec![against])],
         });
         assert_eq!((all[1].counts(), all[1].verdict()), (Counts::default(), Verdict::Incompatible));
-        let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &all, None))).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &all, &[], None))).unwrap();
         let result = &document["runs"][0]["results"][2];
         assert_eq!((&result["ruleId"], &result["message"]["text"]), (&"budget-bytes".into(), &"too many".into()));
         assert!(result["locations"][0].get("logicalLocations").is_none());
-        let text = github(&all, NAMES);
+        let text = github(&all, &[], NAMES);
         assert_eq!(text.lines().last(), Some("::error file=b.so,title=budget-bytes on policy::too many%0Ahelp: fewer"));
-        let text = written(|out| junit(out, &all, NAMES, false));
+        let text = written(|out| junit(out, &all, &[], NAMES, false));
         assert!(text.contains("<testcase classname=\"b.so\" name=\"the whole file\">"), "{text}");
-        assert!(markdown(&all, NAMES).contains("against the policy: 1 file (budget-bytes)"));
+        assert!(markdown(&all, &[], NAMES).contains("against the policy: 1 file (budget-bytes)"));
     }
 
     #[test]

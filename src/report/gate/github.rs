@@ -6,6 +6,7 @@
 use super::table::EXAMPLES;
 use super::{Counts, Group, LocatedFinding, TargetFindings, alike, word};
 use crate::report::evidence::{self, Names};
+use crate::report::json::FileProblem;
 use crate::report::name::shorten;
 use crate::report::text::count;
 use crate::report::text::{Shown, markdown_code, markdown_text, visible};
@@ -18,8 +19,12 @@ const SHOWN: usize = 120;
 type Place<'f> = (&'f str, Option<(u32, u32)>);
 
 /// A line for each place and each thing that is found there.
-pub(crate) fn github(targets: &[TargetFindings], names: Names) -> Shown {
+pub(crate) fn github(targets: &[TargetFindings], problems: &[FileProblem], names: Names) -> Shown {
     let mut out = Shown::default();
+    for problem in problems {
+        out.push_str("::");
+        writeln!(out, "error file={},title=not read::{}", property(&problem.file), data(&[&of_image(problem)]));
+    }
     for target in targets {
         for group in target.groups() {
             let mut places: Vec<(Place<'_>, LocatedFinding<'_>, usize)> = Vec::new();
@@ -61,6 +66,11 @@ pub(crate) fn github(targets: &[TargetFindings], names: Names) -> Shown {
     out
 }
 
+/// A problem with its image.
+fn of_image(problem: &FileProblem) -> String {
+    problem.image.map_or_else(|| problem.message.clone(), |image| format!("image {image}: {}", problem.message))
+}
+
 /// The message of a command: its lines, but those that are empty.
 pub(super) fn data(lines: &[&str]) -> String {
     let lines = lines.iter().filter(|line| !line.is_empty());
@@ -72,7 +82,7 @@ pub(super) fn property(text: &str) -> String {
 }
 
 /// A table of the targets, and a section for each thing that was found.
-pub(crate) fn markdown(targets: &[TargetFindings], names: Names) -> Shown {
+pub(crate) fn markdown(targets: &[TargetFindings], problems: &[FileProblem], names: Names) -> Shown {
     let mut out = Shown::default();
     out.push_str(
         "### Device code\n\n| target | runs | unknown | cannot run | excused | verdict |\n|---|--:|--:|--:|--:|---|\n",
@@ -84,6 +94,12 @@ pub(crate) fn markdown(targets: &[TargetFindings], names: Names) -> Shown {
             [compatible.saturating_sub(excused), unknown, incompatible, excused].map(count);
         let verdict = word(one.verdict());
         writeln!(out, "| `{}` | {runs} | {unknown} | {cannot} | {excused} | {verdict} |", one.name());
+    }
+    if !problems.is_empty() {
+        out.push_str("\n**Not all could be read, and what was not is not judged:**\n\n");
+        for problem in problems {
+            writeln!(out, "- {}: {}", markdown_code(&problem.file), markdown_text(&of_image(problem)));
+        }
     }
     for (targets, section) in alike(targets, |group| markdown_section(group, names)) {
         out.push_str("\n");

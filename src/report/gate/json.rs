@@ -59,11 +59,17 @@ fn name(target: &TargetFindings) -> Option<&str> {
     Some(target.target.as_str()).filter(|name| !name.is_empty())
 }
 
-/// Writes a line for each finding.
+/// Writes a line for each part of a file that could not be read, and one for each finding.
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub(crate) fn jsonl(out: &mut impl Write, targets: &[TargetFindings], compared: Option<&Compared>) -> Result<()> {
+pub(crate) fn jsonl(
+    out: &mut impl Write,
+    targets: &[TargetFindings],
+    problems: &[FileProblem],
+    compared: Option<&Compared>,
+) -> Result<()> {
+    problems.iter().try_for_each(|problem| put(out, &format!("{}\n", serde_json::json!({ "problem": problem }))))?;
     let names = KernelTexts::new(targets);
     let share = |out: &mut String, share: &Share<'_>| {
         for (kernel, _, finding) in share.findings() {

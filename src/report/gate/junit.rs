@@ -1,7 +1,8 @@
 //! What did the gate find, as JUnit's XML?
 //!
 //! A suite for each target, a case for each kernel; what is sure is a failure, what is not known or excused is skipped, and
-//! with `strict` what is not known fails too. Elements and attributes are those that Jenkins' schema and GitLab take.
+//! with `strict` what is not known fails too. What could not be read is a suite of errors. Elements and attributes are those that
+//! Jenkins' schema and GitLab take.
 //! Written here and not by crate `quick-junit`, which holds the whole report: 13 MB for the 20,440 cases of one library of
 //! dpnp on 35 targets, a document of 7.8 MB. Here threads write it in pieces.
 
@@ -10,7 +11,7 @@ use super::{LocatedFinding, TargetFindings};
 use crate::compat::gate::judgement::Item;
 use crate::error::Result;
 use crate::report::evidence::{self, Names};
-use crate::report::json::put;
+use crate::report::json::{FileProblem, put};
 use crate::report::text::{Shown, visible};
 use std::fmt::Write as _;
 use std::io::Write;
@@ -19,8 +20,17 @@ use std::io::Write;
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub(crate) fn junit(out: &mut impl Write, targets: &[TargetFindings], names: Names, strict: bool) -> Result<()> {
+pub(crate) fn junit(
+    out: &mut impl Write,
+    targets: &[TargetFindings],
+    problems: &[FileProblem],
+    names: Names,
+    strict: bool,
+) -> Result<()> {
     put(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"sycl-bundle check\">\n")?;
+    if !problems.is_empty() {
+        put(out, &unread(problems))?;
+    }
     let texts = KernelTexts::new(targets);
     let share = |out: &mut String, share: &Share<'_>| {
         if share.opens {
@@ -33,6 +43,21 @@ pub(crate) fn junit(out: &mut impl Write, targets: &[TargetFindings], names: Nam
     };
     super::each_share(targets, share, |text| put(out, text))?;
     put(out, "</testsuites>\n")
+}
+
+/// The suite of what could not be read.
+fn unread(problems: &[FileProblem]) -> String {
+    let count = problems.len();
+    let head = format!("tests=\"{count}\" failures=\"0\" errors=\"{count}\" skipped=\"0\"");
+    let mut out = format!("  <testsuite name=\"reading\" {head}>\n");
+    for problem in problems {
+        let name = problem.image.map_or("the whole file".to_owned(), |image| format!("image {image}"));
+        let (file, message) = (escaped(&problem.file), escaped(&problem.message));
+        let _ = writeln!(out, "    <testcase classname=\"{file}\" name=\"{name}\">");
+        let _ = writeln!(out, "      <error message=\"{message}\" type=\"unread\"/>\n    </testcase>");
+    }
+    out.push_str("  </testsuite>\n");
+    out
 }
 
 /// The begin of a target's suite.

@@ -12,8 +12,8 @@ use crate::compat::aspects::Evidence;
 use crate::compat::finding::{Rule, RuleId, Severity};
 use crate::demangle::demangle;
 use crate::error::Result;
-use crate::report::json::put;
 use crate::report::json::writer::{Gap, split};
+use crate::report::json::{FileProblem, put};
 use crate::report::name::display;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -25,14 +25,19 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub(crate) fn sarif(out: &mut impl Write, targets: &[TargetFindings], compared: Option<&Compared>) -> Result<()> {
+pub(crate) fn sarif(
+    out: &mut impl Write,
+    targets: &[TargetFindings],
+    problems: &[FileProblem],
+    compared: Option<&Compared>,
+) -> Result<()> {
     let items = targets.iter().flat_map(TargetFindings::items).flat_map(|(_, _, items)| items);
     let mut rules: Vec<RuleId> = items.map(|item| item.finding.rule).collect();
     rules.sort_unstable();
     rules.dedup();
     let described: Vec<Value> = rules.iter().map(|id| rule(id.rule())).collect();
     // The results are written by themselves: there may be millions.
-    let [head, tail] = split(&Document::new(described, Gap));
+    let [head, tail] = split(&Document::new(described, Gap).without(problems));
     put(out, &format!("{head}["))?;
     let mut first = true;
     let share = |text: &mut String, share: &Share<'_>| {
@@ -63,6 +68,8 @@ pub(super) struct Document<R> {
 struct Run<R> {
     tool: Value,
     column_kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invocations: Option<[Value; 1]>,
     results: R,
 }
 
@@ -71,8 +78,27 @@ impl<R> Document<R> {
     pub(super) fn new(rules: Vec<Value>, results: R) -> Self {
         let version = env!("CARGO_PKG_VERSION");
         let driver = json!({ "name": "sycl-bundle", "version": version, "semanticVersion": version, "rules": rules });
-        let run = Run { tool: json!({ "driver": driver }), column_kind: "unicodeCodePoints", results };
+        let run =
+            Run { tool: json!({ "driver": driver }), column_kind: "unicodeCodePoints", invocations: None, results };
         Document { schema: SCHEMA, version: "2.1.0", runs: [run] }
+    }
+
+    /// Tells what could not be read: the results are not all that might be found.
+    fn without(mut self, problems: &[FileProblem]) -> Self {
+        let notifications = problems.iter().map(|problem| {
+            let image = problem.image.map(|image| format!("image {image}: ")).unwrap_or_default();
+            json!({
+                "level": "error",
+                "message": { "text": format!("{image}{}", problem.message) },
+                "locations": [{ "physicalLocation": physical(&problem.file, None) }],
+            })
+        });
+        let notifications: Vec<Value> = notifications.collect();
+        if !notifications.is_empty() {
+            let invocation = json!({ "executionSuccessful": false, "toolExecutionNotifications": notifications });
+            self.runs.iter_mut().for_each(|run| run.invocations = Some([invocation.clone()]));
+        }
+        self
     }
 }
 
