@@ -30,6 +30,12 @@ pub(crate) const MAX_PROPERTIES: usize = 1 << 20;
 /// Properties of one image as text. An image of the largest known library has under 20,000.
 pub(crate) const MAX_TEXT_PROPERTIES: usize = 1 << 18;
 
+/// Bytes of the properties of one image as text, and of its entries. Those of the largest known image have 2 MiB.
+pub(crate) const MAX_IMAGE_TEXT: usize = 64 << 20;
+
+/// Entries that stand in texts, of all images of a table together: rows may share a text. The largest known library has under 20,000.
+pub(crate) const MAX_TEXT_ENTRIES: usize = 1 << 18;
+
 /// Property sets of one image. Upstream knows about twenty.
 pub(crate) const MAX_PROPERTY_SETS: usize = 256;
 
@@ -129,6 +135,10 @@ pub(crate) const MAX_INLINED_TEXT: usize = 64 << 10;
 
 /// Bytes of the names of a call chain beyond which only its last function is added.
 pub(crate) const MAX_CHAIN_TEXT: usize = 128 << 10;
+
+/// Bytes that the call chains of all kernels of linked modules may take together, however small these are; of larger ones by
+/// [`MAX_LISTS_RATIO`].
+pub(crate) const CHAINS_TEXT_FLOOR: usize = 8 << 20;
 
 /// Functions of a call chain that are shown; of a longer one the middle is left out. Real ones have under ten.
 pub(crate) const MAX_CHAIN: usize = 64;

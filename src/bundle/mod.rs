@@ -128,7 +128,7 @@ impl<'a> Bundle<'a> {
         let mut reader = Reader::new(&host.arena, host.bytes.len());
         let len = rows.iter().map(|row| row.code.len()).fold(host.bytes.len(), usize::saturating_add);
         reader.names(rows.len(), len);
-        let mut left = limits::MAX_PROPERTIES;
+        let mut left = table::Left::default();
         for row in rows {
             table::read_row(&mut reader, row, &mut left);
         }

@@ -5,7 +5,7 @@
 //!
 //! Each row is an image: its code, and optionally its property sets as text and its entries, one per line.
 
-use super::blob::{self, Reader};
+use super::blob::Reader;
 use super::image::Image;
 use super::property::Properties;
 use super::property_text;
@@ -138,34 +138,68 @@ pub struct Row<'a> {
     pub symbols: Option<&'a [u8]>,
 }
 
-/// Adds the images of a row, whose properties are counted down from what is `left` for all rows, as thousands may name one
-/// file. Offsets count in the row's own files, which messages name.
-pub(super) fn read_row<'a>(reader: &mut Reader<'a>, row: &Row<'a>, left: &mut usize) {
+/// Number of properties and entries that the rows to come may have.
+pub(super) struct Left {
+    properties: usize,
+    entries: usize,
+}
+
+impl Default for Left {
+    fn default() -> Left {
+        Left { properties: limits::MAX_PROPERTIES, entries: limits::MAX_TEXT_ENTRIES }
+    }
+}
+
+/// Adds the images of a row, whose properties and entries are counted down from what is `left` for all rows, as thousands may name
+/// one file. Offsets count in the row's own files, which messages name.
+pub(super) fn read_row<'a>(reader: &mut Reader<'a>, row: &Row<'a>, left: &mut Left) {
     let parts = [Some(row.code), row.properties, row.symbols];
     parts.into_iter().flatten().for_each(|part| reader.grant(part.len()));
     let first = reader.problems.len();
     let mut like = Image::bare(row.code, 0);
     if let Some(text) = row.properties {
         let arena = reader.arena;
-        let read = match *left {
+        let read = match left.properties {
             0 => Err(too_many()),
-            _ => property_text::read(text, |bytes| arena.keep(bytes)),
+            _ => checked_size(text).and_then(|()| property_text::read(text, |bytes| arena.keep(bytes))),
         };
-        match read.and_then(|properties| counted(properties, left)) {
+        match read.and_then(|properties| counted(properties, &mut left.properties)) {
             Ok(properties) => like.properties = properties,
             Err(error) => reader.problem(Place::default().locate(error).context("property sets")),
         }
     }
     if let Some(symbols) = row.symbols {
-        match blob::text(symbols) {
-            Some(names) => like.entries = names.lines().filter(|name| !name.is_empty()).collect(),
-            None => reader.problem(Place::default().error("the symbols are not UTF-8")),
+        match entries(symbols, &mut left.entries) {
+            Ok(entries) => like.entries = entries,
+            Err(error) => reader.problem(Place::default().locate(error).context("symbols")),
         }
     }
     reader.read(row.code, Place::default(), 0, like);
     for problem in reader.problems.iter_mut().skip(first) {
         problem.error = problem.error.clone().context(row.name);
     }
+}
+
+/// Returns the entries in a text, a line each, and counts them down from what is left.
+fn entries<'a>(text: &'a [u8], left: &mut usize) -> Result<Vec<&'a str>> {
+    checked_size(text)?;
+    let names = bytes::utf8_text(text, "the symbols are not UTF-8")?;
+    let entries = || names.lines().filter(|name| !name.is_empty());
+    let rest = left.checked_sub(entries().count());
+    *left = rest.unwrap_or(0);
+    let limit = limits::MAX_TEXT_ENTRIES;
+    rest.map(|_| entries().collect())
+        .ok_or_else(|| Error::input(format!("the rows have more than {limit} entries together")))
+}
+
+/// Checks the size of a text that stands beside an image, before it is looked through.
+///
+/// # Errors
+/// `Input` where it is larger than any.
+fn checked_size(text: &[u8]) -> Result<()> {
+    let limit = limits::MAX_IMAGE_TEXT;
+    let error = || Error::input(format!("a text of {} bytes; the limit is {limit}", text.len()));
+    (text.len() <= limit).then_some(()).ok_or_else(error)
 }
 
 /// Counts properties down from what is left; nothing is left once they are too many.

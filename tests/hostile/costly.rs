@@ -276,6 +276,32 @@ fn many_kernels_that_reach_a_use_by_a_long_way() {
     bounded(&folder, &["check", "m.spv", "-t", "dg1", "--format", "json"]);
 }
 
+#[test]
+fn many_kernels_that_reach_functions_which_call_each_other() {
+    const RING: u32 = 100;
+    let folder = Folder::new();
+    let mut module = Module::default();
+    for nth in 0..RING {
+        let next = FUNCTIONS + 8 * ((nth + 1) % RING);
+        let id = module.function(Some(next), true);
+        put(&mut module.texts, 5, &[id], Some(&format!("f{nth}{}", "x".repeat(1900))), &[]);
+    }
+    (0..4_000).for_each(|nth| module.kernel(&format!("kernel{nth}"), Some(FUNCTIONS)));
+    folder.put("m.spv", module.bytes());
+    for form in ["json", "junit", "sarif"] {
+        bounded(&folder, &["check", "m.spv", "-t", "dg1", "--format", form]);
+    }
+}
+
+#[test]
+fn many_kernels_of_one_name() {
+    let folder = Folder::new();
+    let mut module = Module::default();
+    (0..60_000).for_each(|_| module.kernel("k", None));
+    folder.put("m.spv", module.bytes());
+    bounded(&folder, &["inspect", "m.spv", "--html", "o.html"]);
+}
+
 /// Debug information of a hostile module: names of 200,000 letters, 40 calls inlined into each other, scopes in scopes,
 /// scopes in a circle.
 fn scoped(circle: bool) -> Module {

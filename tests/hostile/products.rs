@@ -3,6 +3,7 @@
 //! Each file is small, and each of the lists would be gone through, or told, once for every entry of the other.
 
 use super::costly::{Module, TIME_LIMIT, run_bounded};
+use super::judged::module;
 use super::repeated::words;
 use super::support::folder::Folder;
 use std::fmt::Write as _;
@@ -178,4 +179,17 @@ fn values_of_two_bytes_are_bounded() {
         folder.put("a.hcf", text);
         run_bounded(&folder, &["inspect", "a.hcf", "--max-memory", "256MiB"], TIME_LIMIT, &[3]);
     }
+}
+
+/// Thousands of rows may name one text of entries.
+#[test]
+fn rows_that_share_entries_are_bounded() {
+    let folder = Folder::new();
+    folder.put("m.spv", module(&[], &[], &[], &[]));
+    folder.put("m.sym", "a\n".repeat(250_000));
+    folder.put("m.table", format!("[Code|Properties|Symbols]\n{}", "m.spv||m.sym\n".repeat(140)));
+    run_bounded(&folder, &["check", "m.table", "-t", "pvc"], TIME_LIMIT, &[3]);
+    // A hole on the disk.
+    std::fs::File::create(folder.path().join("m.sym")).unwrap().set_len(1 << 30).unwrap();
+    run_bounded(&folder, &["inspect", "m.table"], TIME_LIMIT, &[3]);
 }

@@ -37,7 +37,12 @@ pub struct Graph<'m> {
     ways: BTreeMap<Aspect, Ways>,
     /// For each node, whether it leads to an import that no module provides.
     open: Vec<bool>,
+    /// Bytes of a kernel's chain of calls, by [`STEP`] and the names of its functions.
+    chain_text: usize,
 }
+
+/// Bytes that a step of a chain counts for beside its name; a function of a module for a quarter of it.
+const STEP: usize = 256;
 
 /// A function that other modules may call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +146,8 @@ impl<'m> Graph<'m> {
         let functions = nodes;
         nodes = nodes.saturating_add(sets.members.len());
         let (provided, ways) = (HashMap::new(), BTreeMap::new());
-        let mut graph = Graph { codes, first, provided, sets, functions, ways, open: Vec::new() };
+        let chain_text = chain_text(codes);
+        let mut graph = Graph { codes, first, provided, sets, functions, ways, open: Vec::new(), chain_text };
         graph.connect();
         let into = graph.callers(nodes);
         let mask = graph.all().flat_map(|(_, node)| &node.uses).fold(0, |mask, found| mask | found.aspect.bit());
@@ -415,8 +421,8 @@ impl<'m> Graph<'m> {
                     inlined(&mut chain, module, call.origin.inlined());
                 }
                 // The begin of a chain without end, and its last function, which the next one takes the place of.
-                let text: usize = chain.iter().map(|step| step.function.len()).sum();
-                if chain.len() >= limits::MAX_CHAIN || text > limits::MAX_CHAIN_TEXT {
+                let text: usize = chain.iter().map(|step| step.function.len().saturating_add(STEP)).sum();
+                if chain.len() >= limits::MAX_CHAIN || text > self.chain_text {
                     chain.truncate(limits::MAX_CHAIN.min(chain.len()).saturating_sub(1).max(1));
                 }
                 let place = call.map_or_else(|| jump.take().flatten(), |call| call.origin.place().cloned());
@@ -459,6 +465,15 @@ impl<'m> Graph<'m> {
             }
         }
     }
+}
+
+/// Returns the bytes of a kernel's chain of calls: thousands of kernels may share a long one.
+fn chain_text(codes: &[Code]) -> usize {
+    let size = |node: &Node| node.named.as_ref().map_or(0, |name| name.len()).saturating_add(STEP / 4);
+    let own: usize = codes.iter().flat_map(|code| &code.nodes).map(size).sum();
+    let kernels: usize = codes.iter().map(|code| code.kernels.len()).sum();
+    let all = own.saturating_mul(limits::MAX_LISTS_RATIO).max(limits::CHAINS_TEXT_FLOOR);
+    (all / kernels.max(1)).min(limits::MAX_CHAIN_TEXT)
 }
 
 /// Adds the functions that the compiler inlined into the last one of the chain.
