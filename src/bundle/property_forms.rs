@@ -6,7 +6,7 @@
 use super::aspect::Epoch;
 use super::image::Image;
 use super::property::Value;
-use super::property_sets::{decode, set};
+use super::property_sets::{decode, key, set};
 use super::spec_constants::constants;
 use crate::limits;
 
@@ -34,7 +34,12 @@ fn is_misstored(image: &Image<'_>, name: &'static str) -> bool {
     let has_bytes = |value: &Value<'_>| value.payload().is_some();
     let blob = |name| all.get(name, "all").and_then(|value| value.payload()).map(<[u8]>::len);
     match name {
-        set::MISC => properties.iter().any(|one| one.name == "sanUsed" && !has_bytes(&one.value)),
+        set::MISC => properties.iter().any(|one| match one.name {
+            "sanUsed" => !has_bytes(&one.value),
+            // Of any other value the runtime takes that of true.
+            key::ESIMD => one.value.number().is_none_or(|number| number > 1),
+            _ => false,
+        }),
         // The runtime takes no kernel from an image of the device library.
         set::DEVICELIB => !image.kernels().is_empty(),
         set::PARAM_OPT | set::DEVICE_GLOBALS | set::VIRTUAL_FUNCTIONS => {

@@ -26,7 +26,36 @@ pub(super) fn contradictions(
     let unlisted = is_unlisted.then(|| {
         "the SYCLBIN lists no kernels for an image whose code has some, and the runtime finds none but those".to_owned()
     });
-    absent.into_iter().chain(unlisted).chain(module.into_iter().flat_map(|module| arguments(image, module))).collect()
+    let stranger = stranger(image, listed).map(|kernel| {
+        format!("the image stores arguments for local memory of kernel {}, which it does not have", told(kernel))
+    });
+    absent
+        .into_iter()
+        .chain(unlisted)
+        .chain(stranger)
+        .chain(module.into_iter().flat_map(|module| arguments(image, module)))
+        .collect()
+}
+
+/// The kernels of an image's code that it lists as functions which other images use: runtimes differ in whether these are kernels.
+pub(super) fn disguised<'i>(image: &Image<'i>, module: Option<&Module>) -> Vec<&'i str> {
+    let own: HashSet<&str> = image.kernels().into_iter().collect();
+    let mut others = image.entries.iter().copied().filter(|entry| !own.contains(entry)).peekable();
+    let Some(module) = module.filter(|_| others.peek().is_some()) else { return Vec::new() };
+    let code: HashSet<&str> = module.kernels().collect();
+    others.filter(|entry| code.contains(entry)).collect()
+}
+
+/// The first kernel that arguments for local memory are stored of and that is not among those listed: libsycl 2026.2 looks for it when
+/// the image is registered, and ends.
+fn stranger<'i>(image: &'i Image<'_>, listed: &[String]) -> Option<&'i str> {
+    let stored = [set::IMPLICIT_LOCAL, set::DYNAMIC_LOCAL].map(|name| image.properties.set(name));
+    let names = stored.iter().copied().flatten().map(|property| property.name);
+    if stored.iter().all(|set| set.is_empty()) {
+        return None;
+    }
+    let listed: HashSet<&str> = listed.iter().map(String::as_str).collect();
+    names.into_iter().find(|name| !listed.contains(name))
 }
 
 /// Name of a kernel in a sentence.

@@ -10,7 +10,7 @@
 
 use super::bitcode::{requirements, symbols};
 use super::built_in::{can_be_imported, is_known};
-use super::contradictions::contradictions;
+use super::contradictions::{contradictions, disguised};
 use crate::bundle::Bundle;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;
@@ -438,7 +438,11 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
             let kernels = native.as_ref().map(Native::kernel_names).unwrap_or_default();
             (owned(kernels), owned(image.exports()), owned(image.imports()))
         }
-        _ => (owned(image.kernels()), owned(image.exports()), owned(image.imports())),
+        _ => {
+            let mut kernels = owned(image.kernels());
+            kernels.extend(owned(disguised(image, module.as_ref())));
+            (kernels, owned(image.exports()), owned(image.imports()))
+        }
     };
     if unlisted {
         // The runtime looks for what is stated, too.

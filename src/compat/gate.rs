@@ -59,6 +59,8 @@ pub struct Gate<'g> {
     symbols: Vec<OnceLock<Symbols<'g>>>,
     /// The places of images with device globals of their own that an image before them has too.
     shadowed: HashSet<usize>,
+    /// Image without kernels at which the runtime ends.
+    deadly: Option<usize>,
 }
 
 /// Answers that have been worked out for a target.
@@ -130,7 +132,18 @@ impl<'g> Gate<'g> {
             }
         }
         let symbols = images.iter().map(|_| OnceLock::new()).collect();
-        Gate { sets, sets_of, symbols, engine, kinds, kernels: Arc::new(kernels), grouping, exporters, shadowed }
+        Gate {
+            sets,
+            sets_of,
+            symbols,
+            engine,
+            kinds,
+            kernels: Arc::new(kernels),
+            grouping,
+            exporters,
+            shadowed,
+            deadly: deadly(images),
+        }
     }
 
     /// Marks the images from a place on as those of other files.
@@ -285,6 +298,11 @@ impl<'g> Gate<'g> {
             let message = "The host writes to device globals (device_image_scope) of an image before this one, and kernels read its own.";
             let remedy = remedy(RuleId::DeviceGlobals, None, target);
             judgement.push(Item::new(Finding::new(RuleId::DeviceGlobals, false, message, remedy), own_place(at)));
+        }
+        if let Some(at) = self.deadly {
+            let number = self.images().get(at).map_or(at, |image| image.image.index);
+            let message = format!("Image {number}, which has no kernels, is stored as the runtime does not survive.");
+            judgement.push(own(RuleId::Unread, false, message));
         }
         if judgement.is_empty() {
             judgement.extend(self.unlike(&choice.equal, subject, known));
@@ -443,6 +461,14 @@ fn shadowed(images: &[Examined<'_, '_>]) -> HashSet<usize> {
         }
     }
     shadowed
+}
+
+/// Finds the first image without kernels, and registered with the others, whose properties end libsycl 2026.2 when it is registered.
+fn deadly(images: &[Examined<'_, '_>]) -> Option<usize> {
+    images.iter().position(|image| {
+        let is_misstored = || image.requirements.unread.iter().any(|name| name.starts_with("SYCL/"));
+        image.image.origin.is_some() && image.kernels.is_empty() && (is_misstored() || !image.contradictions.is_empty())
+    })
 }
 
 /// Whether a finding counts: that something is imported does where that is open.

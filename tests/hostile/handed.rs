@@ -50,6 +50,7 @@ fn properties_that_a_runtime_does_not_survive_are_not_compatible() {
     };
     for properties in [
         format!("[SYCL/kernel param opt]\nk={}\n", bytes(&[255])),
+        "[SYCL/work group dynamic local mem]\nk=1|1\n".to_owned(),
         format!("[SYCL/virtual functions]\nuses-virtual-functions-set={}\n", bytes(b"s")),
         format!("[SYCL/device globals]\ng={eight}\n"),
         constants(&near, &four),
@@ -61,8 +62,12 @@ fn properties_that_a_runtime_does_not_survive_are_not_compatible() {
         // Arguments that the kernel does not have.
         format!("[SYCL/kernel param opt]\nk={}\n", bytes(&[254])),
         "[SYCL/implicit local arg]\nk=1|0\n".to_owned(),
+        // Of a kernel that the image does not have.
+        "[SYCL/implicit local arg]\nother=1|0\n".to_owned(),
+        "[SYCL/work group dynamic local mem]\nother=1|1\n".to_owned(),
         "[SYCL/virtual functions]\nuses-virtual-functions-set=1|3\n".to_owned(),
         "[SYCL/misc properties]\nsanUsed=1|3\n".to_owned(),
+        "[SYCL/misc properties]\nisEsimdImage=1|7\n".to_owned(),
         "[SYCL/devicelib metadata]\nbfloat16=1|1\n".to_owned(),
         "[SYCL/device globals]\ng=1|4\n".to_owned(),
         format!("[SYCL/device globals]\ng={four}\n"),
@@ -74,6 +79,65 @@ fn properties_that_a_runtime_does_not_survive_are_not_compatible() {
     ];
     let judged: Vec<&String> = cases.iter().filter(|properties| with(properties, CPU)).collect();
     assert_eq!(judged, Vec::<&String>::new());
+}
+
+/// A SYCLBIN's kernels are those of its list, and a program's kernels those that no image exports: what is a kernel by its code is no
+/// function for others, and is judged.
+#[test]
+fn kernels_that_are_listed_as_functions_are_judged() {
+    let set = bytes(b"s");
+    for properties in [
+        "[SYCL/exported symbols]\nk=1|1\n".to_owned(),
+        format!("[SYCL/virtual functions]\nvirtual-functions-set={set}\n"),
+    ] {
+        let images = [(module(&[], &[], &[], &[]), "k", String::new()), (other_kernel(), "o", properties.clone())];
+        assert!(!table_runs(&images, CPU), "{properties}");
+    }
+    let sound = [(module(&[], &[], &[], &[]), "k", String::new()), (other_kernel(), "o", String::new())];
+    assert!(table_runs(&sound, CPU));
+}
+
+/// A module with a kernel `o`.
+fn other_kernel() -> Vec<u8> {
+    let mut bytes = module(&[], &[], &[], &[]);
+    let name = bytes.windows(4).position(|four| four == b"k\0\0\0").unwrap();
+    bytes[name] = b'o';
+    bytes
+}
+
+/// The runtime registers all images of a file before any of its kernels is launched.
+#[test]
+fn images_without_kernels_that_end_the_runtime_leave_no_kernel_compatible() {
+    let runs_with = |properties: &str| {
+        let folder = Folder::new();
+        let function = format!("{REQUIREMENTS}[SYCL/exported symbols]\nf=1|1\n{properties}");
+        let (kernel, other) = (module(&[], &[], &[], &[]), function_alone());
+        table(&folder, &[(&kernel, REQUIREMENTS, "k\n"), (&other, &function, "f\n")]);
+        let wrapped = tool(&folder, &["wrap", "m.table", "--emit", "shared", "-o", "m.so"]);
+        assert!(wrapped.status.success(), "{}", String::from_utf8_lossy(&wrapped.stderr));
+        let out = tool(&folder, &["check", "--strict", "-t", CPU, "m.so"]);
+        assert!(out.status.code().is_some_and(|code| code < 3), "{}", String::from_utf8_lossy(&out.stderr));
+        out.status.success()
+    };
+    assert!(runs_with(""));
+    for properties in [
+        "[SYCL/misc properties]\nsanUsed=1|3\n",
+        "[SYCL/device globals]\ng=1|3\n",
+        "[SYCL/virtual functions]\nuses-virtual-functions-set=1|3\n",
+        "[SYCL/implicit local arg]\nother=1|0\n",
+    ] {
+        assert!(!runs_with(properties), "{properties}");
+    }
+}
+
+/// A module without a kernel that exports a function `f`.
+fn function_alone() -> Vec<u8> {
+    let mut words = vec![0x0723_0203, 0x0001_0400, 0, 50, 0];
+    [4, 5, 6].iter().for_each(|capability| put(&mut words, 17, &[*capability], None, &[]));
+    put(&mut words, 14, &[2, 2], None, &[]);
+    put(&mut words, 71, &[3, 41], Some("f"), &[0]);
+    words.extend(all(&[(19, &[1]), (33, &[2, 1]), (54, &[1, 3, 0, 2]), (248, &[4]), (253, &[]), (56, &[])]));
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
 /// The host writes to the device globals of the first image that has them.
