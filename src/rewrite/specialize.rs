@@ -87,7 +87,11 @@ pub fn specialized(
         used.extend(constant.parts().flat_map(by_id).map(|(number, _)| number));
         let mut value = match by_name.last() {
             Some((_, setting)) => bytes(setting, constant, &scalars, &default)?,
-            None if settings.defaults || constant.parts().all(|leaf| by_id(leaf).next().is_some()) => default.clone(),
+            None if constant.parts().all(|leaf| by_id(leaf).next().is_some()) => default.clone(),
+            None if settings.defaults => {
+                agree(constant, &scalars, &default)?;
+                default.clone()
+            }
             None => {
                 missing.push(display_name(constant.name));
                 continue;
@@ -130,6 +134,29 @@ pub fn specialized(
         values: changed.then_some(blob),
         named: !named.is_empty(),
     }))
+}
+
+/// Checks that the default of a constant is the one that its module has: the runtime sets no constant where a program sets none.
+///
+/// # Errors
+/// `Input` where it is another.
+fn agree(constant: &Constant<'_>, scalars: &BTreeMap<u32, SettableConstant>, default: &[u8]) -> Result<()> {
+    let differs = |leaf: &SpecConstant| {
+        let one = scalars.get(&leaf.id);
+        let recorded = bits(default, leaf.offset, leaf.size);
+        one.zip(recorded).is_some_and(|(one, recorded)| match one.scalar.width() {
+            1 => u64::from(recorded != 0) != one.default,
+            width => (recorded ^ one.default).checked_shl(64u32.saturating_sub(width)).is_some_and(|other| other != 0),
+        })
+    };
+    if constant.parts().any(differs) {
+        let name = display_name(constant.name);
+        let message = format!(
+            "the specialization constant `{name}` has a default in its module and another one in its properties"
+        );
+        return Err(Error::input(message).with_remedy("give its value with `--spec`"));
+    }
+    Ok(())
 }
 
 /// Returns the default of a constant from its parts in the module; padding is zero.
