@@ -58,7 +58,7 @@ pub(crate) struct GlobalArgs {
 }
 
 /// Options of every verb, resolved.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Global {
     /// No notes, no progress.
     pub(crate) quiet: bool,

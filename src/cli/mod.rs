@@ -162,6 +162,7 @@ impl Cli {
         let is_worker = matches!(self.verb, Verb::Worker(_));
         if !is_worker {
             process::end_where_inputs_are_cut_short();
+            process::end_where_inputs_are_changed(global);
             process::survive_full_files();
         }
         self.global.apply(false)?;

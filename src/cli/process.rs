@@ -3,8 +3,11 @@
 //! Pages of 2 MiB pay where a whole library is read. What a command line takes fills a fraction of one, and so does what is
 //! left of a module that is taken apart, piece by piece given back.
 
+use super::global::Global;
 use super::worker;
 use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::files::input::unchanged;
+use crate::temporary::remove_begun;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{disable_transparent_huge_pages, transparent_huge_pages_are_disabled};
@@ -216,6 +219,19 @@ pub(crate) fn end_where_inputs_are_cut_short() {
     end_at(signal_hook::consts::SIGBUS, "error: another process cut an input short while it was read\n", Exit::Input);
 }
 
+/// Lets what fails since an input is no longer what it was when it was checked end this process as an unreadable input does.
+pub(crate) fn end_where_inputs_are_changed(global: &Global) {
+    let (others, global) = (std::panic::take_hook(), global.clone());
+    std::panic::set_hook(Box::new(move |panic| {
+        if let Err(error) = unchanged() {
+            let exit = global.error(&error);
+            remove_begun();
+            std::process::exit(i32::from(exit.code()));
+        }
+        others(panic);
+    }));
+}
+
 /// Ends this process with a message and a status where a signal comes.
 #[allow(
     unsafe_code,
@@ -226,6 +242,9 @@ fn end_at(signal: i32, message: &'static str, exit: Exit) {
         let _ = rustix::io::write(rustix::stdio::stderr(), message.as_bytes());
         signal_hook::low_level::exit(i32::from(exit.code()));
     };
+    // SAFETY: no handler of this process is lost but that of Rust's library, which comes first and takes the signal's own effect for the
+    // next: a second thread would end the process by it.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
     // SAFETY: the handler makes two system calls, `write` and `_exit`, which may be made in signal handlers.
     let _ = unsafe { signal_hook::low_level::register(signal, end) };
 }
