@@ -2,8 +2,9 @@
 //!
 //! IGC 2.40 refuses kernels with a pointer to memory of any kind among their parameters. Functions that are not to be inlined, as
 //! compilers write them without optimisation, end it where they read a vector of integers of 64 bits at an odd place, as packed
-//! structures have them: on GPUs that have no such integers (Tiger Lake, DG2), not on PVC and Battlemage. Tried on all four with 1,760 kernels and 1,408
-//! functions: each type of number, length of vectors, alignment and kind of memory. Intel's OpenCL CPU driver takes all.
+//! structures have them: on GPUs that have no such integers (Tiger Lake, DG2), not on PVC and Battlemage. Tried on these with 1,760
+//! kernels and 1,408 functions: each type of number, length of vectors, alignment and kind of memory. Intel's OpenCL CPU driver
+//! takes all.
 
 use super::op::*;
 use super::overloads::Number;
