@@ -153,6 +153,18 @@ impl Drop for Begun {
     }
 }
 
+/// Gives the folder of a set its own name. From then on no signal's end removes it.
+///
+/// # Errors
+/// The system's, where it cannot be renamed.
+pub(crate) fn appear_as(set: &Path, name: &Path) -> std::io::Result<()> {
+    // A signal's handler that was faster removes the folder, and does not let go of what it holds.
+    let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+    std::fs::rename(set, name)?;
+    all.retain(|path| path != set);
+    Ok(())
+}
+
 /// Has the files of a set appear in a folder, one by one. The last is the table, which lists the others: where one of these is
 /// replaced the table that is there goes first, so that none lists old parts and new ones. Whoever finds the set's own folder
 /// left knows by a list in it what appeared; where the file system does not tell parts from other files, they stay. The folder is

@@ -6,7 +6,7 @@
 use super::input;
 use super::place::{Dangling, Place, is_open_file, steps};
 use crate::error::{Error, ErrorKind, Result};
-use crate::temporary::{Begun, Made, RANDOM, appear, begin, hold, in_folder, lock, make_folder, prefix, sweep};
+use crate::temporary::{Begun, Made, RANDOM, appear, appear_as, begin, hold, in_folder, lock, make_folder, prefix, sweep};
 use rustix::fs::{FlockOperation, Mode, OFlags, XattrFlags, fchown, flock, fremovexattr, fsetxattr, getxattr};
 use rustix::process::{Gid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use std::ffi::OsStr;
@@ -489,7 +489,7 @@ impl Folder {
     pub(crate) fn finish(mut self) -> Result<()> {
         input::unchanged()?;
         // The renaming fails where another process has made the target since.
-        if self.whole && std::fs::rename(self.temporary.path(), &self.target).is_ok() {
+        if self.whole && appear_as(self.temporary.path(), &self.target).is_ok() {
             let _ = self.temporary.keep();
             return Ok(());
         }

@@ -2,9 +2,10 @@
 
 use super::support::folder::Folder;
 use super::support::spirv::module;
+use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Commands that write, by what they read.
@@ -129,4 +130,99 @@ fn what_is_ended_leaves_nothing_or_the_whole_and_stops_no_later_run() {
         }
         clean(&folder, &inputs);
     }
+}
+
+/// Number of images of a table that is large enough to be met while it is written.
+const MANY: usize = 120;
+/// The most runs until one has been met often enough.
+const MOST_RUNS: usize = 60;
+
+/// A folder with modules of which no two are the same, and their names.
+fn many(count: usize) -> (Folder, Vec<String>) {
+    let folder = Folder::new();
+    let mut code = module("bounded_sum");
+    let names = (0..count).map(|number| {
+        // The version of the generator.
+        code[8..10].copy_from_slice(&(number as u16).to_le_bytes());
+        let name = format!("m{number}.spv");
+        folder.put(&name, &code);
+        name
+    });
+    let names = names.collect();
+    (folder, names)
+}
+
+/// Writes a table of modules, or begins to.
+fn wrap(folder: &Folder, modules: &[String], table: &str) -> Command {
+    let mut command = tool(folder);
+    command.arg("wrap").args(modules).args(["-o", table]);
+    command
+}
+
+fn succeed(mut command: Command) {
+    let done = command.stderr(Stdio::piped()).output().unwrap();
+    assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+fn send(signal: Signal, child: &Child) {
+    let _ = kill_process(Pid::from_child(child), signal);
+}
+
+/// Finds the temporary folder of a process, while there is one.
+fn temporary(within: &Path) -> Option<PathBuf> {
+    let mut entries = std::fs::read_dir(within).unwrap().flatten();
+    let found = entries.find(|entry| entry.file_name().to_string_lossy().starts_with(".sycl-bundle-"));
+    found.map(|entry| entry.path())
+}
+
+/// Returns the letter for the state of a process that nobody has waited for.
+fn state(child: &Child) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    stat.rsplit(") ").next().and_then(|rest| rest.chars().next())
+}
+
+/// Waits until something is so, or a process has ended, which keeps its number until it is waited for.
+fn wait_for(child: &Child, is_so: impl Fn() -> bool) {
+    while !is_so() && state(child) != Some('Z') {}
+}
+
+/// Races the thread that writes, and then gives a folder its name, against the signal's thread, which removes all in that folder.
+#[test]
+fn a_folder_that_a_signal_meets_appears_whole_or_not_at_all() {
+    let (folder, modules) = many(MANY);
+    succeed(wrap(&folder, &modules, "many.table"));
+    let mut extract = tool(&folder);
+    extract.args(["extract", "many.table", "-o", "out/new"]);
+    std::fs::create_dir(folder.path().join("out")).unwrap();
+    extract.status().unwrap();
+    let (out, new) = (folder.path().join("out"), folder.path().join("out/new"));
+    let whole = files(&new);
+    assert!(whole.len() > MANY);
+    let mut met = 0;
+    for _ in 0..MOST_RUNS {
+        std::fs::remove_dir_all(&new).ok();
+        let mut child = extract.spawn().unwrap();
+        let half = format!("many_{}.spv", MANY / 2);
+        let begun = || temporary(&out).is_some_and(|set| set.join(&half).exists());
+        wait_for(&child, begun);
+        send(Signal::STOP, &child);
+        wait_for(&child, || state(&child) == Some('T'));
+        let set = temporary(&out).filter(|_| !new.exists());
+        // The thread that removes has so much to do that the other one comes to its end.
+        for number in 0..5_000 {
+            let _ = set.as_ref().map(|set| std::fs::write(set.join(format!("{number}")), ""));
+        }
+        met += usize::from(set.is_some());
+        send([Signal::TERM, Signal::INT][met % 2], &child);
+        send(Signal::CONT, &child);
+        child.wait().unwrap();
+        let left = if new.exists() { files(&new) } else { whole.clone() };
+        let lost = whole.iter().find(|(name, bytes)| left.get(*name) != Some(bytes));
+        assert!(lost.is_none(), "of a folder that is there {} of {} files are left", left.len(), whole.len());
+        assert_eq!(temporary(&out), None);
+        if met == 2 {
+            return;
+        }
+    }
+    panic!("{met} runs were met");
 }
