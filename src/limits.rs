@@ -374,8 +374,9 @@ pub(crate) const MAX_WORKER_FILE: u64 = 4 << 30;
 /// Seconds of processor time that one worker may take; a new one takes over what is left to compile.
 pub(crate) const MAX_WORKER_SECONDS: u64 = 4 * 3600;
 
-/// Bytes of the list of a set's files in a temporary folder that was left: a hundred thousand names and more.
-pub(crate) const MAX_LISTING: u64 = 32 << 20;
+/// Bytes of the list of a set's files, and of those that it replaces, in a temporary folder that was left: two tables of the
+/// most rows.
+pub(crate) const MAX_LISTING: u64 = 64 << 20;
 
 /// Bytes of a text that a worker sends, of its beginning and of its end each: a compiler's log, mostly.
 pub(crate) const MAX_WORKER_TEXT: usize = 64 << 10;

@@ -2,12 +2,13 @@
 //! a killed one left?
 //!
 //! All have the process's number in their names, and whoever writes one holds a lock on it. A process that is interrupted removes
-//! its own; what a killed one left is removed by the next that makes one in the same folder ([`sweep`]).
+//! its own; what a killed one left is removed by the next that makes one in the same folder ([`sweep`]), which puts back what files
+//! of it had begun to replace.
 
 use crate::{limits, plain_file};
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, StatxFlags, chmodat, flock, openat, renameat, statx,
-    unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, StatxFlags, chmodat, flock, openat, renameat, statat,
+    statx, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::path::Arg;
@@ -33,7 +34,7 @@ const SCRATCH: &str = "scratch-";
 const LOOK: Duration = Duration::from_millis(50);
 /// Name of the list of a set's files in its temporary folder.
 const LISTING: &str = ".files";
-/// Name of the table in it that a set replaces.
+/// Name of the folder in it with the files that a set replaces.
 const REPLACED: &str = ".replaced";
 
 /// Number of times that a folder is removed to which a thread of this process writes.
@@ -166,44 +167,76 @@ pub(crate) fn appear_as(set: &Path, name: &Path) -> std::io::Result<()> {
 }
 
 /// Has the files of a set appear in a folder, one by one. The last is the table, which lists the others: where one of these is
-/// replaced the table that is there goes first, so that none lists old parts and new ones. Whoever finds the set's own folder
-/// left knows by a list in it what appeared; where the file system does not tell parts from other files, they stay. The folder is
-/// the one that is open, whatever lies at its path by now.
+/// replaced, or files are `outdated`, the table that is there goes first, so that none lists old parts and new ones. The set's own
+/// folder keeps all that went until the new table is there. Whoever finds that folder left knows by a list in it what appeared,
+/// and what gets its place again; where the file system does not tell parts from other files, what appeared stays, and what went
+/// is gone. The folder is the one that is open, whatever lies at its path by now.
 ///
 /// # Errors
-/// The system's, where a file cannot be moved; nothing of the set is there then.
-pub(crate) fn appear(set: &Path, (folder, open): (&Path, &File), names: &[String]) -> std::io::Result<()> {
-    let (old, listing) = listing(set, folder, names);
-    std::fs::write(set.join(LISTING), listing)?;
+/// The system's, where a file cannot be moved; all is as it was then.
+pub(crate) fn appear(
+    set: &Path,
+    (folder, open): (&Path, &File),
+    names: &[String],
+    outdated: &[String],
+) -> std::io::Result<()> {
+    let replaced = replaced(folder, names, outdated);
+    let kept = set.join(REPLACED);
+    std::fs::create_dir(&kept)?;
+    std::fs::write(set.join(LISTING), listing(set, folder, names, replaced.iter().copied().chain(outdated)))?;
     // A signal's handler waits until all are there; it does not take their folder away meanwhile.
     let _all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
-    old.map_or(Ok(()), |table| renameat(open, table, CWD, set.join(REPLACED)))?;
-    for (number, name) in names.iter().enumerate() {
-        if let Err(error) = renameat(CWD, set.join(name), open, name) {
-            if number > 0 {
-                remove_left(set);
-            } else if let Some(table) = old {
-                renameat(CWD, set.join(REPLACED), open, table)?;
-            }
-            return Err(error.into());
+    let (mut old, mut new): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    let mut move_all = || -> std::io::Result<()> {
+        let keep = |name: &String| renameat(open, name, CWD, kept.join(name));
+        for name in &replaced {
+            keep(name)?;
+            old.push(name);
         }
+        // Another user's may not be this one's to move. A file that stays harms nobody.
+        old.extend(outdated.iter().filter(|name| keep(name).is_ok()).map(String::as_str));
+        for name in names {
+            renameat(CWD, set.join(name), open, name)?;
+            new.push(name);
+        }
+        Ok(())
+    };
+    let moved = move_all();
+    if moved.is_err() {
+        take_back(set, open, &old, &new);
     }
-    Ok(())
+    moved
 }
 
-/// Returns the table that goes before a set appears, and the list of what will be there and of what it replaces.
-fn listing<'n>(set: &Path, folder: &Path, names: &'n [String]) -> (Option<&'n String>, String) {
-    let (table, parts) = names.split_last().map_or((None, &[][..]), |(table, parts)| (Some(table), parts));
-    let is_there = |name: &&String| folder.join(name).symlink_metadata().is_ok();
-    let mut replaced: Vec<&String> = parts.iter().filter(is_there).collect();
-    let old = table.filter(|table| !replaced.is_empty() && is_there(table));
-    replaced.extend(old);
+/// Takes the files of a set away again that have appeared in a folder, and gives those that went their places, the table as the last.
+fn take_back(set: &Path, folder: &File, old: &[&str], new: &[&str]) {
+    new.iter().for_each(|name| _ = unlinkat(folder, *name, AtFlags::empty()));
+    for name in old.iter().rev() {
+        // Whatever has come there since stays.
+        if matches!(statat(folder, *name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
+            let _ = renameat(CWD, set.join(REPLACED).join(name), folder, *name);
+        }
+    }
+}
+
+/// Returns the files that go before a set appears, the table first. A folder is none: nothing takes its place.
+fn replaced<'n>(folder: &Path, names: &'n [String], outdated: &[String]) -> Vec<&'n String> {
+    let is_file = |name: &&String| folder.join(name).symlink_metadata().is_ok_and(|there| !there.is_dir());
+    let Some((table, parts)) = names.split_last() else { return Vec::new() };
+    let parts: Vec<&String> = parts.iter().filter(is_file).collect();
+    let table = Some(table).filter(|table| !(parts.is_empty() && outdated.is_empty()) && is_file(table));
+    table.into_iter().chain(parts).collect()
+}
+
+/// Returns the list of what goes before a set appears, and behind an empty line that of what will be there.
+fn listing<'n>(set: &Path, folder: &Path, names: &[String], old: impl Iterator<Item = &'n String>) -> String {
     let line = |within: &Path, name: &String| {
         let identity = Identity::read(&within.join(name)).map(|file| file.text());
-        format!("{} {name}", identity.unwrap_or_default())
+        format!("{} {name}\n", identity.unwrap_or_default())
     };
-    let before = replaced.into_iter().map(|name| line(folder, name));
-    (old, before.chain(names.iter().map(|name| line(set, name))).collect::<Vec<_>>().join("\n"))
+    let old: String = old.map(|name| line(folder, name)).collect();
+    let new: String = names.iter().map(|name| line(set, name)).collect();
+    format!("{old}\n{new}")
 }
 
 /// Removes what this process has begun and not finished. It is about to end: nothing is begun any more.
@@ -233,8 +266,12 @@ pub(crate) fn sweep(folder: &Path) {
         return;
     }
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let left = entries.filter(|entry| process_of(&entry.file_name()).is_some_and(|pid| is_left(&entry.path(), pid)));
-    left.for_each(|entry| remove_left(&entry.path()));
+    for entry in entries {
+        // Nobody else removes it meanwhile.
+        if let Some(_locked) = process_of(&entry.file_name()).and_then(|pid| left(&entry.path(), pid)) {
+            remove_left(&entry.path());
+        }
+    }
 }
 
 /// Whether a temporary name is that of a [`Scratch`] folder.
@@ -257,21 +294,21 @@ fn process_of(name: &OsStr) -> Option<u32> {
     pid.parse().ok().filter(|_| is_own && pid.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a temporary file of a process is this user's, and nobody writes it any more.
-fn is_left(path: &Path, pid: u32) -> bool {
-    let Ok(metadata) = std::fs::symlink_metadata(path) else { return false };
+/// Opens and locks a temporary file of a process that is this user's, and that nobody writes any more.
+fn left(path: &Path, pid: u32) -> Option<File> {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
     let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
     let lives = Path::new("/proc").join(pid.to_string()).exists();
     if !is_own || lives || !metadata.is_file() && !metadata.is_dir() {
-        return false;
+        return None;
     }
     let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).unwrap_or(0);
-    let file = File::options().read(true).custom_flags(flags).open(path);
-    file.is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
+    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(file)
 }
 
-/// Removes a temporary file or folder that nobody writes. Files of a set that had begun to appear, and are in no table
-/// there, go with it.
+/// Removes a temporary file or folder that nobody writes. A set that had begun to appear, and of which no table is there, goes with
+/// it, and all that it replaced is there again.
 fn remove_left(path: &Path) {
     if !path.is_dir() {
         let _ = std::fs::remove_file(path);
@@ -279,18 +316,23 @@ fn remove_left(path: &Path) {
     }
     // A worker may have written what lies in its folder.
     let is_set = !path.file_name().is_some_and(is_scratch);
-    if let (true, Some(listing), Some(folder)) = (is_set, listed(&path.join(LISTING)), path.parent()) {
-        let parts: Vec<(&str, &str)> = listing.lines().filter_map(|line| line.split_once(' ')).collect();
-        // The last to appear is the table, which lists the others; one that was there before goes first.
-        let whole = parts.last().is_some_and(|(_, table)| !path.join(table).exists());
-        // The list may have come from anywhere. What it names goes only where it is the very file that a part was.
-        let is_part = |(identity, name): &&(&str, &str)| {
-            !name.contains('/') && Identity::read(&folder.join(name)).is_some_and(|there| there.text() == *identity)
+    if let (true, Some(listing), Some(folder)) = (is_set, listed(&path.join(LISTING)), path.parent())
+        // The last to appear is the table, which lists the others.
+        && let Some((_, table)) = listing.lines().next_back().and_then(|line| line.split_once(' '))
+        && path.join(table).exists()
+    {
+        // The list may have come from anywhere. Of what it names the very files count that the parts were.
+        let kept = path.join(REPLACED);
+        let is_in = |within: &Path, identity: &str, name: &str| {
+            !name.contains('/') && Identity::read(&within.join(name)).is_some_and(|there| there.text() == identity)
         };
-        let (table, others) = parts.split_last().map_or(("", &[][..]), |((_, table), others)| (*table, others));
-        let untouched = others.iter().any(|part| part.1 == table && is_part(&part));
-        let moved = parts.iter().filter(|_| !whole && !untouched).filter(is_part);
-        moved.for_each(|(_, name)| _ = std::fs::remove_file(folder.join(name)));
+        let mut lines = listing.lines().map(|line| line.split_once(' '));
+        let old = lines.by_ref().map_while(|line| line).filter(|(identity, name)| is_in(&kept, identity, name));
+        let old: Vec<&str> = old.map(|(_, name)| name).collect();
+        let new = lines.flatten().filter(|(identity, name)| is_in(folder, identity, name));
+        let new: Vec<&str> = new.map(|(_, name)| name).collect();
+        let Ok(folder) = File::open(folder) else { return };
+        take_back(path, &folder, &old, &new);
     }
     let _ = remove_tree(path);
 }
@@ -510,32 +552,37 @@ mod tests {
         }
     }
 
-    /// At whichever move it was killed: there are old files, or none that a table lists.
+    /// Ends the set at each of its moves.
     #[test]
-    fn a_set_that_had_begun_to_replace_another_goes_with_it() {
-        for moved in 0..=4usize {
+    fn a_set_that_had_begun_to_replace_another_leaves_the_old_or_the_new_one_whole() {
+        const OLD: [&str; 5] = ["t.table", "t_0.spv", "t_1.spv", "t_2.spv", "t_2.prop"];
+        const NEW: [&str; 4] = ["t_0.spv", "t_1.spv", "t_3.spv", "t.table"];
+        for moves in 0..=OLD.len() + NEW.len() {
             let folder = tempfile::tempdir().unwrap();
             let at = |name: &str| folder.path().join(name);
             let set = at(".sycl-bundle-4194305-setsetsetset");
-            std::fs::create_dir(&set).unwrap();
-            let names = ["t_0.spv", "t_1.spv", "t.table"].map(str::to_owned);
-            names.iter().for_each(|name| std::fs::write(at(name), b"old").unwrap());
-            names.iter().for_each(|name| std::fs::write(set.join(name), b"new").unwrap());
-            std::fs::write(set.join(LISTING), listing(&set, folder.path(), &names).1).unwrap();
-            if moved > 0 {
-                std::fs::rename(at("t.table"), set.join(REPLACED)).unwrap();
-            }
-            for name in names.iter().take(moved.saturating_sub(1)) {
-                std::fs::rename(set.join(name), at(name)).unwrap();
-            }
+            std::fs::create_dir_all(set.join(REPLACED)).unwrap();
+            let names = NEW.map(str::to_owned);
+            let outdated = ["t_2.spv", "t_2.prop"].map(str::to_owned);
+            OLD.iter().for_each(|name| std::fs::write(at(name), b"old").unwrap());
+            NEW.iter().for_each(|name| std::fs::write(set.join(name), b"new").unwrap());
+            let old = replaced(folder.path(), &names, &outdated);
+            let old: Vec<&String> = old.into_iter().chain(&outdated).collect();
+            assert_eq!(old, OLD);
+            let list = listing(&set, folder.path(), &names, old.into_iter());
+            std::fs::write(set.join(LISTING), list).unwrap();
+            OLD.iter().take(moves).for_each(|name| std::fs::rename(at(name), set.join(REPLACED).join(name)).unwrap());
+            let new = NEW.iter().take(moves.saturating_sub(OLD.len()));
+            new.for_each(|name| std::fs::rename(set.join(name), at(name)).unwrap());
             sweep(folder.path());
-            let left: Vec<_> = names.iter().filter_map(|name| std::fs::read(at(name)).ok()).collect();
-            let expected = match moved {
-                0 => vec![b"old".to_vec(); 3],
-                4 => vec![b"new".to_vec(); 3],
-                _ => Vec::new(),
-            };
-            assert_eq!((left, set.exists()), (expected, false), "{moved}");
+            let is_whole = moves == OLD.len() + NEW.len();
+            let (mut expected, bytes) = if is_whole { (NEW.to_vec(), b"new") } else { (OLD.to_vec(), b"old") };
+            let there = std::fs::read_dir(folder.path()).unwrap();
+            let mut there: Vec<String> = there.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            expected.sort_unstable();
+            there.sort_unstable();
+            assert_eq!(there, expected, "{moves}");
+            assert!(expected.iter().all(|name| std::fs::read(at(name)).unwrap() == bytes), "{moves}");
         }
     }
 
@@ -561,7 +608,7 @@ mod tests {
         let [first, ..] = &lines[..] else { unreachable!() };
         let forged = ["older", "newer", "../older"].map(|name| first.replace("t_0.spv", name));
         lines.splice(0..0, forged);
-        std::fs::write(set.join(LISTING), lines.join("\n")).unwrap();
+        std::fs::write(set.join(LISTING), format!("\n{}", lines.join("\n"))).unwrap();
         for name in ["t_0.spv", "edited"] {
             std::fs::rename(set.join(name), at(name)).unwrap();
         }
@@ -584,7 +631,7 @@ mod tests {
         let (left, mine) = (folder.path().join(".sycl-bundle-4194305-xxxxxxxxxxxx"), folder.path().join("mine"));
         std::fs::create_dir(&left).unwrap();
         std::fs::write(left.join("zz"), b"").unwrap();
-        std::fs::write(left.join(LISTING), "mine\n mine\n1:2:3 mine\nzz").unwrap();
+        std::fs::write(left.join(LISTING), "mine\n mine\n1:2:3 mine\n\n mine\n1:2:3 mine\n zz").unwrap();
         std::thread::sleep(LOOK);
         // As `cp -p`, `mv` and `tar` leave it: older than the list, and there since.
         std::fs::write(&mine, b"precious").unwrap();
@@ -645,7 +692,7 @@ mod tests {
         let own = Scratch::new(folder.path()).unwrap();
         std::fs::create_dir(&left).unwrap();
         for list in [&left, own.path()] {
-            std::fs::write(list.join(LISTING), format!("{line}\n zz")).unwrap();
+            std::fs::write(list.join(LISTING), format!("{line}\n\n{line}\n zz")).unwrap();
             std::fs::write(list.join("zz"), b"").unwrap();
         }
         remove_left(own.path());

@@ -8,7 +8,7 @@ use super::compiled::{self, Compiled, check_parts};
 use super::emit::{self, Emit, OutputForm};
 use super::linked::check_unsigned;
 use super::package::{LinkedFile, Package};
-use super::sources::{Earlier, Source, spare_opened};
+use super::sources::{Source, spare_opened};
 use super::write::mode_of;
 use crate::build::archive::{self, ArchiveForm, Archives, Modules};
 use crate::build::compile::{self, Binary, CompileResults};
@@ -143,8 +143,6 @@ pub(crate) struct PlannedBuild<'p, 'a> {
     form: OutputForm,
     package: Option<&'p Package>,
     parts: Vec<Part<'p, 'a>>,
-    /// Parts of a table that the new one replaces.
-    earlier: Earlier,
     /// The images of all files.
     pub(crate) batch: Batch<'p, 'a>,
     /// Compilations to do.
@@ -265,7 +263,7 @@ impl BuildOptions<'_> {
         }
         let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
         let first = selected.first().map(|selected| selected.images.as_slice()).unwrap_or_default();
-        let earlier = check_parts(form.emit, self.place(), first, wanted.len(), &paths)?;
+        check_parts(form.emit, self.place(), first, wanted.len(), &paths)?;
         for part in &mut parts {
             self.check_embedding(reporter, part, &wanted, (form.emit, package.is_some()))?;
             part.modules = archive::modules(self.archive, &wanted, &part.plans.jobs);
@@ -284,7 +282,7 @@ impl BuildOptions<'_> {
             jobs.first().ok_or_else(|| only.missing())?;
         }
         let package = package.as_ref();
-        next(PlannedBuild { options: self, wanted: &wanted, form, package, parts, earlier, batch, jobs, harvested })
+        next(PlannedBuild { options: self, wanted: &wanted, form, package, parts, batch, jobs, harvested })
     }
 
     /// The linked files to build one by one, where the inputs hold or are several.
@@ -447,7 +445,7 @@ impl PlannedBuild<'_, '_> {
     /// # Errors
     /// `Build` where all or nothing was asked for; `Input` where a file cannot be rewritten, `Environment` where an output
     /// cannot be written.
-    pub(crate) fn finish(mut self, reporter: &dyn Reporter, done: CompileResults) -> Result<Outcome> {
+    pub(crate) fn finish(self, reporter: &dyn Reporter, done: CompileResults) -> Result<Outcome> {
         let sound = self.parts.iter().all(|part| part.problems.is_empty());
         let some_refused = self.parts.iter().any(|part| part.refused);
         let whole = sound && done.failures.is_empty() && !some_refused && !self.options.dry_run;
@@ -489,9 +487,6 @@ impl PlannedBuild<'_, '_> {
             if self.options.writes() {
                 written = package.finish(reporter)?;
             }
-        }
-        if self.options.writes() {
-            std::mem::take(&mut self.earlier).clear(self.options.place());
         }
         let built = Built {
             inputs: self.options.files.iter().map(|path| path.display().to_string()).collect(),

@@ -5,7 +5,7 @@
 
 use super::emit::{self, Emit, HostTriple, OutputForm, stem_and_folder};
 use super::gather::Origin;
-use super::sources::{self, Earlier};
+use super::sources;
 use crate::build::target::CPU_SPEC;
 use crate::bundle::Bundle;
 use crate::bundle::format::{Declared, Format};
@@ -126,9 +126,9 @@ pub(crate) fn check_parts(
     images: &[Examined<'_, '_>],
     targets: usize,
     inputs: &[&Path],
-) -> Result<Earlier> {
+) -> Result<()> {
     if emit != Emit::Table {
-        return Ok(Earlier::default());
+        return Ok(());
     }
     let (stem, _) = stem_and_folder(path);
     let mut names = Vec::new();
@@ -146,7 +146,7 @@ pub(crate) fn check_parts(
         names.sort_unstable();
         names.dedup();
     }
-    sources::earlier_parts(names.iter().map(String::as_str), path, inputs)
+    sources::spare_beside_table(names.iter().map(String::as_str), path, inputs)
 }
 
 /// Whether all native images of a rewritten file are for one instruction set, whatever made them.

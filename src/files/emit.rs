@@ -354,10 +354,8 @@ pub(crate) fn write_with_parts(
     let (stem, folder) = stem_and_folder(path);
     let _held = hold(folder);
     let names = part_names(&images, &stem, origin);
-    let earlier = sources::earlier_parts(names.iter().flat_map(Names::all), path, inputs)?;
-    let total = write(reporter, form, images, origin, path)?;
-    earlier.clear(path);
-    Ok(total)
+    sources::spare_beside_table(names.iter().flat_map(Names::all), path, inputs)?;
+    write(reporter, form, images, origin, path)
 }
 
 /// Gives aspects the numbers by which the form is read, where these are others, and says so.

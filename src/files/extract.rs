@@ -126,7 +126,7 @@ impl Extraction<'_> {
         let table = self.output.join(extract::TABLE);
         let _held = hold(self.output);
         let names = set.written.iter().flat_map(|entry| entry.names.all());
-        let earlier = sources::parts_in_folder(names, &table, &[self.file])?;
+        let outdated = sources::parts_in_folder(names, &table, &[self.file])?;
         // The table last: where it is, so is everything it names.
         folder.add(extract::TABLE, extract::table(set.written.iter().map(|entry| &entry.names))?.as_bytes())?;
         if set.renumbered > 0 {
@@ -135,11 +135,10 @@ impl Extraction<'_> {
             reporter.note(&format!("a table is read by the numbers of aspects {years}, which {images} got for others"));
         }
         let replaced = folder.replaces(extract::TABLE);
-        folder.finish()?;
-        let gone = earlier.clear(&table);
+        folder.finish(&outdated)?;
         let target = self.output.display().to_string();
         if replaced {
-            let files = match gone {
+            let files = match outdated.len() {
                 0 => String::new(),
                 gone => format!(", and {} of it removed", counted(gone, "file")),
             };

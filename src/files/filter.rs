@@ -4,8 +4,8 @@ use super::emit::{self, Emit, OutputForm};
 use super::gather::{Gathered, gather_for};
 use super::linked::{Linked, Target};
 use super::package::{LinkedFile, Package};
+use super::sources;
 use super::sources::same_file;
-use super::sources::{self, Earlier};
 use super::write::folder_of;
 use crate::bundle::Bundle;
 use crate::bundle::format::Declared;
@@ -137,13 +137,12 @@ impl Filtering<'_> {
                 .zip(&findings)
                 .map(|(image, findings)| if findings.is_empty() { Ok(image.clone()) } else { emptied(&arena, image) });
             let made = made.collect::<Result<Vec<Image<'_>>>>()?;
-            let mut earlier = Earlier::default();
             let mut own = vec![one.path.clone()];
             if one.form.emit == Emit::Table {
                 let (stem, folder) = emit::stem_and_folder(&one.path);
                 let names: Vec<Names> =
                     made.iter().map(|image| Names::for_prepared(&stem, image.index, image)).collect();
-                earlier = sources::earlier_parts(names.iter().flat_map(Names::all), &one.path, &inputs)?;
+                sources::spare_beside_table(names.iter().flat_map(Names::all), &one.path, &inputs)?;
                 own.extend(names.iter().flat_map(Names::all).map(|name| folder.join(name)));
             }
             for file in own {
@@ -153,11 +152,10 @@ impl Filtering<'_> {
                     return Err(Error::new(ErrorKind::Usage, message).with_remedy("give each a name of its own"));
                 }
             }
-            ready.push((one, made, findings, earlier));
+            ready.push((one, made, findings));
         }
-        for (one, made, findings, earlier) in ready {
+        for (one, made, findings) in ready {
             let bytes = emit::write(reporter, &one.form, made, &origin, &one.path)?;
-            let _ = earlier.clear(&one.path);
             filtered.outputs.push(result(one, &examined, &findings, bytes));
         }
         Ok(exit)

@@ -65,8 +65,14 @@ pub(super) fn write_table(images: &[Image<'_>], origin: &Origin, path: &Path) ->
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
         return Err(Error::new(ErrorKind::Usage, format!("`{}` is no name for a table", path.display())));
     };
-    add_part(&mut set, folder, name, table.as_bytes())?;
-    set.map_or(Ok(()), Folder::finish)?;
+    match &mut set {
+        // A table that is as it was still lists parts that are not.
+        Some(set) => set.add(name, table.as_bytes())?,
+        None => add_part(&mut set, folder, name, table.as_bytes())?,
+    }
+    if let Some(set) = set {
+        set.finish(&sources::outdated_parts(names.iter().flat_map(Names::all), path))?;
+    }
     Ok(total.saturating_add(table.len() as u64))
 }
 
@@ -121,7 +127,7 @@ pub(super) fn write_spirv(reporter: &dyn Reporter, images: &[Image<'_>], origin:
     let names: Vec<Names> = images.iter().map(bare).collect();
     let table = path.join(extract::TABLE);
     let _held = hold(path);
-    let earlier = sources::parts_in_folder(names.iter().flat_map(Names::all), &table, &[])?;
+    let outdated = sources::parts_in_folder(names.iter().flat_map(Names::all), &table, &[])?;
     let mut folder = Folder::begin(path)?;
     let mut total = 0u64;
     for (number, (image, name)) in images.iter().zip(&names).enumerate() {
@@ -130,8 +136,7 @@ pub(super) fn write_spirv(reporter: &dyn Reporter, images: &[Image<'_>], origin:
         origin.pass(number);
     }
     folder.add(extract::TABLE, extract::table(&names)?.as_bytes())?;
-    folder.finish()?;
-    earlier.clear(&table);
+    folder.finish(&outdated)?;
     Ok(total)
 }
 

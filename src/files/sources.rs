@@ -206,32 +206,30 @@ pub(crate) fn place_of(folder: &Path) -> Result<PathBuf> {
     Ok(Place::find(folder, Dangling::First)?.path)
 }
 
-/// The parts of an earlier table that may go.
-#[derive(Debug, Default)]
-pub(crate) struct Earlier {
-    parts: Vec<PathBuf>,
-}
-
-/// Whether the parts of a table would replace files that are no parts of an earlier one; tells which parts that had.
+/// Checks that the parts of a table would replace no files but parts of an earlier one of its name.
 ///
 /// # Errors
 /// `Usage`, naming the file.
-pub(crate) fn earlier_parts<'n>(
+pub(crate) fn spare_beside_table<'n>(
     names: impl Iterator<Item = &'n str>,
     path: &Path,
     inputs: &[&Path],
-) -> Result<Earlier> {
-    let (stem, folder) = stem_and_folder(path);
+) -> Result<()> {
+    let (_, folder) = stem_and_folder(path);
     sweep(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     let listed = listed(path, |_| true).unwrap_or_default();
     let own = Own { folder, inputs: real(inputs), listed: &listed };
-    own.check(names.collect(), "a part of the table", "give the table another name or folder")?;
-    let parts = listed.iter().filter(|name| is_part(name, &stem)).map(|name| folder.join(name));
-    Ok(Earlier { parts: parts.filter(|part| !own.is_input(part)).collect() })
+    own.check(&names.collect(), "a part of the table", "give the table another name or folder")
 }
 
-/// Whether files with a table in a folder would replace others than those of an earlier one of its name there; tells which
-/// those are.
+/// Returns the parts of the table at a path that go with it where one with other parts takes its place.
+pub(crate) fn outdated_parts<'n>(names: impl Iterator<Item = &'n str>, path: &Path) -> Vec<String> {
+    let (stem, _) = stem_and_folder(path);
+    without_listed(listed(path, |cell| is_part(cell, &stem)).unwrap_or_default(), names, path)
+}
+
+/// Whether files with a table in a folder would replace others than those of an earlier one of its name there; tells which of
+/// those go with it.
 ///
 /// # Errors
 /// `Usage`, naming the file.
@@ -239,9 +237,10 @@ pub(crate) fn parts_in_folder<'n>(
     names: impl Iterator<Item = &'n str>,
     table: &Path,
     inputs: &[&Path],
-) -> Result<Earlier> {
+) -> Result<Vec<String>> {
     const REMEDY: &str = "remove it, or name another folder";
     let (_, folder) = stem_and_folder(table);
+    sweep(folder);
     let listed = listed(table, |_| true).unwrap_or_default();
     let own = Own { folder, inputs: real(inputs), listed: &listed };
     let what = match table.symlink_metadata() {
@@ -253,8 +252,10 @@ pub(crate) fn parts_in_folder<'n>(
         let message = format!("the list of what is written would replace `{}`, {what}", table.display());
         return Err(Error::new(ErrorKind::Usage, message).with_remedy(REMEDY));
     }
-    own.check(names.collect(), "one of the outputs", REMEDY)?;
-    Ok(earlier_in_folder(table, inputs))
+    let names = names.collect();
+    own.check(&names, "one of the outputs", REMEDY)?;
+    let parts = own_parts(folder, &listed).filter(|name| !own.is_input(&folder.join(name)));
+    Ok(without_listed(parts.cloned().collect(), names.into_iter(), table))
 }
 
 fn real(inputs: &[&Path]) -> HashSet<PathBuf> {
@@ -275,9 +276,9 @@ impl Own<'_> {
 
     /// Refuses names of files that are there and are not the output's own, and those beside which such a file lies that would
     /// be taken for one of theirs.
-    fn check(&self, names: HashSet<&str>, what: &str, remedy: &str) -> Result<()> {
+    fn check(&self, names: &HashSet<&str>, what: &str, remedy: &str) -> Result<()> {
         let usage = |message: String| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
-        for name in &names {
+        for name in names {
             let part = self.folder.join(name);
             // A table may have thousands of parts, and most are new.
             if part.symlink_metadata().is_ok() {
@@ -327,44 +328,38 @@ fn is_table(path: &Path) -> bool {
     plain_file::open(path).is_ok_and(|(mut file, _)| file.read_exact(&mut head).is_ok()) && head == *b"[Code"
 }
 
-/// The parts of an earlier table in a folder, whatever stems they have; `inputs` stay.
-pub(crate) fn earlier_in_folder(path: &Path, inputs: &[&Path]) -> Earlier {
-    let (_, folder) = stem_and_folder(path);
-    let parts = listed(path, |_| true).unwrap_or_default();
+/// Returns which of the files that a table in a folder lists are its own, whatever stems they have.
+fn own_parts<'l>(folder: &Path, listed: &'l HashSet<String>) -> impl Iterator<Item = &'l String> {
     // The list may have come from anywhere, and so have files of such names.
     let is_own = |name: &&String| holds_what_it_is_called(&folder.join(name), name);
-    let mut own: Vec<&String> = parts.iter().filter(is_own).collect();
+    let mut own: Vec<&String> = listed.iter().filter(is_own).collect();
     // Entries are lines of any text: they go with the code that they are of.
     let of_code: HashSet<&str> = own.iter().filter_map(|name| numbered(name)).collect();
-    let entries = parts.iter().filter(|name| name.ends_with(".sym"));
+    let entries = listed.iter().filter(|name| name.ends_with(".sym"));
     own.extend(entries.filter(|name| numbered(name).is_some_and(|stem| of_code.contains(stem))));
-    let parts = own.into_iter().map(|name| folder.join(name)).collect::<Vec<_>>();
-    let is_input = |part: &PathBuf| is_opened(part) || inputs.iter().any(|input| same_file(input, part));
-    Earlier { parts: parts.into_iter().filter(|part| !is_input(part)).collect() }
+    own.into_iter()
 }
 
-impl Earlier {
-    /// Takes away what no table beside the new one lists any more; how many files that are. What cannot be removed stays,
-    /// which harms nobody.
-    pub(crate) fn clear(self, path: &Path) -> usize {
-        if self.parts.is_empty() {
-            return 0;
-        }
-        let (_, folder) = stem_and_folder(path);
-        let name = |part: &Path| part.file_name().and_then(OsStr::to_str).map(str::to_owned);
-        let mut names: HashSet<String> = self.parts.iter().filter_map(|part| name(part)).collect();
-        let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        // A folder that cannot be listed may hold other tables.
-        let Ok(entries) = std::fs::read_dir(here) else { return 0 };
-        let tables = entries.flatten().map(|entry| entry.path());
-        let tables = tables.filter(|entry| entry.extension() == Some(OsStr::new("table")));
-        for table in std::iter::once(path.to_path_buf()).chain(tables) {
-            let Some(kept) = listed(&table, |cell| names.contains(cell)) else { return 0 };
-            names.retain(|name| !kept.contains(name));
-        }
-        let gone = self.parts.iter().filter(|part| name(part).is_some_and(|name| names.contains(&name)));
-        gone.filter(|part| std::fs::remove_file(part).is_ok()).count()
+/// Returns which of the parts of the table at a path are files that neither the one to come lists nor another one beside it, and
+/// that were not read.
+fn without_listed<'n>(mut parts: HashSet<String>, names: impl Iterator<Item = &'n str>, path: &Path) -> Vec<String> {
+    let (_, folder) = stem_and_folder(path);
+    names.for_each(|name| _ = parts.remove(name));
+    let is_file = |part: &Path| part.symlink_metadata().is_ok_and(|part| !part.is_dir());
+    parts.retain(|name| is_file(&folder.join(name)) && !is_opened(&folder.join(name)));
+    if parts.is_empty() {
+        return Vec::new();
     }
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    // A folder that cannot be listed may hold other tables.
+    let Ok(entries) = std::fs::read_dir(here) else { return Vec::new() };
+    let tables = entries.flatten().map(|entry| entry.path());
+    let tables = tables.filter(|entry| entry.extension() == Some(OsStr::new("table")));
+    for table in tables.filter(|entry| entry.file_name() != path.file_name()) {
+        let Some(kept) = listed(&table, |cell| parts.contains(cell)) else { return Vec::new() };
+        parts.retain(|name| !kept.contains(name));
+    }
+    parts.into_iter().collect()
 }
 
 /// The cells of a table that name parts, and that are asked for; none of what is no table. Nothing where the file is longer than
@@ -434,6 +429,7 @@ fn is_part(name: &str, stem: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::input::Input;
 
     const TITLE: &str = "[Code|Properties|Symbols]\n";
 
@@ -467,11 +463,9 @@ mod tests {
         names.iter().zip(bytes).for_each(|(name, bytes)| std::fs::write(at(name), bytes).unwrap());
         std::fs::write(at("images.table"), format!("{TITLE}{}", names.map(|name| format!("{name}||\n")).concat()))
             .unwrap();
-        let earlier = earlier_in_folder(&at("images.table"), &[]);
-        std::fs::write(at("images.table"), format!("{TITLE}b_0.spv||\n")).unwrap();
-        assert_eq!(earlier.clear(&at("images.table")), 2);
-        let there = ["a_0.spv", "lib_x.so_1.prop", "notes.txt", "b_0.spv"].map(|name| at(name).exists());
-        assert_eq!(there, [false, false, true, true]);
+        let mut outdated = parts_in_folder(["b_0.spv"].into_iter(), &at("images.table"), &[]).unwrap();
+        outdated.sort_unstable();
+        assert_eq!(outdated, ["a_0.spv", "lib_x.so_1.prop"]);
     }
 
     #[test]
@@ -487,10 +481,9 @@ mod tests {
         std::fs::write(at(own[2]), ZSTD_MAGIC).unwrap();
         let rows: String = names.iter().chain(&own).map(|name| format!("{name}||\n")).collect();
         std::fs::write(at("images.table"), format!("{TITLE}{rows}")).unwrap();
-        let earlier = earlier_in_folder(&at("images.table"), &[]);
-        std::fs::write(at("images.table"), TITLE).unwrap();
-        assert_eq!(earlier.clear(&at("images.table")), own.len());
-        assert!(names.iter().all(|name| at(name).exists()) && !own.iter().any(|name| at(name).exists()));
+        let mut outdated = parts_in_folder([].into_iter(), &at("images.table"), &[]).unwrap();
+        outdated.sort_unstable();
+        assert_eq!(outdated, own);
     }
 
     #[test]
@@ -498,16 +491,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for name in ["out_0.spv", "out_1.spv", "out_2.spv", "out_3.spv", "mine.spv"] {
-            std::fs::write(at(name), "").unwrap();
+            std::fs::write(at(name), [3, 2, 35, 7]).unwrap();
         }
         let rows = "[Code|Properties|Symbols]\nout_0.spv||\nout_1.spv||\nout_2.spv||\nout_3.spv||\nmine.spv||\n";
         std::fs::write(at("out.table"), rows).unwrap();
         std::fs::write(at("other.table"), format!("{TITLE}out_2.spv||\n")).unwrap();
-        let earlier = earlier_parts(["out_0.spv"].into_iter(), &at("out.table"), &[&at("out_3.spv")]).unwrap();
-        std::fs::write(at("out.table"), format!("{TITLE}out_0.spv||\n")).unwrap();
-        earlier.clear(&at("out.table"));
-        let there = ["out_0.spv", "out_1.spv", "out_2.spv", "out_3.spv", "mine.spv"].map(|name| at(name).exists());
-        assert_eq!(there, [true, false, true, true, true]);
+        let _read = Input::open(&at("out_3.spv")).unwrap();
+        assert_eq!(outdated_parts(["out_0.spv"].into_iter(), &at("out.table")), ["out_1.spv"]);
     }
 
     /// Whoever can write into the folder may put a file there that takes no room on the disk and gigabytes in memory.
@@ -517,23 +507,16 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("a_0.spv"), [3, 2, 35, 7]).unwrap();
         std::fs::write(at("a.table"), format!("{TITLE}a_0.spv||\n")).unwrap();
-        let earlier = || earlier_in_folder(&at("a.table"), &[]);
-        let parts = earlier();
-        std::fs::write(at("a.table"), format!("{TITLE}b_0.spv||\n")).unwrap();
+        let outdated = || parts_in_folder(["b_0.spv"].into_iter(), &at("a.table"), &[]).unwrap();
         std::fs::File::create(at("hole.table")).unwrap().set_len(1 << 40).unwrap();
-        assert_eq!(parts.clear(&at("a.table")), 0);
-        assert!(at("a_0.spv").exists());
+        assert!(outdated().is_empty());
         std::fs::write(
             at("hole.table"),
             TITLE.to_owned() + &"|".repeat(limits::MAX_TABLE_ROWS * limits::MAX_TABLE_COLUMNS + 1),
         )
         .unwrap();
-        std::fs::write(at("a.table"), format!("{TITLE}a_0.spv||\n")).unwrap();
-        assert_eq!(earlier().clear(&at("a.table")), 0);
+        assert!(outdated().is_empty());
         std::fs::remove_file(at("hole.table")).unwrap();
-        let parts = earlier();
-        std::fs::write(at("a.table"), format!("{TITLE}b_0.spv||\n")).unwrap();
-        assert_eq!(parts.clear(&at("a.table")), 1);
-        assert!(!at("a_0.spv").exists());
+        assert_eq!(outdated(), ["a_0.spv"]);
     }
 }

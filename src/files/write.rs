@@ -1,12 +1,15 @@
 //! How does an output appear whole or not at all?
 //!
 //! Outputs are written under a temporary name beside their place and renamed. A process that is interrupted removes what it
-//! has begun; what a killed one left is removed by the next that writes to the folder ([`sweep`]).
+//! has begun; what a killed one left is removed by the next that writes to the folder ([`sweep`]), and what it had begun to replace
+//! is there again.
 
 use super::input;
 use super::place::{Dangling, Place, is_open_file, steps};
 use crate::error::{Error, ErrorKind, Result};
-use crate::temporary::{Begun, Made, RANDOM, appear, appear_as, begin, hold, in_folder, lock, make_folder, prefix, sweep};
+use crate::temporary::{
+    Begun, Made, RANDOM, appear, appear_as, begin, hold, in_folder, lock, make_folder, prefix, sweep,
+};
 use rustix::fs::{FlockOperation, Mode, OFlags, XattrFlags, fchown, flock, fremovexattr, fsetxattr, getxattr};
 use rustix::process::{Gid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use std::ffi::OsStr;
@@ -482,11 +485,11 @@ impl Folder {
         Ok(())
     }
 
-    /// Lets the files appear, the one that was added last as the last.
+    /// Lets the files appear, the one that was added last as the last, and has those go that are outdated.
     ///
     /// # Errors
     /// `Environment` where they cannot be moved; `Input` where an input has changed meanwhile.
-    pub(crate) fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(mut self, outdated: &[String]) -> Result<()> {
         input::unchanged()?;
         // The renaming fails where another process has made the target since.
         if self.whole && appear_as(self.temporary.path(), &self.target).is_ok() {
@@ -497,7 +500,8 @@ impl Folder {
             Some(there) => Ok(there),
             None => self.place.open_folder().map(drop).and_then(|()| self.place.as_folder()),
         };
-        let appeared = there.and_then(|there| appear(self.temporary.path(), (&self.target, &there), &self.names));
+        let (set, target) = (self.temporary.path(), &self.target);
+        let appeared = there.and_then(|there| appear(set, (target, &there), &self.names, outdated));
         appeared.map_err(|error| cannot_write(&self.target, &error))
     }
 }
@@ -700,7 +704,7 @@ mod tests {
         let mut set = Folder::begin(&at("set")).unwrap();
         set.add("important", b"new").unwrap();
         std::os::unix::fs::symlink("private", at("set")).unwrap();
-        assert!(set.finish().is_err());
+        assert!(set.finish(&[]).is_err());
         // And one that goes into a folder which is another by then.
         std::fs::remove_file(at("set")).unwrap();
         std::fs::create_dir(at("set")).unwrap();
@@ -708,7 +712,7 @@ mod tests {
         set.add("important", b"new").unwrap();
         std::fs::rename(at("set"), at("old")).unwrap();
         std::os::unix::fs::symlink("private", at("set")).unwrap();
-        assert!(set.finish().is_err());
+        assert!(set.finish(&[]).is_err());
         assert!(["important", "private/important"].iter().all(|name| std::fs::read(at(name)).unwrap() == b"precious"));
     }
 
@@ -752,20 +756,20 @@ mod tests {
         let mut set = Folder::begin(&target).unwrap();
         set.add("a", b"1").unwrap();
         assert!(!target.exists());
-        set.finish().unwrap();
+        set.finish(&[]).unwrap();
         let mut set = Folder::begin(&target).unwrap();
         set.add("b", b"2").unwrap();
         drop(set);
         assert_eq!(std::fs::read_dir(&target).unwrap().count(), 1);
         let mut set = Folder::begin(&target).unwrap();
         set.add("b", b"2").unwrap();
-        set.finish().unwrap();
+        set.finish(&[]).unwrap();
         assert_eq!(std::fs::read_dir(&target).unwrap().count(), 2);
         assert_eq!(std::fs::read_dir(target.parent().unwrap()).unwrap().count(), 1);
     }
 
     #[test]
-    fn a_set_that_does_not_appear_whole_leaves_no_table_over_a_mix() {
+    fn a_set_that_does_not_appear_whole_leaves_what_was_there() {
         let parent = tempfile::tempdir().unwrap();
         let at = |name: &str| parent.path().join(name);
         let begin = || {
@@ -777,16 +781,17 @@ mod tests {
         old();
         // A folder is in the place of a part.
         std::fs::create_dir(at("t_1.spv")).unwrap();
-        assert!(begin().finish().is_err());
-        assert!(!at("t.table").exists() && !at("t_0.spv").exists());
+        assert!(begin().finish(&[]).is_err());
+        assert!(["t_0.spv", "t.table"].iter().all(|name| std::fs::read(at(name)).unwrap() == b"old"));
+        std::fs::remove_file(at("t_0.spv")).unwrap();
         // Where nothing was replaced, all is as it was.
         std::fs::create_dir(at("t_0.spv")).unwrap();
         std::fs::write(at("t.table"), b"old").unwrap();
-        assert!(begin().finish().is_err());
+        assert!(begin().finish(&[]).is_err());
         assert_eq!(std::fs::read(at("t.table")).unwrap(), b"old");
         ["t_0.spv", "t_1.spv"].iter().for_each(|name| std::fs::remove_dir(at(name)).unwrap());
         old();
-        begin().finish().unwrap();
+        begin().finish(&[]).unwrap();
         assert!(["t_0.spv", "t_1.spv", "t.table"].iter().all(|name| std::fs::read(at(name)).unwrap() == b"new"));
         assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 3);
     }
@@ -808,7 +813,7 @@ mod tests {
         let mut set = Folder::begin(&target).unwrap();
         set.add("a", b"1").unwrap();
         assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 1, "nothing is written beside it");
-        set.finish().unwrap();
+        set.finish(&[]).unwrap();
         assert_eq!((mode(&target), std::fs::metadata(&target).unwrap().ino()), (0o700, inode));
         assert_eq!(std::fs::read_dir(&target).unwrap().count(), 1);
         let again = Folder::begin(&target).unwrap();

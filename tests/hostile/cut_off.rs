@@ -4,6 +4,7 @@ use super::support::folder::Folder;
 use super::support::spirv::module;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -221,6 +222,90 @@ fn a_folder_that_a_signal_meets_appears_whole_or_not_at_all() {
         assert!(lost.is_none(), "of a folder that is there {} of {} files are left", left.len(), whole.len());
         assert_eq!(temporary(&out), None);
         if met == 2 {
+            return;
+        }
+    }
+    panic!("{met} runs were met");
+}
+
+#[test]
+fn a_table_over_another_one_is_the_old_or_the_new_one_where_the_tool_is_killed() {
+    let (folder, modules) = many(2 * MANY);
+    let (first, second) = modules.split_at(MANY);
+    // Files of the first image are alike in both, and those of the last ones are only of the old one.
+    let second: Vec<String> = first[..1].iter().chain(&second[..MANY - 10]).cloned().collect();
+    let (out, table) = (folder.path().join("out"), folder.path().join("out/w.table"));
+    succeed(wrap(&folder, &second, "out/w.table"));
+    let new = files(&out);
+    std::fs::remove_dir_all(&out).unwrap();
+    succeed(wrap(&folder, first, "out/w.table"));
+    let old = files(&out);
+    let mut met = 0;
+    for run in 0..MOST_RUNS {
+        let mut child = wrap(&folder, &second, "out/w.table").spawn().unwrap();
+        wait_for(&child, || !table.exists());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        met += usize::from(!table.exists());
+        if run % 2 == 0 {
+            // Whoever writes to the folder has the old table there again.
+            succeed(wrap(&folder, &modules[..1], "out/other.syclbin"));
+            std::fs::remove_file(out.join("other.syclbin")).unwrap();
+            let left = files(&out);
+            assert!(left == new || left == old, "{:?}", left.keys());
+        }
+        succeed(wrap(&folder, &second, "out/w.table"));
+        assert!(files(&out) == new, "{:?}", files(&out).keys());
+        succeed(wrap(&folder, first, "out/w.table"));
+        assert!(files(&out) == old, "{:?}", files(&out).keys());
+        if met == 4 {
+            return;
+        }
+    }
+    panic!("{met} runs were met");
+}
+
+#[test]
+fn a_table_over_another_one_that_cannot_appear_leaves_the_old_one() {
+    let (folder, modules) = many(7);
+    succeed(wrap(&folder, &modules[..4], "out/w.table"));
+    let second: Vec<String> = [0, 5, 6].map(|number: usize| modules[number].clone()).to_vec();
+    // A folder is in the place of a part.
+    let out = folder.path().join("out");
+    std::fs::remove_file(out.join("w_2.spv")).unwrap();
+    std::fs::create_dir(out.join("w_2.spv")).unwrap();
+    let before = files(&out);
+    assert_eq!(wrap(&folder, &second, "out/w.table").status().unwrap().code(), Some(5));
+    assert!(files(&out) == before, "{:?}", files(&out).keys());
+    std::fs::remove_dir(out.join("w_2.spv")).unwrap();
+    succeed(wrap(&folder, &second, "out/w.table"));
+    let parts = |number| ["prop", "spv", "sym"].map(|kind| format!("w_{number}.{kind}"));
+    let expected: Vec<String> = (0..3).flat_map(parts).filter(|name| out.join(name).exists()).collect();
+    let left: Vec<String> = files(&out).into_keys().filter(|name| name != "w.table").collect();
+    assert_eq!(left, expected);
+}
+
+#[test]
+fn parts_that_a_table_has_no_more_are_gone_with_it_whatever_ends_the_tool() {
+    let (folder, modules) = many(MANY);
+    let (out, table) = (folder.path().join("out"), folder.path().join("out/w.table"));
+    succeed(wrap(&folder, &modules[..2], "out/w.table"));
+    let small = files(&out);
+    succeed(wrap(&folder, &modules, "out/w.table"));
+    let large = files(&out);
+    let mut met = 0;
+    for run in 0..MOST_RUNS {
+        let number = || table.metadata().ok().map(|table| table.ino());
+        let before = number();
+        let mut child = wrap(&folder, &modules[..2], "out/w.table").spawn().unwrap();
+        wait_for(&child, || number().is_some_and(|now| Some(now) != before));
+        send([Signal::TERM, Signal::KILL, Signal::INT][run % 3], &child);
+        met += usize::from(child.wait().unwrap().code().is_none());
+        let left = files(&out).into_iter().filter(|(name, _)| !name.starts_with(".sycl-bundle-")).collect();
+        assert!(small == left || large == left, "{:?}", left.keys());
+        succeed(wrap(&folder, &modules, "out/w.table"));
+        assert!(files(&out) == large, "{:?}", files(&out).keys());
+        if met == 6 {
             return;
         }
     }
