@@ -18,8 +18,7 @@ use crate::container::Host;
 use crate::container::elf::Elf;
 use crate::error::{Error, Result};
 use object::LittleEndian as LE;
-
-use object::elf::{self, PF_R, PF_W, PT_LOAD, PT_PHDR, ProgramHeader64};
+use object::elf::{self, PF_R, PF_W, PF_X, PT_LOAD, PT_PHDR, ProgramHeader64};
 use object::pod::bytes_of;
 use object::read::elf::ProgramHeader as _;
 use std::collections::HashSet;
@@ -92,23 +91,24 @@ impl Pair<'_> {
         };
         let Some(mut changed) = changed else { return Ok(None) };
         changed.extend(self.removed());
-        if !self.differs_in_alone(&changed) {
+        if !self.differs_in_alone(changed) {
             return Ok(None);
         }
         let staying: HashSet<usize> = below(&self.upper_images, &self.lower_images).into_values().collect();
         Ok(Some(self.lower_images.images.iter().filter(|image| !staying.contains(&image.index)).count()))
     }
 
-    /// Returns the offsets of the descriptors that the addition changed: two words, of which the first is the version, 1, and the number of
-    /// images, and the second is the address of the array, now behind `begin` if it moved.
-    fn descriptors(&self, begin: u64) -> HashSet<usize> {
+    /// Returns the offsets of the descriptors that the addition changed: two words that are no code, of which the first is the version, 1,
+    /// and the number of images, and the second is the address of the array, which is one of those `added` if it moved.
+    fn descriptors(&self, added: &Range<u64>, code: &[Range<u64>]) -> HashSet<usize> {
         let is_version = |file: &[u8], at: usize| u64_at(file, at).is_some_and(|word| word & !0xffff_0000 == 1);
         let offsets = self.record.patches.iter().filter_map(|patch| usize::try_from(patch.offset).ok());
         let is_descriptor = |at: &usize| {
             let array = at.checked_add(WORD);
             let [old, new] = [self.lower, self.upper].map(|host| u64_at(host.bytes, array?));
-            let is_moved = new.is_some_and(|new| new >= begin) || new == old;
-            is_moved && is_version(self.lower.bytes, *at) && is_version(self.upper.bytes, *at)
+            let is_moved = new.is_some_and(|new| added.contains(&new)) || new == old;
+            let is_code = code.iter().any(|range| range.contains(&(*at as u64)));
+            is_moved && !is_code && is_version(self.lower.bytes, *at) && is_version(self.upper.bytes, *at)
         };
         offsets.filter(is_descriptor).collect()
     }
@@ -124,13 +124,24 @@ impl Pair<'_> {
     }
 
     /// Whether the words that the addition changed are the same but for the bytes in these ranges.
-    fn differs_in_alone(&self, ranges: &[Range<usize>]) -> bool {
-        let may_differ: HashSet<usize> = ranges.iter().cloned().flatten().collect();
+    fn differs_in_alone(&self, mut ranges: Vec<Range<usize>>) -> bool {
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            match merged.last_mut().filter(|last| range.start <= last.end) {
+                Some(last) => last.end = last.end.max(range.end),
+                None => merged.push(range),
+            }
+        }
+        let may_differ = |at: usize| {
+            let before = merged.partition_point(|range| range.start <= at).checked_sub(1);
+            before.and_then(|before| merged.get(before)).is_some_and(|range| range.contains(&at))
+        };
         self.record.patches.iter().all(|patch| {
             let Ok(at) = usize::try_from(patch.offset) else { return false };
             let byte = |file: &[u8], at: usize| file.get(at).copied();
             let mut all = at..at.saturating_add(WORD);
-            all.all(|at| may_differ.contains(&at) || byte(self.lower.bytes, at) == byte(self.upper.bytes, at))
+            all.all(|at| may_differ(at) || byte(self.lower.bytes, at) == byte(self.upper.bytes, at))
         })
     }
 
@@ -154,7 +165,10 @@ impl Pair<'_> {
             return Ok(None);
         }
         let table = Table::find(self.lower, lower)?;
-        let lists = self.descriptors(begin);
+        let end = added.iter().map(|header| header.p_vaddr(LE).saturating_add(header.p_memsz(LE))).max();
+        let code = kept.iter().filter(|header| header.p_flags(LE).contains(PF_X));
+        let code: Vec<Range<u64>> = code.map(|header| span(header.p_offset(LE), header.p_filesz(LE))).collect();
+        let lists = self.descriptors(&(begin..end.unwrap_or(begin)), &code);
         let Some(Grown { address, table: grown, places, moved }) = self.grown(&table, upper, begin, &lists)? else {
             return Ok(None);
         };
@@ -231,7 +245,10 @@ impl Pair<'_> {
         }
         let size = usize::try_from(lower.headers_size).unwrap_or(usize::MAX);
         let begin = lower.image_base.saturating_add(added.address.into());
-        let mut changed: Vec<Range<usize>> = ranges(&self.descriptors(begin)).collect();
+        let code = own.iter().filter(|section| section.is_code());
+        let code: Vec<Range<u64>> = code.map(|section| span(section.raw.into(), section.raw_size.into())).collect();
+        let lists = self.descriptors(&span(begin, added.virtual_size.into()), &code);
+        let mut changed: Vec<Range<usize>> = ranges(&lists).collect();
         let end = bytes::align_up(size as u64, 8).and_then(|end| usize::try_from(end).ok());
         changed.push(0..end.unwrap_or(size));
         match (table, grown) {
@@ -253,4 +270,8 @@ impl Pair<'_> {
 /// Returns the bytes of descriptors at these offsets.
 fn ranges(descriptors: &HashSet<usize>) -> impl Iterator<Item = Range<usize>> {
     descriptors.iter().map(|at| *at..at.saturating_add(2 * WORD))
+}
+
+fn span(begin: u64, len: u64) -> Range<u64> {
+    begin..begin.saturating_add(len)
 }
