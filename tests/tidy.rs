@@ -35,7 +35,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["src/cli/", "src/main.rs"]),
     ("signal_hook", &["src/cli/process.rs"]),
     ("landlock", &["src/cli/confine.rs"]),
-    ("libc", &["src/cli/confine.rs"]),
+    ("libc", &["src/cli/confine.rs", "src/cli/process.rs"]),
     ("seccompiler", &["src/cli/confine.rs"]),
     ("mimalloc", &["src/main.rs"]),
     ("clap_complete", &["src/cli/"]),

@@ -29,10 +29,14 @@ pub(super) fn contradictions(
     let stranger = stranger(image, listed).map(|kernel| {
         format!("the image stores arguments for local memory of kernel {}, which it does not have", told(kernel))
     });
+    let disguised = disguised(image, module).first().map(|kernel| {
+        format!("the image has {} as a function for others to use, and its code as a kernel", told(kernel))
+    });
     absent
         .into_iter()
         .chain(unlisted)
         .chain(stranger)
+        .chain(disguised)
         .chain(module.into_iter().flat_map(|module| arguments(image, module)))
         .collect()
 }

@@ -466,7 +466,8 @@ fn shadowed(images: &[Examined<'_, '_>]) -> HashSet<usize> {
 /// Finds the first image without kernels, and registered with the others, whose properties end libsycl 2026.2 when it is registered.
 fn deadly(images: &[Examined<'_, '_>]) -> Option<usize> {
     images.iter().position(|image| {
-        let is_misstored = || image.requirements.unread.iter().any(|name| name.starts_with("SYCL/"));
+        // Sets of properties, beside requirements that are not read.
+        let is_misstored = || image.requirements.unread.iter().any(|name| name.contains('/'));
         image.image.origin.is_some() && image.kernels.is_empty() && (is_misstored() || !image.contradictions.is_empty())
     })
 }

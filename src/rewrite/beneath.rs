@@ -12,15 +12,16 @@ use super::embed::relocations::{self, RELA, Relr, Table};
 use super::layers::below;
 use super::pe::{self, Headers};
 use crate::bundle::Bundle;
+use crate::bundle::image::Image;
 use crate::bundle::structure::listed_in_tgtimg;
-use crate::bytes::{self, Draft, u64_at};
+use crate::bytes::{Draft, u64_at};
 use crate::container::Host;
 use crate::container::elf::Elf;
 use crate::error::{Error, Result};
 use object::LittleEndian as LE;
-use object::elf::{self, PF_R, PF_W, PF_X, PT_LOAD, PT_PHDR, ProgramHeader64};
+use object::elf::{self, PF_R, PF_W, PT_LOAD, PT_PHDR, ProgramHeader64};
 use object::pod::bytes_of;
-use object::read::elf::ProgramHeader as _;
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -90,65 +91,74 @@ impl Pair<'_> {
             _ => None,
         };
         let Some(mut changed) = changed else { return Ok(None) };
-        changed.extend(self.removed());
+        let staying: HashSet<usize> = below(&self.upper_images, &self.lower_images).into_values().collect();
+        changed.extend(self.removed(&staying));
         if !self.differs_in_alone(changed) {
             return Ok(None);
         }
-        let staying: HashSet<usize> = below(&self.upper_images, &self.lower_images).into_values().collect();
         Ok(Some(self.lower_images.images.iter().filter(|image| !staying.contains(&image.index)).count()))
     }
 
-    /// Returns the offsets of the descriptors that the addition changed: two words that are no code, of which the first is the version, 1,
-    /// and the number of images, and the second is the address of the array, which is one of those `added` if it moved.
-    fn descriptors(&self, added: &Range<u64>, code: &[Range<u64>]) -> HashSet<usize> {
+    /// Returns the addresses of the descriptors that the addition may have changed: their first word is the version, 1, and the number of
+    /// images, and the second is the address of the array, which is among those `added` if it moved.
+    fn descriptors(&self, added: &Range<u64>) -> HashSet<u64> {
         let is_version = |file: &[u8], at: usize| u64_at(file, at).is_some_and(|word| word & !0xffff_0000 == 1);
-        let offsets = self.record.patches.iter().filter_map(|patch| usize::try_from(patch.offset).ok());
-        let is_descriptor = |at: &usize| {
-            let array = at.checked_add(WORD);
-            let [old, new] = [self.lower, self.upper].map(|host| u64_at(host.bytes, array?));
+        let all = self.lower_images.descriptors.iter().map(|one| one.address);
+        let is_changed = |address: &u64| {
+            let Some(at) = self.offset(*address) else { return false };
+            let array = at.saturating_add(WORD);
+            let [old, new] = [self.lower, self.upper].map(|host| u64_at(host.bytes, array));
             let is_moved = new.is_some_and(|new| added.contains(&new)) || new == old;
-            let is_code = code.iter().any(|range| range.contains(&(*at as u64)));
-            is_moved && !is_code && is_version(self.lower.bytes, *at) && is_version(self.upper.bytes, *at)
+            is_moved && is_version(self.lower.bytes, at) && is_version(self.upper.bytes, at)
         };
-        offsets.filter(is_descriptor).collect()
+        all.filter(is_changed).collect()
     }
 
-    /// Returns the bytes of structures, and of sizes of payloads, that the addition took from the lists.
-    fn removed(&self) -> Vec<Range<usize>> {
-        let offset = |address: u64| usize::try_from(self.lower.addresses.file_offset(address)?).ok();
+    /// Returns the file offset of an address, the same in both files.
+    fn offset(&self, address: u64) -> Option<usize> {
+        usize::try_from(self.lower.addresses.file_offset(address)?).ok()
+    }
+
+    /// Returns so many words at these addresses.
+    fn words(&self, addresses: impl IntoIterator<Item = u64>, count: usize) -> Vec<Range<usize>> {
+        let offsets = addresses.into_iter().filter_map(|address| self.offset(address));
+        offsets.map(|at| at..at.saturating_add(count.saturating_mul(WORD))).collect()
+    }
+
+    /// Returns the first words of structures, and the sizes of payloads, that the addition took from the lists.
+    fn removed(&self, staying: &HashSet<usize>) -> Vec<Range<usize>> {
         let structures = arrays::copies(self.lower, &self.lower_images, |_| false);
-        let sizes = listed_in_tgtimg(self.lower).into_iter().map(|listed| listed.address.saturating_add(WORD as u64));
-        let removed = structures.into_iter().chain(sizes).filter_map(offset);
-        let removed = removed.filter(|at| u64_at(self.upper.bytes, *at) == Some(0));
-        removed.map(|at| at..at.saturating_add(WORD)).collect()
+        let gone = self.lower_images.images.iter().filter(|image| !staying.contains(&image.index));
+        let gone: HashSet<u64> = gone.filter_map(|image| Some(image.origin?.payload)).collect();
+        let listed = listed_in_tgtimg(self.lower).into_iter().filter(|listed| gone.contains(&listed.payload));
+        let sizes = listed.map(|listed| listed.address.saturating_add(WORD as u64));
+        let mut removed = self.words(structures.into_iter().chain(sizes), 1);
+        removed.retain(|range| u64_at(self.upper.bytes, range.start) == Some(0));
+        removed
     }
 
-    /// Whether the words that the addition changed are the same but for the bytes in these ranges.
-    fn differs_in_alone(&self, mut ranges: Vec<Range<usize>>) -> bool {
-        ranges.sort_unstable_by_key(|range| range.start);
-        let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
-        for range in ranges {
-            match merged.last_mut().filter(|last| range.start <= last.end) {
-                Some(last) => last.end = last.end.max(range.end),
-                None => merged.push(range),
-            }
-        }
-        let may_differ = |at: usize| {
-            let before = merged.partition_point(|range| range.start <= at).checked_sub(1);
-            before.and_then(|before| merged.get(before)).is_some_and(|range| range.contains(&at))
+    /// Whether the words that the addition changed are the same but for the bytes in these ranges that are of no image.
+    fn differs_in_alone(&self, ranges: Vec<Range<usize>>) -> bool {
+        let payload = |image: &Image<'_>| {
+            let at = usize::try_from(image.offset).unwrap_or(usize::MAX);
+            at..at.saturating_add(image.stored.len())
         };
+        let (may_differ, images) = (merged(ranges), merged(self.lower_images.images.iter().map(payload).collect()));
         self.record.patches.iter().all(|patch| {
             let Ok(at) = usize::try_from(patch.offset) else { return false };
             let byte = |file: &[u8], at: usize| file.get(at).copied();
             let mut all = at..at.saturating_add(WORD);
-            all.all(|at| may_differ(at) || byte(self.lower.bytes, at) == byte(self.upper.bytes, at))
+            all.all(|at| {
+                is_in(&may_differ, at) && !is_in(&images, at)
+                    || byte(self.lower.bytes, at) == byte(self.upper.bytes, at)
+            })
         })
     }
 
     /// Returns the bytes that the addition changes in an ELF file besides lists; none where it is another program.
     fn changed_in_elf(&self, lower: &Elf<'_>, upper: &Elf<'_>) -> Result<Option<Vec<Range<usize>>>> {
         let is_added = |header: &&ProgramHeader64<LE>| {
-            header.p_type(LE) == PT_LOAD && header.p_offset(LE) >= self.record.original_len
+            header.p_type(LE) == PT_LOAD && header.p_offset(LE) >= self.record.original_len && header.p_filesz(LE) > 0
         };
         let added: Vec<&ProgramHeader64<LE>> = upper.program_headers.iter().filter(is_added).collect();
         let Some(begin) = added.iter().map(|header| header.p_vaddr(LE)).min() else { return Ok(None) };
@@ -157,19 +167,29 @@ impl Pair<'_> {
         }
         let own = upper.program_headers.iter().filter(|header| !is_added(header));
         let kept = kept_headers(lower);
-        // The table of program headers has moved.
+        // The table of program headers has moved, and loaders go by its address.
+        let is_table = |header: &ProgramHeader64<LE>| {
+            let size = (lower.program_headers.len() as u64).saturating_mul(size_of::<ProgramHeader64<LE>>() as u64);
+            header.p_offset(LE) == lower.header.e_phoff(LE)
+                && self.lower.addresses.file_offset(header.p_vaddr(LE)) == Some(header.p_offset(LE))
+                && (header.p_filesz(LE), header.p_memsz(LE)) == (size, size)
+        };
+        let is_moved = |one: &ProgramHeader64<LE>, other: &ProgramHeader64<LE>| {
+            let kind = |header: &ProgramHeader64<LE>| (header.p_type(LE), header.p_flags(LE), header.p_align(LE));
+            one.p_type(LE) == PT_PHDR && kind(one) == kind(other) && is_table(one)
+        };
         let is_same = |(one, other): (&ProgramHeader64<LE>, &ProgramHeader64<LE>)| {
-            bytes_of(one) == bytes_of(other) || one.p_type(LE) == PT_PHDR && other.p_type(LE) == PT_PHDR
+            bytes_of(one) == bytes_of(other) || is_moved(one, other)
         };
         if own.clone().count() != kept.len() || !kept.iter().zip(own).all(is_same) {
             return Ok(None);
         }
         let table = Table::find(self.lower, lower)?;
         let end = added.iter().map(|header| header.p_vaddr(LE).saturating_add(header.p_memsz(LE))).max();
-        let code = kept.iter().filter(|header| header.p_flags(LE).contains(PF_X));
-        let code: Vec<Range<u64>> = code.map(|header| span(header.p_offset(LE), header.p_filesz(LE))).collect();
-        let lists = self.descriptors(&(begin..end.unwrap_or(begin)), &code);
-        let Some(Grown { address, table: grown, places, moved }) = self.grown(&table, upper, begin, &lists)? else {
+        let lists = self.descriptors(&(begin..end.unwrap_or(begin)));
+        let Some(Grown { address, table: grown, places, moved }) =
+            self.grown(&table, upper, begin..end.unwrap_or(begin), &lists)?
+        else {
             return Ok(None);
         };
         let mut changed: Vec<Range<usize>> = [32, 40, 56].into_iter().map(|at| at..at + WORD).collect();
@@ -185,13 +205,19 @@ impl Pair<'_> {
                 changed.push(at..at.saturating_add(WORD));
             }
         }
-        changed.extend(ranges(&lists));
+        changed.extend(self.words(lists, 2));
         Ok(Some(changed))
     }
 
-    /// Returns the relocation table that the file has in place of an old one; its new pointers are those behind `begin`, and those of
-    /// descriptors at these offsets may have moved.
-    fn grown(&self, old: &Table, upper: &Elf<'_>, begin: u64, lists: &HashSet<usize>) -> Result<Option<Grown<'_>>> {
+    /// Returns the relocation table that the file has in place of an old one; its new pointers are among those `added`, and those of
+    /// descriptors at these addresses may have moved.
+    fn grown(
+        &self,
+        old: &Table,
+        upper: &Elf<'_>,
+        added: Range<u64>,
+        descriptors: &HashSet<u64>,
+    ) -> Result<Option<Grown<'_>>> {
         let (start, size) = match old {
             Table::None => return Ok(Some(Grown { address: 0, table: &[], places: Vec::new(), moved: Vec::new() })),
             Table::Rela(_) => (elf::DT_RELA, elf::DT_RELASZ),
@@ -199,20 +225,26 @@ impl Pair<'_> {
         };
         let Some((address, table)) = relocations::table(self.upper, upper, start, size)? else { return Ok(None) };
         let relative = upper.machine.map(|machine| u64::from(machine.relative()));
-        let all: Vec<(u64, u64)> = match old {
-            Table::Relr { .. } => Relr::read(table)?.places().map(|place| (place, 0)).collect(),
-            _ => {
-                let entries = table.as_chunks::<RELA>().0.iter();
-                let entries = entries.filter(|entry| u64_at(*entry, 8) == relative);
-                entries.filter_map(|entry| Some((u64_at(entry, 0)?, u64_at(entry, 16)?))).collect()
+        let (mut places, mut moved) = (Vec::new(), Vec::new());
+        let mut put = |place: u64, value: u64| {
+            if added.contains(&place) {
+                places.push((place, value));
+            } else if place.checked_sub(WORD as u64).is_some_and(|list| descriptors.contains(&list)) {
+                moved.push((place, value));
             }
         };
-        let is_array = |place: u64| {
-            let at = self.lower.addresses.file_offset(place).and_then(|at| usize::try_from(at).ok());
-            at.and_then(|at| at.checked_sub(WORD)).is_some_and(|at| lists.contains(&at))
-        };
-        let (places, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(place, _)| *place >= begin);
-        let moved = others.into_iter().filter(|(place, _)| is_array(*place)).collect();
+        if matches!(old, Table::Relr { .. }) {
+            // A bitmap stands for many places: no more count than what was added has words.
+            Relr::read(table)?
+                .places()
+                .filter(|place| *place >= added.start)
+                .take(words_in(&added))
+                .for_each(|place| put(place, 0));
+        } else {
+            let entries = table.as_chunks::<RELA>().0.iter().filter(|entry| u64_at(*entry, 8) == relative);
+            let entries = entries.filter_map(|entry| Some((u64_at(entry, 0)?, u64_at(entry, 16)?)));
+            entries.for_each(|(place, value)| put(place, value));
+        }
         Ok(Some(Grown { address, table, places, moved }))
     }
 
@@ -243,14 +275,12 @@ impl Pair<'_> {
         {
             return Ok(None);
         }
-        let size = usize::try_from(lower.headers_size).unwrap_or(usize::MAX);
         let begin = lower.image_base.saturating_add(added.address.into());
-        let code = own.iter().filter(|section| section.is_code());
-        let code: Vec<Range<u64>> = code.map(|section| span(section.raw.into(), section.raw_size.into())).collect();
-        let lists = self.descriptors(&span(begin, added.virtual_size.into()), &code);
-        let mut changed: Vec<Range<usize>> = ranges(&lists).collect();
-        let end = bytes::align_up(size as u64, 8).and_then(|end| usize::try_from(end).ok());
-        changed.push(0..end.unwrap_or(size));
+        let lists = self.descriptors(&(begin..begin.saturating_add(added.virtual_size.into())));
+        let mut changed = self.words(lists, 2);
+        let contents = lower.sections.iter().filter(|section| section.raw_size > 0).map(|section| section.raw).min();
+        let end = usize::try_from(contents.map_or(lower.headers_size, |raw| raw.min(lower.headers_size)));
+        changed.push(0..end.unwrap_or(usize::MAX));
         match (table, grown) {
             (None, None) => {}
             (Some((at, old)), Some((place, new))) if new.starts_with(old) => {
@@ -267,11 +297,26 @@ impl Pair<'_> {
     }
 }
 
-/// Returns the bytes of descriptors at these offsets.
-fn ranges(descriptors: &HashSet<usize>) -> impl Iterator<Item = Range<usize>> {
-    descriptors.iter().map(|at| *at..at.saturating_add(2 * WORD))
+/// Returns ranges in order and apart.
+fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match merged.last_mut().filter(|last| range.start <= last.end) {
+            Some(last) => last.end = last.end.max(range.end),
+            None => merged.push(range),
+        }
+    }
+    merged
 }
 
-fn span(begin: u64, len: u64) -> Range<u64> {
-    begin..begin.saturating_add(len)
+/// Whether a place is in one of some ranges that are in order and apart.
+fn is_in(ranges: &[Range<usize>], at: usize) -> bool {
+    let before = ranges.partition_point(|range| range.start <= at).checked_sub(1);
+    before.and_then(|before| ranges.get(before)).is_some_and(|range| range.contains(&at))
+}
+
+/// Returns the number of words between two addresses.
+fn words_in(range: &Range<u64>) -> usize {
+    usize::try_from(range.end.saturating_sub(range.start) / WORD as u64).unwrap_or(usize::MAX)
 }

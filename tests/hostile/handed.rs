@@ -87,7 +87,7 @@ fn properties_that_a_runtime_does_not_survive_are_not_compatible() {
 fn kernels_that_are_listed_as_functions_are_judged() {
     let set = bytes(b"s");
     for properties in [
-        "[SYCL/exported symbols]\nk=1|1\n".to_owned(),
+        "[SYCL/exported symbols]\no=1|1\n".to_owned(),
         format!("[SYCL/virtual functions]\nvirtual-functions-set={set}\n"),
     ] {
         let images = [(module(&[], &[], &[], &[]), "k", String::new()), (other_kernel(), "o", properties.clone())];

@@ -154,10 +154,10 @@ impl Headers {
     }
 
     /// Returns the bytes of the COFF and optional headers that no added section changes: all but the number of sections, the time and
-    /// the symbols, the sizes of data, image and headers, the checksum, and the directories of base relocations and certificates.
+    /// the symbols, the sizes of data and image, the checksum, and the directories of base relocations and certificates.
     pub(crate) fn fixed(&self, file: &[u8]) -> Vec<u8> {
         let size = 112usize.saturating_add(self.directories.saturating_mul(8));
-        let changed = [8..12, 56..68, 112 + 8 * CERTIFICATES..112 + 8 * BASE_RELOCATIONS + 8];
+        let changed = [8..12, 56..60, 64..68, 112 + 8 * CERTIFICATES..112 + 8 * BASE_RELOCATIONS + 8];
         let optional = (0..size).filter(|at| !changed.iter().any(|range| range.contains(at)));
         let coff = [0, 1, 16, 17, 18, 19].into_iter().map(|at| self.coff.saturating_add(at));
         let places = coff.chain(optional.map(|at| self.optional.saturating_add(at)));
