@@ -226,7 +226,7 @@ pub(crate) fn end_where_inputs_are_changed(global: &Global) {
         if let Err(error) = unchanged() {
             let exit = global.error(&error);
             remove_begun();
-            std::process::exit(i32::from(exit.code()));
+            signal_hook::low_level::exit(i32::from(exit.code()));
         }
         others(panic);
     }));
