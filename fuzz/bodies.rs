@@ -354,7 +354,7 @@ pub fn embed(bytes: &[u8]) -> bool {
             // Images that an earlier run had added are replaced; the file is restored to the state before that run.
             if Record::find(&host).is_none() {
                 assert!(
-                    beneath::restore(&record, &out).is_ok_and(|original| original.bytes == bytes),
+                    beneath::restore(&record, &Host::read(&out).unwrap()).is_ok_and(|original| original.bytes == bytes),
                     "the file that it was"
                 );
             }

@@ -445,7 +445,8 @@ fn natives(file: &mut Vec<u8>, before: &[Facts], choices: &mut Choices<'_>, soun
                 }
                 if Record::find(&host).is_none() {
                     assert!(
-                        beneath::restore(&record, &out).is_ok_and(|original| original.bytes == file),
+                        beneath::restore(&record, &Host::read(&out).unwrap())
+                            .is_ok_and(|original| original.bytes == file),
                         "the file that it was"
                     );
                 }

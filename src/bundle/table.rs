@@ -160,7 +160,7 @@ pub(super) fn read_row<'a>(reader: &mut Reader<'a>, row: &Row<'a>, left: &mut Le
     if let Some(text) = row.properties {
         let arena = reader.arena;
         let read = match left.properties {
-            0 => Err(too_many()),
+            0 => Err(too_many(limits::MAX_PROPERTIES, "properties")),
             _ => checked_size(text).and_then(|()| property_text::read(text, |bytes| arena.keep(bytes))),
         };
         match read.and_then(|properties| counted(properties, &mut left.properties)) {
@@ -184,12 +184,10 @@ pub(super) fn read_row<'a>(reader: &mut Reader<'a>, row: &Row<'a>, left: &mut Le
 fn entries<'a>(text: &'a [u8], left: &mut usize) -> Result<Vec<&'a str>> {
     checked_size(text)?;
     let names = bytes::utf8_text(text, "the symbols are not UTF-8")?;
-    let entries = || names.lines().filter(|name| !name.is_empty());
-    let rest = left.checked_sub(entries().count());
-    *left = rest.unwrap_or(0);
-    let limit = limits::MAX_TEXT_ENTRIES;
-    rest.map(|_| entries().collect())
-        .ok_or_else(|| Error::input(format!("the rows have more than {limit} entries together")))
+    let entries = names.lines().filter(|name| !name.is_empty());
+    let entries: Vec<&str> = entries.take(left.saturating_add(1)).collect();
+    count_down(left, entries.len()).ok_or_else(|| too_many(limits::MAX_TEXT_ENTRIES, "entries"))?;
+    Ok(entries)
 }
 
 /// Checks the size of a text that stands beside an image, before it is looked through.
@@ -202,17 +200,23 @@ fn checked_size(text: &[u8]) -> Result<()> {
     (text.len() <= limit).then_some(()).ok_or_else(error)
 }
 
-/// Counts properties down from what is left; nothing is left once they are too many.
+/// Counts properties down from what is left.
 fn counted<'a>(properties: Properties<'a>, left: &mut usize) -> Result<Properties<'a>> {
-    let count: usize = properties.sets.iter().map(|set| set.properties.len()).sum();
+    let count = properties.sets.iter().map(|set| set.properties.len()).sum();
+    count_down(left, count).ok_or_else(|| too_many(limits::MAX_PROPERTIES, "properties"))?;
+    Ok(properties)
+}
+
+/// Counts down from what is left, of which there is none once it does not suffice.
+fn count_down(left: &mut usize, count: usize) -> Option<()> {
     let rest = left.checked_sub(count);
     *left = rest.unwrap_or(0);
-    rest.map(|_| properties).ok_or_else(too_many)
+    rest.map(drop)
 }
 
 #[cold]
-fn too_many() -> Error {
-    Error::input(format!("the rows have more than {} properties together", limits::MAX_PROPERTIES))
+fn too_many(limit: usize, what: &str) -> Error {
+    Error::input(format!("the rows have more than {limit} {what} together"))
 }
 
 #[cfg(test)]

@@ -11,11 +11,11 @@ use crate::native::{Native, Part};
 use crate::spirv::Module;
 use std::collections::{HashMap, HashSet};
 
-/// Returns the contradictions of an image as sentences, the first of each kind. `listed` are its kernels, `native` is compiled code
-/// whose kernels have been read, and `sources` are the modules inside.
+/// Returns the contradictions of an image as sentences, the first of each kind. `listed` are its kernels, with the first that is
+/// disguised, `native` is compiled code whose kernels have been read, and `sources` are the modules inside.
 pub(super) fn contradictions(
     image: &Image<'_>,
-    listed: &[String],
+    (listed, disguised): (&[String], Option<&str>),
     module: Option<&Module>,
     native: Option<&Native>,
     sources: &[Module],
@@ -29,7 +29,7 @@ pub(super) fn contradictions(
     let stranger = stranger(image, listed).map(|kernel| {
         format!("the image stores arguments for local memory of kernel {}, which it does not have", told(kernel))
     });
-    let disguised = disguised(image, module).first().map(|kernel| {
+    let disguised = disguised.map(|kernel| {
         format!("the image has {} as a function for others to use, and its code as a kernel", told(kernel))
     });
     absent
@@ -42,12 +42,12 @@ pub(super) fn contradictions(
 }
 
 /// The kernels of an image's code that it lists as functions which other images use: runtimes differ in whether these are kernels.
-pub(super) fn disguised<'i>(image: &Image<'i>, module: Option<&Module>) -> Vec<&'i str> {
-    let own: HashSet<&str> = image.kernels().into_iter().collect();
-    let mut others = image.entries.iter().copied().filter(|entry| !own.contains(entry)).peekable();
-    let Some(module) = module.filter(|_| others.peek().is_some()) else { return Vec::new() };
+/// `own` are those that it lists as kernels.
+pub(super) fn disguised<'i>(image: &Image<'i>, own: &[String], module: Option<&Module>) -> Vec<&'i str> {
+    let Some(module) = module.filter(|_| own.len() < image.entries.len()) else { return Vec::new() };
+    let own: HashSet<&str> = own.iter().map(String::as_str).collect();
     let code: HashSet<&str> = module.kernels().collect();
-    others.filter(|entry| code.contains(entry)).collect()
+    image.entries.iter().copied().filter(|entry| !own.contains(entry) && code.contains(entry)).collect()
 }
 
 /// The first kernel that arguments for local memory are stored of and that is not among those listed: libsycl 2026.2 looks for it when

@@ -425,7 +425,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
     let place = if inflated { place.inflated() } else { place };
     let (native, sources) = native(&contents, format, place, (room, code));
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
-    let (kernels, exports, mut imports) = match &module {
+    let (mut kernels, exports, mut imports) = match &module {
         Some(module) if unlisted => {
             let mut kernels = Vec::with_capacity(module.entry_points.len());
             kernels.extend(module.kernels().map(str::to_owned));
@@ -438,19 +438,23 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
             let kernels = native.as_ref().map(Native::kernel_names).unwrap_or_default();
             (owned(kernels), owned(image.exports()), owned(image.imports()))
         }
-        _ => {
-            let mut kernels = owned(image.kernels());
-            kernels.extend(owned(disguised(image, module.as_ref())));
-            (kernels, owned(image.exports()), owned(image.imports()))
-        }
+        _ => (owned(image.kernels()), owned(image.exports()), owned(image.imports())),
     };
+    let disguised = if unlisted { Vec::new() } else { disguised(image, &kernels, module.as_ref()) };
     if unlisted {
         // The runtime looks for what is stated, too.
         let known: HashSet<&str> = imports.iter().map(String::as_str).collect();
         let stated = owned(image.imports().into_iter().filter(|symbol| !known.contains(symbol)).collect());
         imports.extend(stated);
     }
-    let contradictions = contradictions(image, &kernels, module.as_ref(), native.as_ref().filter(|_| code), &sources);
+    kernels.extend(disguised.iter().map(|kernel| (*kernel).to_owned()));
+    let contradictions = contradictions(
+        image,
+        (&kernels, disguised.first().copied()),
+        module.as_ref(),
+        native.as_ref().filter(|_| code),
+        &sources,
+    );
     let homes = native.as_ref().filter(|_| code).map(|native| homes(&kernels, native, &sources)).unwrap_or_default();
     let unlisted_imports = module.iter().flat_map(|module| &module.imports);
     let listed: HashSet<&String> = imports.iter().collect();

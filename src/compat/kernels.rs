@@ -290,23 +290,16 @@ pub(crate) fn ordered_bodies(examined: &Examined<'_, '_>) -> Vec<Option<[u8; 32]
     let name = |place: &u32| kernels.get(*place as usize).map_or("", String::as_str);
     let mut sorted: Vec<u32> = (0u32..).zip(kernels).map(|(place, _)| place).collect();
     sorted.sort_by(|one, other| name(one).cmp(name(other)));
-    let mut first_of = vec![None; sorted.len()];
     each_body(examined.image, |own, body| {
         let first = sorted.partition_point(|place| name(place) < own);
-        if let Some(known) =
-            first_of.get_mut(first).filter(|_| sorted.get(first).is_some_and(|place| name(place) == own))
-        {
-            *known = Some(body);
-        }
+        let first = sorted.get(first).filter(|place| name(place) == own);
+        first.and_then(|place| found.get_mut(*place as usize)).into_iter().for_each(|known| *known = Some(body));
     });
-    // Kernels of one name stand beside each other: the first one's code is that of all.
-    let mut current: (&str, Option<[u8; 32]>) = ("", None);
-    for (place, body) in sorted.iter().zip(first_of) {
-        if body.is_some() || name(place) != current.0 {
-            current = (name(place), body);
-        }
-        if let Some(known) = found.get_mut(*place as usize) {
-            *known = current.1;
+    // The first of a name has the code of all.
+    for run in sorted.chunk_by(|one, other| name(one) == name(other)) {
+        let body = run.first().and_then(|place| found.get(*place as usize)).copied().flatten();
+        for place in run {
+            found.get_mut(*place as usize).into_iter().for_each(|known| *known = body);
         }
     }
     found

@@ -69,8 +69,9 @@ impl Source {
         let is_signed = drop_signature && matches!(Kind::identify(input.bytes()), Ok(Kind::Pe));
         let unsigned = if is_signed { without_signature(input.bytes())? } else { None };
         let bytes = unsigned.as_deref().unwrap_or(input.bytes());
-        let record = Host::read(bytes).ok().and_then(|host| Record::find(&host));
-        let restored = match record.map(|record| beneath::restore(&record, bytes)) {
+        let host = Host::read(bytes).ok();
+        let restored = host.and_then(|host| Some(beneath::restore(&Record::find(&host)?, &host)));
+        let restored = match restored {
             Some(Ok(original)) => {
                 if original.unlisted > 0 {
                     let images = counted(original.unlisted, "image");

@@ -56,6 +56,11 @@ impl FileProblem {
         let ImageProblem { image, offset, message } = problem.into();
         FileProblem { file: file.to_owned(), image, offset, message }
     }
+
+    /// Returns the sentence with the image that it is about.
+    pub(crate) fn of_image(&self) -> String {
+        self.image.map_or_else(|| self.message.clone(), |image| format!("image {image}: {}", self.message))
+    }
 }
 
 /// The members of an object, in order.

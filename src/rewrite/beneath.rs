@@ -41,18 +41,12 @@ pub struct Restored {
 ///
 /// # Errors
 /// `Input` where the file was changed later, or where the record gives back another program.
-pub fn restore(record: &Record, file: &[u8]) -> Result<Restored> {
-    let bytes = record.restore(file)?;
+pub fn restore(record: &Record, upper: &Host<'_>) -> Result<Restored> {
+    let bytes = record.restore(upper.bytes)?;
     let unlisted = {
-        let (lower, upper) = (Host::read(&bytes)?, Host::read(file)?);
-        let pair = Pair {
-            record,
-            lower_images: Bundle::read(&lower)?,
-            upper_images: Bundle::read(&upper)?,
-            lower: &lower,
-            upper: &upper,
-        };
-        pair.unlisted()?
+        let lower = &Host::read(&bytes)?;
+        let (lower_images, upper_images) = (Bundle::read(lower)?, Bundle::read(upper)?);
+        Pair { record, lower, lower_images, upper, upper_images }.unlisted()?
     };
     let unlisted = unlisted.ok_or_else(|| {
         Error::input(
@@ -184,12 +178,11 @@ impl Pair<'_> {
         if own.clone().count() != kept.len() || !kept.iter().zip(own).all(is_same) {
             return Ok(None);
         }
-        let table = Table::find(self.lower, lower)?;
         let end = added.iter().map(|header| header.p_vaddr(LE).saturating_add(header.p_memsz(LE))).max();
-        let lists = self.descriptors(&(begin..end.unwrap_or(begin)));
-        let Some(Grown { address, table: grown, places, moved }) =
-            self.grown(&table, upper, begin..end.unwrap_or(begin), &lists)?
-        else {
+        let added = begin..end.unwrap_or(begin);
+        let table = Table::find(self.lower, lower)?;
+        let lists = self.descriptors(&added);
+        let Some(Grown { address, table: grown, places, moved }) = self.grown(&table, upper, &added, &lists)? else {
             return Ok(None);
         };
         let mut changed: Vec<Range<usize>> = [32, 40, 56].into_iter().map(|at| at..at + WORD).collect();
@@ -215,7 +208,7 @@ impl Pair<'_> {
         &self,
         old: &Table,
         upper: &Elf<'_>,
-        added: Range<u64>,
+        added: &Range<u64>,
         descriptors: &HashSet<u64>,
     ) -> Result<Option<Grown<'_>>> {
         let (start, size) = match old {
@@ -238,7 +231,7 @@ impl Pair<'_> {
             Relr::read(table)?
                 .places()
                 .filter(|place| *place >= added.start)
-                .take(words_in(&added))
+                .take(words_in(added))
                 .for_each(|place| put(place, 0));
         } else {
             let entries = table.as_chunks::<RELA>().0.iter().filter(|entry| u64_at(*entry, 8) == relative);
@@ -256,12 +249,9 @@ impl Pair<'_> {
         let [own @ .., added] = upper.sections.as_slice() else { return Ok(None) };
         let table = lower.relocations(lower_file)?;
         let grown = upper.relocations(upper_file)?;
-        let within = |begin: u32, section: &pe::Section| {
-            u64::from(begin) >= u64::from(section.raw) && u64::from(begin) < section.raw_end()
-        };
         // In the unused end of the table's section it may have grown in place.
         let has_table = |section: &pe::Section| {
-            table.and_then(|(at, _)| u32::try_from(at).ok()).is_some_and(|at| within(at, section))
+            table.is_some_and(|(at, _)| (u64::from(section.raw)..section.raw_end()).contains(&(at as u64)))
         };
         let is_same = |(one, other): (&pe::Section, &pe::Section)| {
             one.loaded() == other.loaded()

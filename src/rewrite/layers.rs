@@ -93,7 +93,7 @@ pub fn edit_in(
     let mut changed = false;
     let mut lift = |file: &Host<'_>, layer| {
         let record = Record::locate(file, layer)?.0;
-        let restored = beneath::restore(&record, file.bytes).ok();
+        let restored = beneath::restore(&record, file).ok();
         changed |= restored.is_none();
         restored.map(|restored| (restored.bytes, record.notes))
     };
@@ -106,7 +106,7 @@ pub fn edit_in(
     let lower_host = Host::read(lower_bytes)?;
     // A file that was changed after it keeps this layer for its own; nobody could tell it from a linker's.
     let settled_layer = Record::locate(&lower_host, Layer::Settled)
-        .and_then(|(record, _)| Some((beneath::restore(&record, lower_bytes).ok()?.bytes, record.notes)));
+        .and_then(|(record, _)| Some((beneath::restore(&record, &lower_host).ok()?.bytes, record.notes)));
     let base_bytes = settled_layer.as_ref().map_or(lower_bytes, |(bytes, _)| &**bytes);
     let base_host = Host::read(base_bytes)?;
     let base = Bundle::read(&base_host)?;
@@ -217,8 +217,9 @@ fn replaced_additions(host: &Host<'_>, bundle: &Bundle<'_>, additions: &[Additio
     let mut bottom: Option<Draft> = None;
     for layer in [Layer::Images, Layer::Settled] {
         let bytes = bottom.as_deref().unwrap_or(host.bytes);
-        let record = Record::locate(&Host::read(bytes)?, layer).map(|(record, _)| record);
-        bottom = record.and_then(|record| Some(beneath::restore(&record, bytes).ok()?.bytes)).or(bottom);
+        let lower = Host::read(bytes)?;
+        let restored = Record::locate(&lower, layer).and_then(|(record, _)| beneath::restore(&record, &lower).ok());
+        bottom = restored.map(|restored| restored.bytes).or(bottom);
     }
     let Some(bottom) = bottom else { return Ok(HashSet::new()) };
     let base = Host::read(&bottom)?;
@@ -254,13 +255,13 @@ pub fn before(file: &[u8]) -> Result<Before> {
         let host = Host::read(bytes)?;
         let record = |layer| Record::locate(&host, layer).map(|(record, _)| record);
         if let Some(record) = record(Layer::Native).or_else(|| record(Layer::Images)) {
-            restored = Some(beneath::restore(&record, bytes)?.bytes);
+            restored = Some(beneath::restore(&record, &host)?.bytes);
             continue;
         }
         let Some(record) = record(Layer::Settled) else {
             return Ok(restored.map_or(Before::Same, Before::File));
         };
-        let base = beneath::restore(&record, bytes)?.bytes;
+        let base = beneath::restore(&record, &host)?.bytes;
         let (host, base_host) = (Host::read(file)?, Host::read(&base)?);
         let (top, base) = (Bundle::read(&host)?, Bundle::read(&base_host)?);
         let own = below(&top, &base);

@@ -15,15 +15,14 @@ use std::collections::HashSet;
 
 /// Options that the driver takes.
 #[rustfmt::skip]
-const TAKEN: [&str; 24] = [
+const TAKEN: [&str; 25] = [
     "-cl-denorms-are-zero", "-cl-fast-relaxed-math", "-cl-finite-math-only", "-cl-fp32-correctly-rounded-divide-sqrt",
     "-cl-kernel-arg-info", "-cl-mad-enable", "-cl-no-signed-zeros", "-cl-no-subgroup-ifp", "-cl-opt-disable",
     "-cl-single-precision-constant", "-cl-std=CL1.0", "-cl-std=CL1.1", "-cl-std=CL1.2", "-cl-std=CL2.0",
     "-cl-std=CL3.0", "-cl-std=CLC++", "-cl-std=CLC++1.0", "-cl-std=CLC++2021", "-cl-uniform-work-group-size",
-    "-cl-unsafe-math-optimizations", "-g", "-profiling", "-spir-std=1.0", "-spir-std=1.2",
+    "-cl-unsafe-math-optimizations", "-g", "-profiling", "-spir-std=1.0", "-spir-std=1.2", "-w",
 ];
-/// Others that it takes, of one letter each, and those among them that have the next word for their value.
-const LETTERS: [&str; 5] = ["-w", "-x", "-s", "-D", "-I"];
+/// Others, which have the next word for their value.
 const WITH_VALUE: [&str; 4] = ["-x", "-s", "-D", "-I"];
 /// Beginnings of options that it takes whatever follows.
 const BEGINNINGS: [&str; 3] = ["-D", "-I", "-W"];
@@ -59,50 +58,51 @@ pub(super) fn check(image: &Image<'_>, subject: &Subject<'_>, fit: &mut Fit) {
     if !(is_cpu || is_intel_gpu) || image.is_of_adaptivecpp() {
         return;
     }
-    let number = |name| image.properties.number(set::MISC, name);
-    let registers = match number(key::REGISTERS) {
-        None | Some(128) => None,
-        Some(0) => Some("-ze-intel-enable-auto-large-GRF-mode"),
-        Some(_) if number(key::ESIMD) == Some(1) => Some("-doubleGRF"),
-        Some(_) => Some("-ze-opt-large-register-file"),
-    };
     let Some(options) = options_of(image) else {
         return fit.gap(RuleId::Options, "the image has more options than any compiler writes, which are not read");
     };
-    let mut translated: HashSet<&str> = HashSet::new();
+    let name = &subject.target.name;
+    let open = |word: &str| format!("whether the driver of {name} takes the option `{word}` is not known");
+    let number = |name| image.properties.number(set::MISC, name);
+    let is_esimd = number(key::ESIMD) == Some(1);
     let [compile, link] = options.map(words);
     if is_intel_gpu {
-        let is_esimd = number(key::ESIMD) == Some(1);
         let mut own = compile.iter().chain(&link).filter(|word| !(is_esimd && *word == "-vc-codegen"));
-        if let Some(word) = own.find(|word| NOT_ON_GPUS.iter().any(|one| word.starts_with(one))) {
-            let name = &subject.target.name;
-            fit.gap(RuleId::Options, format!("whether the driver of {name} takes the option `{word}` is not known"));
-        }
-        return;
+        let refused = own.find(|word| NOT_ON_GPUS.iter().any(|one| word.starts_with(one)));
+        return refused.into_iter().for_each(|word| fit.gap(RuleId::Options, open(word)));
     }
-    let for_driver = |word: &String| {
-        let mut one = TRANSLATED.iter().filter(|one| *one == word);
-        !word.starts_with(TAKEN_OUT) && !one.any(|one| translated.insert(one))
+    let registers = match number(key::REGISTERS) {
+        None | Some(128) => None,
+        Some(0) => Some("-ze-intel-enable-auto-large-GRF-mode"),
+        Some(_) if is_esimd => Some("-doubleGRF"),
+        Some(_) => Some("-ze-opt-large-register-file"),
     };
-    let mut words: Vec<String> = compile.into_iter().filter(for_driver).chain(link).collect();
-    // A value that is missing makes its option unknown.
-    words.push(String::new());
-    let mut value = false;
-    let own = words.windows(2).filter_map(|pair| {
-        let [word, next] = pair else { return None };
-        let is_value = std::mem::replace(&mut value, false);
-        value = !is_value && WITH_VALUE.contains(&word.as_str());
-        (!is_value && !(is_taken(word) && (!value || !next.is_empty()))).then_some(word.as_str())
-    });
-    for word in own.chain(registers) {
-        let name = &subject.target.name;
+    for word in not_taken(compile, link).iter().map(String::as_str).chain(registers) {
         if OF_GPUS.iter().any(|beginning| word.starts_with(beginning)) {
             let message = format!("The runtime hands `{word}` to the driver of {name}, which refuses it.");
             fit.reason(RuleId::Options, message);
         } else {
-            fit.gap(RuleId::Options, format!("whether the driver of {name} takes the option `{word}` is not known"));
+            fit.gap(RuleId::Options, open(word));
         }
     }
+}
+
+/// Returns the options for compiling and for linking that the driver of CPUs is not known to take.
+fn not_taken(compile: Vec<String>, link: Vec<String>) -> Vec<String> {
+    let mut translated: HashSet<&str> = HashSet::new();
+    let for_driver = |word: &String| {
+        let mut one = TRANSLATED.iter().filter(|one| *one == word);
+        !word.starts_with(TAKEN_OUT) && !one.any(|one| translated.insert(one))
+    };
+    let mut words = compile.into_iter().filter(for_driver).chain(link);
+    let mut others = Vec::new();
+    while let Some(word) = words.next() {
+        let lacks_value = WITH_VALUE.contains(&word.as_str()) && words.next().is_none();
+        if lacks_value || !is_taken(&word) {
+            others.push(word);
+        }
+    }
+    others
 }
 
 /// Returns the words of options: they are apart by spaces and tabs that are not in quotes, which are no part of them.
@@ -122,7 +122,7 @@ fn words(options: &str) -> Vec<String> {
 
 fn is_taken(word: &str) -> bool {
     let has_more = BEGINNINGS.iter().any(|beginning| word.strip_prefix(beginning).is_some_and(|rest| !rest.is_empty()));
-    TAKEN.contains(&word) || LETTERS.contains(&word) || has_more
+    TAKEN.contains(&word) || WITH_VALUE.contains(&word) || has_more
 }
 
 #[cfg(test)]
@@ -131,13 +131,17 @@ mod tests {
     use crate::bundle::property::{Property, PropertySet, Value};
     use crate::device::target::{IpVersion, Target};
 
-    /// Judges options on a device of a type: none, or reasons and gaps.
+    /// Judges an image on a target: reasons and gaps.
+    fn judged(image: &Image<'_>, target: &Target) -> (usize, usize) {
+        let mut fit = Fit::default();
+        check(image, &Subject::new(target), &mut fit);
+        (fit.reasons.len(), fit.gaps.len())
+    }
+
+    /// Judges options for compiling on a device of a type.
     fn found(options: &str, device_type: DeviceType) -> (usize, usize) {
         let target = Target { device_type: Some(device_type), ..Target::default() };
-        let image = Image { compile_options: options, ..Image::bare(&[], 0) };
-        let mut fit = Fit::default();
-        check(&image, &Subject::new(&target), &mut fit);
-        (fit.reasons.len(), fit.gaps.len())
+        judged(&Image { compile_options: options, ..Image::bare(&[], 0) }, &target)
     }
 
     #[test]
@@ -171,9 +175,7 @@ mod tests {
         }
         let target = Target { device_type: Some(DeviceType::Cpu), ..Target::default() };
         let image = Image { link_options: "-ftarget-compile-fast", ..Image::bare(&[], 0) };
-        let mut fit = Fit::default();
-        check(&image, &Subject::new(&target), &mut fit);
-        assert_eq!(fit.gaps.len(), 1);
+        assert_eq!(judged(&image, &target), (0, 1));
         for refused in ["-ze-opt-large-register-file", "-cl-intel-256-GRF-per-thread", "-vc-codegen"] {
             assert_eq!(found(refused, DeviceType::Cpu), (1, 0), "{refused}");
             assert_eq!(found(refused, DeviceType::Gpu), (0, 0), "{refused}");
@@ -187,9 +189,7 @@ mod tests {
             let set =
                 PropertySet { name: set::MISC, properties: vec![Property { name: key::ESIMD, value: Value::U32(1) }] };
             image.properties.sets.extend(is_esimd.then_some(set));
-            let mut fit = Fit::default();
-            check(&image, &Subject::new(&target), &mut fit);
-            (fit.reasons.len(), fit.gaps.len())
+            judged(&image, &target)
         };
         for (options, is_esimd, gaps) in [
             ("-foo -O2 -ze-opt-large-register-file", false, 0),

@@ -23,7 +23,7 @@ pub(crate) fn github(targets: &[TargetFindings], problems: &[FileProblem], names
     let mut out = Shown::default();
     for problem in problems {
         out.push_str("::");
-        writeln!(out, "error file={},title=not read::{}", property(&problem.file), data(&[&of_image(problem)]));
+        writeln!(out, "error file={},title=not read::{}", property(&problem.file), data(&[&problem.of_image()]));
     }
     for target in targets {
         for group in target.groups() {
@@ -66,11 +66,6 @@ pub(crate) fn github(targets: &[TargetFindings], problems: &[FileProblem], names
     out
 }
 
-/// A problem with its image.
-fn of_image(problem: &FileProblem) -> String {
-    problem.image.map_or_else(|| problem.message.clone(), |image| format!("image {image}: {}", problem.message))
-}
-
 /// The message of a command: its lines, but those that are empty.
 pub(super) fn data(lines: &[&str]) -> String {
     let lines = lines.iter().filter(|line| !line.is_empty());
@@ -98,7 +93,7 @@ pub(crate) fn markdown(targets: &[TargetFindings], problems: &[FileProblem], nam
     if !problems.is_empty() {
         out.push_str("\n**Not all could be read, and what was not is not judged:**\n\n");
         for problem in problems {
-            writeln!(out, "- {}: {}", markdown_code(&problem.file), markdown_text(&of_image(problem)));
+            writeln!(out, "- {}: {}", markdown_code(&problem.file), markdown_text(&problem.of_image()));
         }
     }
     for (targets, section) in alike(targets, |group| markdown_section(group, names)) {

@@ -86,10 +86,9 @@ impl<R> Document<R> {
     /// Tells what could not be read: the results are not all that might be found.
     fn without(mut self, problems: &[FileProblem]) -> Self {
         let notifications = problems.iter().map(|problem| {
-            let image = problem.image.map(|image| format!("image {image}: ")).unwrap_or_default();
             json!({
                 "level": "error",
-                "message": { "text": format!("{image}{}", problem.message) },
+                "message": { "text": problem.of_image() },
                 "locations": [{ "physicalLocation": physical(&problem.file, None) }],
             })
         });

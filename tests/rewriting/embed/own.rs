@@ -110,7 +110,7 @@ fn a_later_run_finds_their_sources_and_replaces_them() {
     let (once, all) = rewritten(&original);
     let host = Host::read(&once).unwrap();
     let embedded = Bundle::read(&host).unwrap();
-    let restored = beneath::restore(&Record::find(&host).unwrap(), &once).unwrap().bytes;
+    let restored = beneath::restore(&Record::find(&host).unwrap(), &host).unwrap().bytes;
     assert!(restored == original);
     let below = Host::read(&restored).unwrap();
     let restored = Bundle::read(&below).unwrap();

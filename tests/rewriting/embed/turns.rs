@@ -85,8 +85,10 @@ fn kernels(file: &[u8]) -> BTreeSet<String> {
 fn built(file: &[u8], number: usize, cpu: bool, gpu: bool) -> Vec<u8> {
     let host = Host::read(file).unwrap();
     let embedded = Bundle::read(&host).unwrap();
-    let restored = Record::find(&host)
-        .map_or_else(|| file.to_vec(), |record| beneath::restore(&record, file).unwrap().bytes.into_vec());
+    let restored = Record::find(&host).map_or_else(
+        || file.to_vec(),
+        |record| beneath::restore(&record, &Host::read(file).unwrap()).unwrap().bytes.into_vec(),
+    );
     let host = Host::read(&restored).unwrap();
     let bundle = Bundle::read(&host).unwrap();
     let mut targets = Vec::new();
