@@ -142,10 +142,14 @@ fn contents(map: &AddressMap<'_>, address: u64, layout: ImageLayout) -> Contents
 /// runtime reads none.
 fn unknown_versions<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm {
     let segments = map.segments().iter().filter(|segment| segment.holds_pointers);
-    let words = segments.flat_map(|segment| segment.words().1.windows(2));
-    let pointers = words.filter_map(|window| {
-        let [head, images] = [0, 1].map(|at| window.get(at).map_or(0, |word| u64::from_le_bytes(*word)));
-        count(head).map(|_| images)
+    let pairs = segments.flat_map(|segment| {
+        let (first, words) = segment.words();
+        words.windows(2).enumerate().map(move |(nth, pair)| (first.saturating_add(nth as u64 * 8), pair))
+    });
+    // Records of edits hold counts and addresses, too, which no loader writes.
+    let pointers = pairs.filter_map(move |(place, pair)| {
+        let [head, images] = [0, 1].map(|at| pair.get(at).map_or(0, |word| u64::from_le_bytes(*word)));
+        count(head).filter(|_| map.may_be_pointer(place.saturating_add(8))).map(|_| images)
     });
     let open = move |at: u64| map.first_open(at, 8).is_some();
     pointers.filter(move |at| {

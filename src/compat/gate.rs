@@ -14,8 +14,9 @@ use super::examine::{Examined, Home};
 use super::finding::{Finding, RuleId, build_remedy, remedy};
 use super::fit::{Fit, Subject, buildable, named};
 use super::offers::Provider;
-use crate::bundle::format::Format;
+use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::State;
+use crate::container::inflate::is_sized_zstd;
 use crate::device::target::{Has, current};
 use crate::limits;
 use crate::native::Coverage;
@@ -463,12 +464,16 @@ fn shadowed(images: &[Examined<'_, '_>]) -> HashSet<usize> {
     shadowed
 }
 
-/// Finds the first image without kernels, and registered with the others, whose properties end libsycl 2026.2 when it is registered.
+/// Finds the first image without kernels, and registered with the others, whose properties or compressed code end libsycl 2026.2 when
+/// it is registered.
 fn deadly(images: &[Examined<'_, '_>]) -> Option<usize> {
     images.iter().position(|image| {
         // Sets of properties, beside requirements that are not read.
         let is_misstored = || image.requirements.unread.iter().any(|name| name.contains('/'));
-        image.image.origin.is_some() && image.kernels.is_empty() && (is_misstored() || !image.contradictions.is_empty())
+        let lacks_size = || image.image.declared == Declared::CompressedNone && !is_sized_zstd(image.image.stored);
+        image.image.origin.is_some()
+            && image.kernels.is_empty()
+            && (is_misstored() || lacks_size() || !image.contradictions.is_empty())
     })
 }
 
@@ -560,7 +565,7 @@ fn why(choice: &Choice) -> String {
 mod tests {
     use super::*;
     use crate::bundle::aspect::Epoch;
-    use crate::bundle::format::Format;
+    use crate::bundle::format::{Declared, Format};
     use crate::bundle::image::Image;
     use crate::bundle::property::{Property, PropertySet, Value};
     use crate::bundle::property_sets::set;

@@ -131,7 +131,7 @@ fn images_without_kernels_that_end_the_runtime_leave_no_kernel_compatible() {
 }
 
 /// A module without a kernel that exports a function `f`.
-fn function_alone() -> Vec<u8> {
+pub(super) fn function_alone() -> Vec<u8> {
     let mut words = vec![0x0723_0203, 0x0001_0400, 0, 50, 0];
     [4, 5, 6].iter().for_each(|capability| put(&mut words, 17, &[*capability], None, &[]));
     put(&mut words, 14, &[2, 2], None, &[]);

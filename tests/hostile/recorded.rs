@@ -4,8 +4,10 @@
 //! format that is declared and not there, a kernel that no code has, and an image that hides behind another like it.
 
 use super::costly::put;
+use super::handed::function_alone;
 use super::judged::CPU;
 use super::support::folder::Folder;
+use object::{Object as _, ObjectSymbol as _};
 use std::process::{Command, Output};
 use sycl_bundle::bundle::property_text::encode_base64;
 
@@ -165,12 +167,11 @@ fn kernels_that_the_runtime_does_not_find() {
     assert!(!runs(&folder, "m.table", CPU), "a function of its name is exported before it");
 }
 
-/// A library whose one image structure declares another format, which stands behind its version and its kind (SYCL).
-fn declaring(mut library: Vec<u8>, format: u8) -> Vec<u8> {
+/// A library one of whose image structures declares another format, which stands behind its version and its kind (SYCL).
+fn declaring(mut library: Vec<u8>, nth: usize, format: u8) -> Vec<u8> {
     let structure = |bytes: &[u8]| matches!(bytes[..4], [1..=3, 0, 4, 0 | 2]) && bytes[4..] == [0; 4];
     let found: Vec<usize> = (0..library.len() - 8).filter(|at| structure(&library[*at..at + 8])).collect();
-    assert_eq!(found.len(), 1, "one image");
-    library[found[0] + 3] = format;
+    library[found[nth] + 3] = format;
     library
 }
 
@@ -182,7 +183,7 @@ fn a_format_that_is_declared_has_to_be_there() {
     assert!(runs(&folder, "m.so", CPU));
     let whole = std::fs::read(folder.path().join("m.so")).unwrap();
     for declared in [1, 3, 4] {
-        folder.put("m.so", declaring(whole.clone(), declared));
+        folder.put("m.so", declaring(whole.clone(), 0, declared));
         assert!(!runs(&folder, "m.so", CPU), "format {declared}");
     }
     // The runtime takes frames that state their size alone.
@@ -194,7 +195,25 @@ fn a_format_that_is_declared_has_to_be_there() {
         let made = tool(&folder, &["wrap", "m.table", "--emit", "shared", "--as-target", "spir64", "-o", "m.so"]);
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         let file = std::fs::read(folder.path().join("m.so")).unwrap();
-        folder.put("m.so", declaring(file, 4));
+        folder.put("m.so", declaring(file, 0, 4));
+        assert_eq!(runs(&folder, "m.so", CPU), expected);
+    }
+}
+
+/// The runtime ends when it registers such an image, whose kernels it never asks for.
+#[test]
+fn a_frame_without_its_size_is_told_where_the_image_has_no_kernels() {
+    let folder = Folder::new();
+    let function = function_alone();
+    let sized = zstd::bulk::compress(&function, 3).unwrap();
+    let open = zstd::stream::encode_all(&function[..], 3).unwrap();
+    for (frame, expected) in [(sized, true), (open, false)] {
+        table(&folder, &[(&frame, "[SYCL/exported symbols]\nf=1|1\n", "f\n"), (&module("k", 0), "", "k\n")]);
+        let made = tool(&folder, &["wrap", "m.table", "--emit", "shared", "--as-target", "spir64", "-o", "m.so"]);
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let file = std::fs::read(folder.path().join("m.so")).unwrap();
+        std::fs::remove_file(folder.path().join("m.so")).unwrap();
+        folder.put("m.so", declaring(file, 0, 4));
         assert_eq!(runs(&folder, "m.so", CPU), expected);
     }
 }
@@ -250,6 +269,45 @@ fn lists_in_other_forms_hide_no_image() {
         let code = code("odd.so", &bytes);
         assert!(matches!(code, Some(1 | 3)), "{value} at {at:#x}: {code:?}");
     }
+}
+
+/// Words that a loader relocates may be a list whatever its version; others are numbers, as records of edits hold them.
+#[test]
+fn addresses_that_no_loader_writes_are_no_lists() {
+    const SOURCE: &str = r#"
+        static const unsigned code[8] = {0x07230203, 0x00010400, 0, 8};
+        static const char target[] = "spir64";
+        const void *const array[8] = {0, target, 0, 0, code, code + 8, code, code + 8};
+        const void *list[2] = {(void *)0x10001, LIST};
+    "#;
+    let folder = Folder::new();
+    table(&folder, &[(&module("k", 0), "", "k\n")]);
+    assert!(tool(&folder, &["wrap", "m.table", "--emit", "object", "-o", "k.o"]).status.success());
+    folder.put("list.c", SOURCE);
+    let build = |list: &str| {
+        let linked = Command::new("cc")
+            .args(["-shared", "-nostdlib", "-o", "m.so", &format!("-DLIST={list}"), "list.c", "k.o"])
+            .current_dir(folder.path())
+            .status();
+        assert!(linked.unwrap().success());
+        std::fs::read(folder.path().join("m.so")).unwrap()
+    };
+    let code = |bytes: &[u8]| {
+        folder.put("m.so", bytes);
+        tool(&folder, &["check", "-t", GPU, "m.so"]).status.code()
+    };
+    assert_eq!(code(&build("array")), Some(3));
+    // The address of the array, where no relocation is.
+    let numbers = {
+        let file = build("(void *)0x1122334455667788");
+        let parsed = object::File::parse(&*file).unwrap();
+        let array = parsed.dynamic_symbols().find(|symbol| symbol.name() == Ok("array")).unwrap().address();
+        let at = file.windows(8).position(|word| word == 0x1122_3344_5566_7788u64.to_le_bytes()).unwrap();
+        let mut numbers = file.clone();
+        numbers[at..at + 8].copy_from_slice(&array.to_le_bytes());
+        numbers
+    };
+    assert_eq!(code(&numbers), Some(0));
 }
 
 /// A loader may write anything into what an image says.
