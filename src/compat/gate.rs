@@ -565,7 +565,6 @@ fn why(choice: &Choice) -> String {
 mod tests {
     use super::*;
     use crate::bundle::aspect::Epoch;
-    use crate::bundle::format::{Declared, Format};
     use crate::bundle::image::Image;
     use crate::bundle::property::{Property, PropertySet, Value};
     use crate::bundle::property_sets::set;

@@ -135,6 +135,22 @@ impl<'a> Elf<'a> {
         Ok((elf, sections))
     }
 
+    /// Returns the end of the last segment, section or header table in the file.
+    pub(crate) fn end(&self) -> u64 {
+        let header = self.header;
+        let table = |at: u64, count: usize, size: usize| at.saturating_add((count as u64).saturating_mul(size as u64));
+        let segments =
+            self.program_headers.iter().map(|header| header.p_offset(LE).saturating_add(header.p_filesz(LE)));
+        let mut end = segments.max().unwrap_or(0);
+        end = end.max(table(header.e_phoff(LE), self.program_headers.len(), size_of::<ProgramHeader64<LE>>()));
+        let sections = header.section_headers(LE, self.bytes).unwrap_or_default();
+        if let Some(first) = sections.first() {
+            end = end.max(table(header.e_shoff(LE), sections.len(), size_of_val(first)));
+        }
+        let filled = sections.iter().filter(|section| section.sh_type(LE) != elf::SHT_NOBITS);
+        filled.map(|section| section.sh_offset(LE).saturating_add(section.sh_size(LE))).fold(end, u64::max)
+    }
+
     /// Returns the dynamic entry with a tag; of several the last, which is the one that loaders take.
     pub(crate) fn dynamic_entry(&self, tag: DynamicTag) -> Option<&Dynamic> {
         self.dynamic.iter().rev().find(|entry| entry.tag == tag)

@@ -141,7 +141,11 @@ impl Expansion<'_, '_> {
             (Ok(Found::Input(input)), Some(kind)) if package::is_package(kind) => {
                 self.package(&input, kind, path, depth)
             }
-            (Ok(Found::Input(input)), _) => self.plain(ArgumentKind::Package, &input),
+            (Ok(Found::Input(input)), kind) => {
+                let behind = kind.filter(|_| packages).and_then(|kind| package::unread_behind(kind, input.bytes()));
+                self.plain(ArgumentKind::Package, &input)?;
+                behind.map_or(Ok(()), |error| self.damaged(name, error))
+            }
             (Ok(Found::Unwanted), None) if packages => unread.map_or(Ok(()), |error| self.damaged(name, error)),
             (Ok(Found::Unwanted), _) => Ok(()),
             (Err(error), _) => self.damaged(name, error),

@@ -134,6 +134,29 @@ fn what_has_no_value_is_named() {
     assert_eq!(none.unwrap(), Outcome::None);
 }
 
+/// The runtime sets no constant where a program sets none: what counts then is the module's default.
+#[test]
+fn defaults_that_differ_from_the_modules_are_not_built_in() {
+    let (parts, _) = stored();
+    let module = spirv::module("specialized");
+    for (defaults, name) in [
+        (blob(3, 1.5, 7, false, 5), "gain"),
+        (blob(2, 1.5, 8, false, 5), "acme::shape"),
+        (blob(2, 1.5, 7, true, 5), "acme::flag"),
+    ] {
+        let defaults = array(&defaults);
+        let with = |given: Vec<Setting>| {
+            let settings = Settings { given, defaults: true };
+            specialized(&sets(&parts, &defaults), &module, &settings, &mut BTreeSet::new())
+        };
+        let error = with(Vec::new()).unwrap_err();
+        assert!(error.to_string().contains(&format!("`{name}` has a default in its module")), "{error}");
+        assert!(error.remedy().is_some());
+        let value = if name == "acme::shape" { "1.5,7" } else { "1" };
+        assert!(with(vec![Setting::parse_named(&format!("{name}={value}")).unwrap()]).is_ok());
+    }
+}
+
 #[test]
 fn constants_without_names_go_by_their_numbers() {
     let module = spirv::module("add_constant");

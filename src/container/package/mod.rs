@@ -14,8 +14,10 @@
 
 mod formats;
 mod stream;
+mod unread;
 
 pub(crate) use formats::{Directory, disagreement, unlisted};
+pub(crate) use unread::{unread, unread_behind, unread_form};
 
 use super::{Allowance, Kind};
 use crate::bytes::Draft;
@@ -174,70 +176,6 @@ impl PackageLocation<'_> {
 /// Bytes of a header in a tar archive.
 const TAR_BLOCK: usize = 512;
 
-/// Returns the error for a file that is a package in a form which is not read, by its name or its first bytes, and is in no
-/// form that is.
-pub(crate) fn unread(name: &[u8], head: &[u8]) -> Option<Error> {
-    const ENDINGS: [&str; 9] = [".cpio", ".rpm", ".7z", ".rar", ".msi", ".iso", ".dmg", ".squashfs", ".AppImage"];
-    const COMPRESSIONS: [&str; 6] = [".lzma", ".lz", ".lzo", ".Z", ".lz4", ".br"];
-    // RPM, 7z, RAR, cabinets of Windows, squashfs (snaps), xar (packages of macOS), packages of Debian before 1996.
-    const MAGICS: [&[u8]; 7] = [
-        b"\xed\xab\xee\xdb",
-        b"7z\xbc\xaf\x27\x1c",
-        b"Rar!\x1a\x07",
-        b"MSCF\0\0\0\0",
-        b"hsqs",
-        b"xar!\0\x1c",
-        b"0.939000\n",
-    ];
-    let before = |end: &&str| stem(name, end);
-    let ends = |end: &&str| before(end).is_some();
-    // Unpackers look for the next header behind a first one that is damaged.
-    if ends(&".tar") && head.len() >= TAR_BLOCK && head.iter().any(|byte| *byte != 0) {
-        return Some(Error::input("the tar archive is malformed: it begins with no header of a member"));
-    }
-    let is_one = ENDINGS.iter().any(ends)
-        || MAGICS.iter().any(|magic| head.starts_with(magic))
-        || is_cpio(head)
-        || COMPRESSIONS.iter().filter_map(before).any(is_name_of_code);
-    is_one.then(unread_form)
-}
-
-/// Returns a name without its ending, if that is one in letters of either case.
-fn stem<'n>(name: &'n [u8], ending: &str) -> Option<&'n [u8]> {
-    let (stem, last) = name.split_at_checked(name.len().checked_sub(ending.len())?)?;
-    last.eq_ignore_ascii_case(ending.as_bytes()).then_some(stem)
-}
-
-/// Whether a file has such a name that it may hold device code: a library, an object, a module, or a package of them.
-fn is_name_of_code(name: &[u8]) -> bool {
-    const ENDINGS: [&str; 16] = [
-        ".tar", ".so", ".o", ".obj", ".a", ".lib", ".spv", ".bc", ".ll", ".dll", ".pyd", ".exe", ".whl", ".zip",
-        ".deb", ".syclbin",
-    ];
-    // Libraries have their version behind the ending.
-    let version = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
-    let unversioned = name.iter().rposition(|byte| !version(byte)).and_then(|last| name.get(..=last)).unwrap_or(name);
-    ENDINGS.iter().any(|ending| stem(name, ending).is_some()) || stem(unversioned, ".so").is_some()
-}
-
-/// Whether a file begins with the header of a member of a cpio archive in text: with 13 numbers of eight hexadecimal digits, or with
-/// 70 octal ones (POSIX).
-fn is_cpio(head: &[u8]) -> bool {
-    let digits = |count: usize, is_digit: fn(&u8) -> bool| {
-        head.get(6..count.saturating_add(6)).is_some_and(|numbers| numbers.iter().all(is_digit))
-    };
-    match head.get(..6) {
-        Some(b"070701" | b"070702") => digits(104, u8::is_ascii_hexdigit),
-        Some(b"070707") => digits(70, |byte| (b'0'..=b'7').contains(byte)),
-        _ => false,
-    }
-}
-
-/// Returns the error for an archive in a form that is not read.
-pub(crate) fn unread_form() -> Error {
-    Error::input("the archive is in a form that is not read").with_remedy("unpack it, and name the folder")
-}
-
 /// Returns the error for a module in a package beside which there are files that say what its kernels need.
 pub(crate) fn beside_is_unread() -> Error {
     let error = Error::input("what lies beside it (`.prop`, `.sym`) is not read in a package, and may ask for more");
@@ -292,7 +230,8 @@ impl Walk<'_> {
                 self.neighbours.modules.push(name.to_owned());
             }
             self.visited = self.visited.saturating_add(1);
-            (self.visit)(Member { path: &path, depth, content: Content::Bytes { bytes, offset } })
+            (self.visit)(Member { path: &path, depth, content: Content::Bytes { bytes, offset } })?;
+            unread_behind(kind, bytes).map_or(Ok(()), |error| self.damaged(&path, error))
         }
     }
 

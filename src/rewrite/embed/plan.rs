@@ -519,7 +519,7 @@ pub(crate) fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
 /// # Errors
 /// `Input`, with its length and a remedy, where data that is not padding follows.
 pub(crate) fn check(bytes: &[u8], elf: &Elf<'_>) -> Result<()> {
-    let end = end(bytes, elf);
+    let end = elf.end();
     let behind = usize::try_from(end).ok().and_then(|end| bytes.get(end..)).unwrap_or_default();
     if behind.iter().all(|byte| *byte == 0) {
         return Ok(());
@@ -530,19 +530,4 @@ pub(crate) fn check(bytes: &[u8], elf: &Elf<'_>) -> Result<()> {
     );
     Err(Error::at(end, message)
         .with_remedy("use --emit shared: a library beside the file that registers the native images when loaded"))
-}
-
-/// Returns the end of the last segment, section or header table.
-fn end(bytes: &[u8], elf: &Elf<'_>) -> u64 {
-    let header = elf.header;
-    let table = |at: u64, count: usize, size: usize| at.saturating_add((count as u64).saturating_mul(size as u64));
-    let segments = elf.program_headers.iter().map(|header| header.p_offset(LE).saturating_add(header.p_filesz(LE)));
-    let mut end = segments.max().unwrap_or(0);
-    end = end.max(table(header.e_phoff(LE), elf.program_headers.len(), size_of::<ProgramHeader64<LE>>()));
-    let sections = header.section_headers(LE, bytes).unwrap_or_default();
-    if let Some(first) = sections.first() {
-        end = end.max(table(header.e_shoff(LE), sections.len(), size_of_val(first)));
-    }
-    let filled = sections.iter().filter(|section| section.sh_type(LE) != SHT_NOBITS);
-    filled.map(|section| section.sh_offset(LE).saturating_add(section.sh_size(LE))).fold(end, u64::max)
 }

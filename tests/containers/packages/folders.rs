@@ -61,6 +61,17 @@ fn archives_in_forms_that_are_not_read_are_told() {
     // An AppImage is a program with a file system behind it.
     let program = std::fs::read("/proc/self/exe").unwrap();
     file(&folder, "in/n", &[&program[..8], b"AI\x02", &program[11..]].concat());
+    // Installers and programs of PyInstaller have an archive there.
+    let host = hollow();
+    file(&folder, "in/za", &[&host[..], b"\x1f\x8b\x08\0"].concat());
+    file(
+        &folder,
+        "in/zb.tar",
+        &make::tar(&[("zc", &[&host[..], b"PYZ\0MEI\x0c\x0b\x0a\x0b\x0e", &[0; 80]].concat()[..])]),
+    );
+    file(&folder, "in/zd", &[&host[..], &[0; 64]].concat());
+    file(&folder, "in/ze", &[&b"\xc7\x71\0\0\0\0\xa4\x81"[..], &[0; 12], b"\x02\0\0\0\0\0k\0"].concat());
+    file(&folder, "in/zf", &[&b"\xc7\x71\0\0\0\0\xa4\x81"[..], &[0; 12], b"\x03\0\0\0\0\0k\0"].concat());
     let seen = inspect(folder.path());
     assert_eq!((seen.code, seen.names(folder.path())), (3, vec!["/a.spv".to_owned()]), "{}", seen.stderr);
     let told: Vec<&str> = seen.problems.iter().map(|(path, _)| path.rsplit(['/', '!']).next().unwrap()).collect();
@@ -80,6 +91,9 @@ fn archives_in_forms_that_are_not_read_are_told() {
         "u",
         "v.deb",
         "y.so.1.2.lz4",
+        "za",
+        "zc",
+        "ze",
     ];
     assert_eq!(told, all, "{:?}", seen.problems);
 }

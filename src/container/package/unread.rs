@@ -1,0 +1,130 @@
+//! Which packages are in a form that is not read?
+//!
+//! They are told, since they may hold what nobody looked at: by their names, by their first bytes, and behind programs that unpack
+//! themselves.
+
+use super::TAR_BLOCK;
+use crate::bytes;
+use crate::container::Kind;
+use crate::container::address::occurrences;
+use crate::container::elf::Elf;
+use crate::container::pe::Pe;
+use crate::error::Error;
+
+const ENDINGS: [&str; 9] = [".cpio", ".rpm", ".7z", ".rar", ".msi", ".iso", ".dmg", ".squashfs", ".AppImage"];
+const COMPRESSIONS: [&str; 6] = [".lzma", ".lz", ".lzo", ".Z", ".lz4", ".br"];
+/// RPM, 7z, RAR, cabinets of Windows, squashfs (snaps), xar (packages of macOS), packages of Debian before 1996.
+const MAGICS: [&[u8]; 7] = [
+    b"\xed\xab\xee\xdb",
+    b"7z\xbc\xaf\x27\x1c",
+    b"Rar!\x1a\x07",
+    b"MSCF\0\0\0\0",
+    b"hsqs",
+    b"xar!\0\x1c",
+    b"0.939000\n",
+];
+/// Begins of archives that stand behind programs: zip, gzip, bzip2, xz, zstd.
+const MAGICS_BEHIND: [&[u8]; 5] = [b"PK\x03\x04", b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"];
+/// Begin of the record that ends an archive of PyInstaller, and bytes within which it stands at the end.
+const PYINSTALLER: &[u8] = b"MEI\x0c\x0b\x0a\x0b\x0e";
+const PYINSTALLER_END: usize = 4096;
+
+/// Returns the error for a file that is a package in a form which is not read, by its name or its first bytes, and is in no
+/// form that is.
+pub(crate) fn unread(name: &[u8], head: &[u8]) -> Option<Error> {
+    let before = |end: &&str| stem(name, end);
+    let ends = |end: &&str| before(end).is_some();
+    // Unpackers look for the next header behind a first one that is damaged.
+    if ends(&".tar") && head.len() >= TAR_BLOCK && head.iter().any(|byte| *byte != 0) {
+        return Some(Error::input("the tar archive is malformed: it begins with no header of a member"));
+    }
+    let is_one = ENDINGS.iter().any(ends)
+        || MAGICS.iter().any(|magic| head.starts_with(magic))
+        || is_cpio(head)
+        || COMPRESSIONS.iter().filter_map(before).any(is_name_of_code);
+    is_one.then(unread_form)
+}
+
+/// Returns a name without its ending, if that is one in letters of either case.
+fn stem<'n>(name: &'n [u8], ending: &str) -> Option<&'n [u8]> {
+    let (stem, last) = name.split_at_checked(name.len().checked_sub(ending.len())?)?;
+    last.eq_ignore_ascii_case(ending.as_bytes()).then_some(stem)
+}
+
+/// Whether a file has such a name that it may hold device code: a library, an object, a module, or a package of them.
+fn is_name_of_code(name: &[u8]) -> bool {
+    const ENDINGS: [&str; 16] = [
+        ".tar", ".so", ".o", ".obj", ".a", ".lib", ".spv", ".bc", ".ll", ".dll", ".pyd", ".exe", ".whl", ".zip",
+        ".deb", ".syclbin",
+    ];
+    // Libraries have their version behind the ending.
+    let version = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let unversioned = name.iter().rposition(|byte| !version(byte)).and_then(|last| name.get(..=last)).unwrap_or(name);
+    ENDINGS.iter().any(|ending| stem(name, ending).is_some()) || stem(unversioned, ".so").is_some()
+}
+
+/// Whether a file begins with the header of a member of a cpio archive: in text with 13 numbers of eight hexadecimal digits, or with
+/// 70 octal ones (POSIX); in binary with 13 numbers of two bytes, of either order.
+fn is_cpio(head: &[u8]) -> bool {
+    let digits = |count: usize, is_digit: fn(&u8) -> bool| {
+        head.get(6..count.saturating_add(6)).is_some_and(|numbers| numbers.iter().all(is_digit))
+    };
+    match head.get(..6) {
+        Some(b"070701" | b"070702") => digits(104, u8::is_ascii_hexdigit),
+        Some(b"070707") => digits(70, |byte| (b'0'..=b'7').contains(byte)),
+        _ => is_binary_cpio(head).unwrap_or(false),
+    }
+}
+
+/// Whether a file begins with the header of a member of a cpio archive in binary, whose name has the length that it says.
+fn is_binary_cpio(head: &[u8]) -> Option<bool> {
+    const HEADER: usize = 26;
+    let number = |at: usize| {
+        let bytes = bytes::slice_at(head, at, 2)?.try_into().ok()?;
+        match head.get(..2)? {
+            [0xc7, 0x71] => Some(u16::from_le_bytes(bytes)),
+            [0x71, 0xc7] => Some(u16::from_be_bytes(bytes)),
+            _ => None,
+        }
+    };
+    let (mode, len) = (number(6)?, usize::from(number(20)?));
+    // Folders, files, links, pipes, sockets and devices.
+    let is_kind = matches!(mode >> 12, 1 | 2 | 4 | 6 | 8 | 10 | 12);
+    let name = head.get(HEADER..)?;
+    let end = name.iter().position(|byte| *byte == 0);
+    Some(is_kind && end.map_or(len > name.len(), |end| end > 0 && len == end.saturating_add(1)))
+}
+
+/// Returns the error for an archive in a form that is not read.
+pub(crate) fn unread_form() -> Error {
+    Error::input("the archive is in a form that is not read").with_remedy("unpack it, and name the folder")
+}
+
+/// Returns the error for a program that unpacks an archive behind it, or in a section of it, which is not read: an installer, a program of
+/// PyInstaller. [`crate::container::Host::read`] refuses AppImages.
+pub(crate) fn unread_behind(kind: Kind, file: &[u8]) -> Option<Error> {
+    let (end, sections) = match kind {
+        Kind::Elf => {
+            let (elf, sections) = Elf::parse(file).ok()?;
+            (elf.end(), sections)
+        }
+        Kind::Pe => {
+            let sections = Pe::parse(file).ok()?.1;
+            (sections.iter().map(|section| section.offset.saturating_add(section.data.len() as u64)).max()?, sections)
+        }
+        _ => return None,
+    };
+    let behind = usize::try_from(end).ok().and_then(|end| file.get(end..)).unwrap_or_default();
+    let added =
+        sections.iter().filter(|section| section.name == "pydata").map(|section| (section.offset, section.data));
+    let at = [(end, behind)].into_iter().chain(added).find_map(|(at, bytes)| is_archive(bytes).then_some(at))?;
+    let error = Error::at(at, "the program has an archive behind it, which is not read");
+    Some(error.with_remedy("unpack it, and name the folder"))
+}
+
+/// Whether bytes of a program are an archive, by their begin or, of PyInstaller, by their end.
+fn is_archive(bytes: &[u8]) -> bool {
+    let last = bytes.get(bytes.len().saturating_sub(PYINSTALLER_END)..).unwrap_or_default();
+    MAGICS.iter().chain(&MAGICS_BEHIND).any(|magic| bytes.starts_with(magic))
+        || occurrences(last, PYINSTALLER).next().is_some()
+}
