@@ -126,7 +126,11 @@ impl Expansion<'_, '_> {
                 return false;
             }
             kind = head.kind();
-            unread = package::unread(name.as_bytes(), head.bytes);
+            let is_script = head.bytes.starts_with(b"#!");
+            unread = match is_script.then(|| head.begin(package::SCRIPT)) {
+                Some(script) => package::unread(name.as_bytes(), &script),
+                None => package::unread(name.as_bytes(), head.bytes),
+            };
             let useful = kind.is_some_and(|kind| kind != Kind::Table && (packages || !package::is_package(kind)));
             useful && seen.insert(id)
         });

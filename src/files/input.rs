@@ -10,7 +10,7 @@ use super::expand::mapped_at;
 use super::place::{self, Place};
 use super::write::{LOOK, PARTNER, cannot_write};
 use crate::bytes::{self, Space};
-use crate::container::kind::{self, Kind};
+use crate::container::kind::{self, Kind, PTX_BEGIN, is_ptx};
 use crate::error::{Error, Result};
 use crate::{limits, plain_file};
 use memmap2::{Mmap, MmapMut, UncheckedAdvice};
@@ -79,7 +79,19 @@ impl Head<'_> {
             let read = self.file.read_exact_at(&mut end, at).is_ok();
             (read && Kind::ends_as_zip_by(&end, self.name)).then_some(Kind::Zip)
         };
-        Kind::identify_head(self.bytes, self.len).ok().or_else(by_end)
+        let by_more = || (Kind::may_be_ptx(self.bytes) && is_ptx(&self.begin(PTX_BEGIN))).then_some(Kind::Native);
+        Kind::identify_head(self.bytes, self.len).ok().or_else(by_more).or_else(by_end)
+    }
+
+    /// Returns the first bytes of the file, as many as are asked for, or as there are.
+    pub(crate) fn begin(&self, count: usize) -> Vec<u8> {
+        let mut begin = self.bytes.to_vec();
+        let rest = (count as u64).min(self.len).saturating_sub(begin.len() as u64);
+        begin.resize(begin.len().saturating_add(usize::try_from(rest).unwrap_or(0)), 0);
+        if self.file.read_exact_at(&mut begin, 0).is_err() {
+            begin.truncate(self.bytes.len());
+        }
+        begin
     }
 
     /// Whether the file is one that the kernel would call by a device and an inode in the maps of a process. Those that it tells of

@@ -151,6 +151,10 @@ impl Pair<'_> {
 
     /// Returns the bytes that the addition changes in an ELF file besides lists; none where it is another program.
     fn changed_in_elf(&self, lower: &Elf<'_>, upper: &Elf<'_>) -> Result<Option<Vec<Range<usize>>>> {
+        // What stays at the end of a file is no part of a program.
+        if self.record.tail > 0 {
+            return Ok(None);
+        }
         let is_added = |header: &&ProgramHeader64<LE>| {
             header.p_type(LE) == PT_LOAD && header.p_offset(LE) >= self.record.original_len && header.p_filesz(LE) > 0
         };
@@ -257,7 +261,9 @@ impl Pair<'_> {
             one.loaded() == other.loaded()
                 && (one.virtual_size == other.virtual_size || has_table(one) && one.virtual_size < other.virtual_size)
         };
+        let has_end_alone = |tail: u64| self.record.original_len.checked_sub(tail) >= Some(lower.overlay());
         if !is_last
+            || !has_end_alone(self.record.tail)
             || added.is_code()
             || own.len() != lower.sections.len()
             || !lower.sections.iter().zip(own).all(is_same)

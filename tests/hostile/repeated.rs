@@ -3,6 +3,7 @@
 //! Each is read by the program under limits of processor time and memory that a reader which pays for every mention passes.
 
 use super::costly::{Module, TIME_LIMIT, put, run_bounded};
+use super::program::limited;
 use super::support::folder::Folder;
 use std::io::{Cursor, Write as _};
 use sycl_bundle::bundle::offload_bundle;
@@ -288,6 +289,66 @@ fn empty_streams_of_a_compressed_archive() {
     run_bounded(&folder, &["inspect", "a.tar.bz2"], 5, &[6]);
     folder.put("a.tar.bz2", [stream(&tar[..512]), stream(&[]).repeat(300_000), stream(&tar[512..])].concat());
     run_bounded(&folder, &["inspect", "a.tar.bz2"], 5, &[3]);
+}
+
+/// Streams of bzip2 take ten times as long as others, and a window of another form repeats them for nothing.
+#[test]
+fn slow_streams_that_another_form_repeats() {
+    let stream = |bytes: &[u8]| {
+        let mut out = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+        out.write_all(bytes).unwrap();
+        out.finish().unwrap()
+    };
+    let mut state = 1u64;
+    let mut random = |count: usize| -> Vec<u8> {
+        let next = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 56) as u8
+        };
+        (0..count).map(next).collect()
+    };
+    let block: Vec<u8> = random(890_000).into_iter().map(|byte| byte & 1).collect();
+    let mut tar = tar::Header::new_gnu();
+    tar.set_path("x").unwrap();
+    tar.set_size(300 * block.len() as u64);
+    tar.set_cksum();
+    let inner = [stream(tar.as_bytes()), stream(&block).repeat(300)].concat();
+    let mut outer = tar::Builder::new(Vec::new());
+    for (name, bytes) in [("in.tar.bz2", inner), ("padding", random(2 << 20))] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        outer.append_data(&mut header, name, &bytes[..]).unwrap();
+    }
+    let folder = Folder::new();
+    folder.put("a.tar.zst", zstd::bulk::compress(&outer.into_inner().unwrap(), 3).unwrap());
+    run_bounded(&folder, &["inspect", "a.tar.zst"], 8, &[3]);
+}
+
+/// Names may be long, and a compressor makes nothing of them.
+#[test]
+fn long_names_of_members_beside_modules() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let header = |name: &str, kind: tar::EntryType, size: usize| {
+        let mut header = tar::Header::new_gnu();
+        header.set_path(name).unwrap();
+        header.set_entry_type(kind);
+        header.set_size(size as u64);
+        header.set_cksum();
+        *header.as_bytes()
+    };
+    let mut name = [vec![b'a'; 65_018], b".prop\0".to_vec()].concat();
+    name.resize(65_024, 0);
+    for nth in 0..2500 {
+        name[..8].copy_from_slice(format!("{nth:08}").as_bytes());
+        encoder.write_all(&header("././@LongLink", tar::EntryType::GNULongName, name.len())).unwrap();
+        encoder.write_all(&name).unwrap();
+        encoder.write_all(&header("x", tar::EntryType::Regular, 0)).unwrap();
+    }
+    encoder.write_all(&[0; 1024]).unwrap();
+    let folder = Folder::new();
+    folder.put("a.tar.gz", encoder.finish().unwrap());
+    let done = limited(&folder, 128 << 10, ["inspect", "a.tar.gz"]);
+    assert_eq!(done.status.code(), Some(6), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
 /// Sizes are known when the frames are inflated, and are just too much.

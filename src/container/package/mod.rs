@@ -17,7 +17,7 @@ mod stream;
 mod unread;
 
 pub(crate) use formats::{Directory, disagreement, unlisted};
-pub(crate) use unread::{unread, unread_behind, unread_form};
+pub(crate) use unread::{SCRIPT, unread, unread_behind, unread_form};
 
 use super::{Allowance, Kind};
 use crate::bytes::Draft;
@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::limits;
 use std::cell::Cell;
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{Cursor, Read};
 
 /// Member of a package.
@@ -114,8 +115,8 @@ struct Walk<'w> {
 struct Neighbours {
     /// Names of the modules.
     modules: Vec<Vec<u8>>,
-    /// Names of the files, without their extensions.
-    beside: HashSet<Vec<u8>>,
+    /// Hashes of the files' names without their extensions: names of any length may be thousands.
+    beside: HashSet<u64>,
 }
 
 impl Neighbours {
@@ -125,10 +126,17 @@ impl Neighbours {
         dot.and_then(|dot| name.get(..dot)).unwrap_or(name)
     }
 
+    /// Returns the hash of a name without its extension.
+    fn hash(name: &[u8]) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        Self::stem(name).hash(&mut hasher);
+        hasher.finish()
+    }
+
     /// Takes the name of a member, whatever it is.
     fn meet(&mut self, name: &[u8]) {
         if name.ends_with(b".prop") || name.ends_with(b".sym") {
-            self.beside.insert(Self::stem(name).to_owned());
+            self.beside.insert(Self::hash(name));
         }
     }
 }
@@ -186,7 +194,7 @@ pub(crate) fn beside_is_unread() -> Error {
 fn is_useless(name: &[u8], head: &[u8], len: u64) -> bool {
     match Kind::identify_head(head, len) {
         Ok(kind) => kind == Kind::Table,
-        Err(_) => !Kind::may_be_zip(name, head),
+        Err(_) => !Kind::may_be_zip(name, head) && !(len > head.len() as u64 && Kind::may_be_ptx(head)),
     }
 }
 
@@ -203,7 +211,7 @@ impl Walk<'_> {
             _ => formats::walk_tar(self, place, bytes),
         }?;
         let Neighbours { modules, beside } = std::mem::replace(&mut self.neighbours, outer);
-        for module in modules.iter().filter(|module| beside.contains(Neighbours::stem(module))) {
+        for module in modules.iter().filter(|module| beside.contains(&Neighbours::hash(module))) {
             self.damaged_member(place, module, beside_is_unread())?;
         }
         Ok(())
@@ -220,7 +228,7 @@ impl Walk<'_> {
         if is_useless(name, head, bytes.len() as u64) {
             return self.passed_over(place, name, head);
         }
-        let Ok(kind) = Kind::identify_named(name, bytes) else { return self.passed_over(place, name, head) };
+        let Ok(kind) = Kind::identify_named(name, bytes) else { return self.passed_over(place, name, bytes) };
         let Some(path) = self.path(place, name)? else { return Ok(()) };
         let (offset, depth) = (at.and_then(|at| place.offset_of(at)), place.depth.saturating_add(1));
         if is_package(kind) {

@@ -47,6 +47,9 @@ fn beyond() -> io::Error {
     io::Error::other("the package inflates beyond the limit for its size")
 }
 
+/// Bytes of other forms that are inflated in the time of one of bzip2, beside it.
+const SLOWER: u64 = 7;
+
 /// Reader of bzip2 streams, one behind the other.
 struct BzStreams<'b> {
     stream: BzDecoder<&'b [u8]>,
@@ -73,6 +76,7 @@ impl Read for BzStreams<'_> {
             let read = self.stream.read(out)?;
             let rest = *self.stream.get_ref();
             if read > 0 || out.is_empty() || rest.is_empty() {
+                self.budget.spend((read as u64).saturating_mul(SLOWER));
                 return Ok(read);
             }
             *self = BzStreams::new(rest, self.budget)?;

@@ -25,12 +25,14 @@ const MAGICS: [&[u8]; 7] = [
 ];
 /// Begins of archives that stand behind programs: zip, gzip, bzip2, xz, zstd.
 const MAGICS_BEHIND: [&[u8]; 5] = [b"PK\x03\x04", b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"];
+/// Bytes of a script within which an archive begins that it unpacks.
+pub(crate) const SCRIPT: usize = 1 << 20;
 /// Begin of the record that ends an archive of PyInstaller, and bytes within which it stands at the end.
 const PYINSTALLER: &[u8] = b"MEI\x0c\x0b\x0a\x0b\x0e";
 const PYINSTALLER_END: usize = 4096;
 
 /// Returns the error for a file that is a package in a form which is not read, by its name or its first bytes, and is in no
-/// form that is.
+/// form that is. Of a script these are [`SCRIPT`].
 pub(crate) fn unread(name: &[u8], head: &[u8]) -> Option<Error> {
     let before = |end: &&str| stem(name, end);
     let ends = |end: &&str| before(end).is_some();
@@ -41,6 +43,7 @@ pub(crate) fn unread(name: &[u8], head: &[u8]) -> Option<Error> {
     let is_one = ENDINGS.iter().any(ends)
         || MAGICS.iter().any(|magic| head.starts_with(magic))
         || is_cpio(head)
+        || is_behind_script(head)
         || COMPRESSIONS.iter().filter_map(before).any(is_name_of_code);
     is_one.then(unread_form)
 }
@@ -125,6 +128,15 @@ pub(crate) fn unread_behind(kind: Kind, file: &[u8]) -> Option<Error> {
 /// Whether bytes of a program are an archive, by their begin or, of PyInstaller, by their end.
 fn is_archive(bytes: &[u8]) -> bool {
     let last = bytes.get(bytes.len().saturating_sub(PYINSTALLER_END)..).unwrap_or_default();
-    MAGICS.iter().chain(&MAGICS_BEHIND).any(|magic| bytes.starts_with(magic))
-        || occurrences(last, PYINSTALLER).next().is_some()
+    begins_as_archive(bytes) || occurrences(last, PYINSTALLER).next().is_some()
+}
+
+/// Whether the first bytes of a file are those of a script with an archive behind one of its lines (makeself).
+fn is_behind_script(file: &[u8]) -> bool {
+    let script = file.get(..file.len().min(SCRIPT)).filter(|file| file.starts_with(b"#!")).unwrap_or_default();
+    occurrences(script, b"\n").any(|at| script.get(at.saturating_add(1)..).is_some_and(begins_as_archive))
+}
+
+fn begins_as_archive(bytes: &[u8]) -> bool {
+    MAGICS.iter().chain(&MAGICS_BEHIND).any(|magic| bytes.starts_with(magic)) || bytes.get(257..262) == Some(b"ustar")
 }

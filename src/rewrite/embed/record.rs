@@ -66,7 +66,7 @@ pub struct Record {
     /// Kind of the addition.
     pub(crate) layer: Layer,
     /// Length of the original's tail, which stays behind everything that was added.
-    pub(crate) tail: u64,
+    pub tail: u64,
     /// Length of the original file.
     pub original_len: u64,
     /// BLAKE3 of the original file.

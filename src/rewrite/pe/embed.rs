@@ -100,8 +100,7 @@ fn check(file: &[u8], headers: &Headers) -> Result<u64> {
             Error::at(headers.optional as u64, message).with_remedy("link the file with sections of whole pages")
         );
     }
-    let overlay = headers.sections.iter().map(super::Section::raw_end).max().unwrap_or(0);
-    let overlay = overlay.max(headers.headers_size.into());
+    let overlay = headers.overlay();
     if overlay > file.len() as u64 {
         return Err(Error::input("the last section passes the end of the file"));
     }

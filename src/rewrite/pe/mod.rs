@@ -192,6 +192,11 @@ impl Headers {
         })
     }
 
+    /// Returns the offset of what is behind the headers and all sections in the file.
+    pub(crate) fn overlay(&self) -> u64 {
+        self.sections.iter().map(Section::raw_end).fold(self.headers_size.into(), u64::max)
+    }
+
     /// Checks that the sections follow each other in memory, as loaders demand, and are apart in the file: else a change in one
     /// would be a change in another. Each has to begin with a block of the file, where loaders take it from.
     ///
@@ -309,9 +314,8 @@ pub fn remove(file: &[u8]) -> Result<Draft> {
     let headers = Headers::parse(file)?;
     let Some((offset, size)) = headers.directory(file, CERTIFICATES) else { return Draft::copy_of(file, 0) };
     let at_end = u64::from(offset).checked_add(size.into()) == Some(file.len() as u64);
-    let sections = headers.sections.iter().map(Section::raw_end).max().unwrap_or(0);
     let directory = headers.directory_at(CERTIFICATES).unwrap_or(usize::MAX);
-    if !at_end || u64::from(offset) < sections {
+    if !at_end || u64::from(offset) < headers.overlay() {
         return Err(Error::at(directory as u64, "the certificates are not at the end of the file"));
     }
     let mut out = Draft::copy_of(file.get(..offset as usize).unwrap_or_default(), 0)?;

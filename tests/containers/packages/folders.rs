@@ -72,6 +72,11 @@ fn archives_in_forms_that_are_not_read_are_told() {
     file(&folder, "in/zd", &[&host[..], &[0; 64]].concat());
     file(&folder, "in/ze", &[&b"\xc7\x71\0\0\0\0\xa4\x81"[..], &[0; 12], b"\x02\0\0\0\0\0k\0"].concat());
     file(&folder, "in/zf", &[&b"\xc7\x71\0\0\0\0\xa4\x81"[..], &[0; 12], b"\x03\0\0\0\0\0k\0"].concat());
+    // And a script that unpacks what is behind it.
+    let script = |archive: &[u8]| [&b"#!/bin/sh\n"[..], &b"# more\n".repeat(500), b"exit 0\n", archive].concat();
+    file(&folder, "in/zg", &script(b"\xfd7zXZ\0\0"));
+    file(&folder, "in/zh", &script(b"echo\n"));
+    file(&folder, "in/zi.whl", &make::zip(Deflated, &[("zj.sh", &script(&make::tar(&[("k.spv", &module())])))]));
     let seen = inspect(folder.path());
     assert_eq!((seen.code, seen.names(folder.path())), (3, vec!["/a.spv".to_owned()]), "{}", seen.stderr);
     let told: Vec<&str> = seen.problems.iter().map(|(path, _)| path.rsplit(['/', '!']).next().unwrap()).collect();
@@ -94,8 +99,27 @@ fn archives_in_forms_that_are_not_read_are_told() {
         "za",
         "zc",
         "ze",
+        "zg",
+        "zj.sh",
     ];
     assert_eq!(told, all, "{:?}", seen.problems);
+}
+
+/// Compilers, preprocessors and people write comments before the first statement, which ptxas takes.
+#[test]
+fn ptx_is_known_behind_comments_of_any_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = b".version\t8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
+    let comments: [&[u8]; 5] =
+        [b"", b"/* one\n * two */\n", b"# 1 \"a.cu\"\n", b"\n //\n", &b"// license\n".repeat(1000)];
+    for (nth, comment) in comments.iter().enumerate() {
+        file(&folder, &format!("{nth}.ptx"), &[comment, &ptx[..]].concat());
+    }
+    file(&folder, "5.whl", &make::zip(Deflated, &[("k.ptx", &[comments[4], ptx].concat())]));
+    file(&folder, "6.c", &comments[4].repeat(2));
+    let seen = inspect(folder.path());
+    let names = ["/0.ptx", "/1.ptx", "/2.ptx", "/3.ptx", "/4.ptx", "/5.whl!k.ptx"];
+    assert_eq!((seen.code, seen.names(folder.path())), (0, names.map(str::to_owned).to_vec()), "{}", seen.stderr);
 }
 
 #[test]

@@ -95,6 +95,16 @@ fn a_record_gives_back_the_program_that_the_file_is() {
             let restored = beneath::restore(&forged, &Host::read(&file).unwrap());
             assert_eq!(restored.is_ok(), is_given_back, "{kind:?}: {what}");
         }
+        // Code that is said to stay at the end of the file.
+        let mut evil = original.clone();
+        evil[code.end - 8] ^= 1;
+        let tail = &evil[code.start..];
+        let longer = [&file[..], tail].concat();
+        let mut forged = record;
+        (forged.tail, forged.embedded_len) = (tail.len() as u64, longer.len() as u64);
+        forged.original_hash = *blake3::hash(&evil).as_bytes();
+        let error = beneath::restore(&forged, &Host::read(&longer).unwrap()).unwrap_err().to_string();
+        assert!(error.contains("another program"), "{error}");
     }
 }
 

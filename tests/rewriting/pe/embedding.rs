@@ -12,8 +12,9 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::property::{Property, PropertySet, Value};
 use sycl_bundle::container::Host;
 use sycl_bundle::error::Result;
+use sycl_bundle::rewrite::embed::record::{Layer, Record};
 use sycl_bundle::rewrite::image_data::OutImage;
-use sycl_bundle::rewrite::{layers, pe};
+use sycl_bundle::rewrite::{beneath, layers, pe};
 
 /// Addresses at which the loader may put a library: the preferred one, a lower one, and one as Windows chooses.
 pub const BASES: [Option<u64>; 3] = [None, Some(0x1_0000), Some(0x7ff6_1234_0000)];
@@ -90,6 +91,24 @@ fn check(original: &[u8], count: usize) -> Vec<u8> {
 
 fn sample(name: &str) -> Fixture {
     Fixture::new(name).images(samples::every_property())
+}
+
+/// What stays at the end of a file is behind all its sections: another end would bring other code.
+#[test]
+fn an_end_that_a_record_gives_back_has_no_code() {
+    let original = library(&sample("joined"));
+    let file = joined(&original, 1).unwrap();
+    let (record, _) = Record::locate(&Host::read(&file).unwrap(), Layer::Images).unwrap();
+    assert!(beneath::restore(&record, &Host::read(&file).unwrap()).unwrap().bytes == original);
+    let code = PE::parse(&original).unwrap().sections[0].pointer_to_raw_data as usize;
+    let mut evil = original;
+    evil[code + 1] ^= 1;
+    let longer = [&file[..], &evil[code..]].concat();
+    let mut forged = record;
+    (forged.tail, forged.embedded_len) = ((evil.len() - code) as u64, longer.len() as u64);
+    forged.original_hash = *blake3::hash(&evil).as_bytes();
+    let error = beneath::restore(&forged, &Host::read(&longer).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("another program"), "{error}");
 }
 
 #[test]
