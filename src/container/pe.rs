@@ -23,6 +23,7 @@ use goblin::pe::optional_header::MAGIC_32;
 use goblin::pe::section_table::{IMAGE_SCN_MEM_EXECUTE, SectionTable};
 use goblin::pe::symbol::COFF_SYMBOL_SIZE;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Size of the signature and the COFF header, which the optional header follows, in bytes.
 const HEADERS: usize = 24;
@@ -60,6 +61,8 @@ pub(crate) struct Pe<'a> {
     headers_size: u32,
     /// Size in memory, in bytes.
     image_size: u32,
+    /// Symbols and certificates, which no section holds.
+    apart: Vec<Range<u64>>,
 }
 
 /// Imports of a PE file.
@@ -121,7 +124,12 @@ impl<'a> Pe<'a> {
             file_align: fields.file_alignment,
             headers_size: fields.size_of_headers,
             image_size: fields.size_of_image,
+            apart: vec![table_range(symbols, coff.pointer_to_symbol_table, strings)],
         };
+        if let Some(certificates) = optional.data_directories.get_certificate_table() {
+            let begin = u64::from(certificates.virtual_address);
+            pe.apart.push(begin..begin.saturating_add(certificates.size.into()));
+        }
         let mut sections = Vec::new();
         for (index, raw) in headers.chunks_exact(SECTION_HEADER).enumerate() {
             let here = table.saturating_add(index.saturating_mul(SECTION_HEADER)) as u64;
@@ -135,6 +143,26 @@ impl<'a> Pe<'a> {
             pe.sections.push((here, header));
         }
         Ok((pe, sections))
+    }
+
+    /// Returns what is behind all sections in the file, but for symbols, certificates, and what is as small as records of debuggers.
+    pub(crate) fn behind(&self) -> Vec<Range<u64>> {
+        const SMALL: u64 = 1024;
+        let ends = self
+            .sections
+            .iter()
+            .map(|(_, section)| u64::from(section.pointer_to_raw_data).saturating_add(section.size_of_raw_data.into()));
+        let mut begin = ends.fold(self.headers_size.into(), u64::max);
+        let mut apart = self.apart.clone();
+        apart.sort_unstable_by_key(|range| range.start);
+        let len = self.bytes.len() as u64;
+        let mut behind = Vec::new();
+        for range in apart.into_iter().chain([len..len]) {
+            behind.push(begin..range.start.min(len));
+            begin = begin.max(range.end);
+        }
+        behind.retain(|range| range.end.saturating_sub(range.start) >= SMALL);
+        behind
     }
 
     /// Whether the file is mapped as it stands, sections with it.
@@ -326,6 +354,13 @@ fn name<'a>(raw: &'a [u8], header: &SectionTable, strings: &'a [u8]) -> Option<&
     };
     let end = field.iter().position(|&byte| byte == 0).unwrap_or(field.len());
     std::str::from_utf8(field.get(..end)?).ok()
+}
+
+/// Returns the range of symbols, of so many bytes, and of their strings, which begin with their size.
+fn table_range(symbols: usize, pointer: u32, strings: &[u8]) -> Range<u64> {
+    let begin = u64::from(pointer);
+    let size = bytes::u32_at(strings, 0).unwrap_or(0);
+    begin..begin.saturating_add(symbols as u64).saturating_add(size.into())
 }
 
 #[cfg(test)]

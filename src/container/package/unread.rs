@@ -5,11 +5,12 @@
 
 use super::TAR_BLOCK;
 use crate::bytes;
-use crate::container::Kind;
 use crate::container::address::occurrences;
 use crate::container::elf::Elf;
 use crate::container::pe::Pe;
+use crate::container::{Kind, Section};
 use crate::error::Error;
+use std::ops::Range;
 
 const ENDINGS: [&str; 9] = [".cpio", ".rpm", ".7z", ".rar", ".msi", ".iso", ".dmg", ".squashfs", ".AppImage"];
 const COMPRESSIONS: [&str; 6] = [".lzma", ".lz", ".lzo", ".Z", ".lz4", ".br"];
@@ -23,13 +24,13 @@ const MAGICS: [&[u8]; 7] = [
     b"xar!\0\x1c",
     b"0.939000\n",
 ];
-/// Begins of archives that stand behind programs: zip, gzip, bzip2, xz, zstd.
-const MAGICS_BEHIND: [&[u8]; 5] = [b"PK\x03\x04", b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"];
+/// Begins of other archives that stand behind scripts: zip, gzip, bzip2, xz, zstd, lz4, cpio.
+const MAGICS_BEHIND: [&[u8]; 7] =
+    [b"PK\x03\x04", b"\x1f\x8b\x08", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"070701"];
 /// Bytes of a script within which an archive begins that it unpacks.
 pub(crate) const SCRIPT: usize = 1 << 20;
-/// Begin of the record that ends an archive of PyInstaller, and bytes within which it stands at the end.
-const PYINSTALLER: &[u8] = b"MEI\x0c\x0b\x0a\x0b\x0e";
-const PYINSTALLER_END: usize = 4096;
+/// Sections that are archives: of PyInstaller and of staticx.
+const ARCHIVES: [&str; 2] = ["pydata", ".staticx.archive"];
 
 /// Returns the error for a file that is a package in a form which is not read, by its name or its first bytes, and is in no
 /// form that is. Of a script these are [`SCRIPT`].
@@ -103,32 +104,31 @@ pub(crate) fn unread_form() -> Error {
     Error::input("the archive is in a form that is not read").with_remedy("unpack it, and name the folder")
 }
 
-/// Returns the error for a program that unpacks an archive behind it, or in a section of it, which is not read: an installer, a program of
-/// PyInstaller. [`crate::container::Host::read`] refuses AppImages.
+/// Returns the error for a program with other bytes behind it, or in a section that is an archive: it may unpack them (installers,
+/// programs of PyInstaller). [`crate::container::Host::read`] refuses AppImages.
 pub(crate) fn unread_behind(kind: Kind, file: &[u8]) -> Option<Error> {
-    let (end, sections) = match kind {
+    let (ends, sections) = match kind {
         Kind::Elf => {
             let (elf, sections) = Elf::parse(file).ok()?;
-            (elf.end(), sections)
+            (vec![elf.end()..file.len() as u64], sections)
         }
         Kind::Pe => {
-            let sections = Pe::parse(file).ok()?.1;
-            (sections.iter().map(|section| section.offset.saturating_add(section.data.len() as u64)).max()?, sections)
+            let (pe, sections) = Pe::parse(file).ok()?;
+            (pe.behind(), sections)
         }
         _ => return None,
     };
-    let behind = usize::try_from(end).ok().and_then(|end| file.get(end..)).unwrap_or_default();
-    let added =
-        sections.iter().filter(|section| section.name == "pydata").map(|section| (section.offset, section.data));
-    let at = [(end, behind)].into_iter().chain(added).find_map(|(at, bytes)| is_archive(bytes).then_some(at))?;
-    let error = Error::at(at, "the program has an archive behind it, which is not read");
+    // Linkers fill the end of a file.
+    let is_filled = |range: &Range<u64>| {
+        let bytes = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+        let bytes = bytes.and_then(|(start, end)| file.get(start..end)).unwrap_or_default();
+        bytes.iter().any(|byte| *byte != 0)
+    };
+    let behind = ends.into_iter().find(is_filled).map(|range| range.start);
+    let is_archive = |section: &&Section<'_>| ARCHIVES.contains(&section.name) && !section.data.is_empty();
+    let at = behind.or_else(|| sections.iter().find(is_archive).map(|section| section.offset))?;
+    let error = Error::at(at, "the program has other data behind it, as an archive, which is not read");
     Some(error.with_remedy("unpack it, and name the folder"))
-}
-
-/// Whether bytes of a program are an archive, by their begin or, of PyInstaller, by their end.
-fn is_archive(bytes: &[u8]) -> bool {
-    let last = bytes.get(bytes.len().saturating_sub(PYINSTALLER_END)..).unwrap_or_default();
-    begins_as_archive(bytes) || occurrences(last, PYINSTALLER).next().is_some()
 }
 
 /// Whether the first bytes of a file are those of a script with an archive behind one of its lines (makeself).

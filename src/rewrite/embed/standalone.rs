@@ -112,9 +112,12 @@ pub(in crate::rewrite) fn verify(
 ) -> Result<()> {
     let host = Host::read(out)?;
     let after = Bundle::read(&host)?;
-    if after.images.len() != expected || after.problems.len() > before.problems.len() {
-        let found = after.images.len();
+    let found = after.images.len();
+    if found != expected {
         return Err(Error::input(format!("expected {expected} images, found {found}; nothing was written")));
+    }
+    if let Some(problem) = after.problems.get(before.problems.len()..).and_then(<[_]>::last) {
+        return Err(Error::input(format!("it is damaged: {}; nothing was written", problem.error)));
     }
     // The list has them in their order.
     let mut left = after.images.iter();

@@ -70,6 +70,7 @@ fn archives_in_forms_that_are_not_read_are_told() {
         &make::tar(&[("zc", &[&host[..], b"PYZ\0MEI\x0c\x0b\x0a\x0b\x0e", &[0; 80]].concat()[..])]),
     );
     file(&folder, "in/zd", &[&host[..], &[0; 64]].concat());
+    file(&folder, "in/zda", &[&host[..], b"NullsoftInst"].concat());
     file(&folder, "in/ze", &[&b"\xc7\x71\0\0\0\0\xa4\x81"[..], &[0; 12], b"\x02\0\0\0\0\0k\0"].concat());
     file(&folder, "in/zf", &[&b"\xc7\x71\0\0\0\0\xa4\x81"[..], &[0; 12], b"\x03\0\0\0\0\0k\0"].concat());
     // And a script that unpacks what is behind it.
@@ -98,6 +99,7 @@ fn archives_in_forms_that_are_not_read_are_told() {
         "y.so.1.2.lz4",
         "za",
         "zc",
+        "zda",
         "ze",
         "zg",
         "zj.sh",
