@@ -151,7 +151,7 @@ impl Pair<'_> {
 
     /// Returns the bytes that the addition changes in an ELF file besides lists; none where it is another program.
     fn changed_in_elf(&self, lower: &Elf<'_>, upper: &Elf<'_>) -> Result<Option<Vec<Range<usize>>>> {
-        // What stays at the end of a file is no part of a program.
+        // An end that stays is of other data: a program has none there.
         if self.record.tail > 0 {
             return Ok(None);
         }

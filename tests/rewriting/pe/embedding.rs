@@ -93,7 +93,7 @@ fn sample(name: &str) -> Fixture {
     Fixture::new(name).images(samples::every_property())
 }
 
-/// What stays at the end of a file is behind all its sections: another end would bring other code.
+/// The end that stays is behind all sections: another one would bring other code.
 #[test]
 fn an_end_that_a_record_gives_back_has_no_code() {
     let original = library(&sample("joined"));
