@@ -75,7 +75,7 @@ impl Gate<'_> {
     /// Judges the files.
     ///
     /// # Errors
-    /// `NoMatch` where no kernel is selected, `NoDeviceCode` where there is none at all; what cannot be read or written.
+    /// `NoMatch` where no kernel is selected; what cannot be read or written.
     pub(crate) fn judge(self, reporter: &dyn Reporter) -> Result<(Judged, Exit)> {
         let Gate { files, mut selector, targets, baseline, write_baseline, depth, names, .. } = self;
         let policy = self.policy.map(|held| &held.policy);
@@ -90,7 +90,7 @@ impl Gate<'_> {
         let mut problems: Vec<FileProblem> = Vec::new();
         let options = ReadOptions { skip_hash: true, ..ReadOptions::default() };
         let (mut open, mut count) = (false, 0usize);
-        let exit = each_file_with(reporter, files, &selector, options, |facts| {
+        let mut exit = each_file_with(reporter, files, &selector, options, |facts| {
             report_problems(reporter, facts);
             problems.extend(facts.problems.iter().map(|problem| FileProblem::new(facts.path, problem)));
             others.count(facts.bundle.map(|bundle| bundle.kind), &mut facts.images);
@@ -121,7 +121,7 @@ impl Gate<'_> {
             if policy.is_none_or(|policy| policy.budget.is_open()) {
                 let error =
                     Error::new(ErrorKind::NoDeviceCode, "the files hold no kernel, so there is nothing to judge");
-                return Err(error.with_remedy("`sycl-bundle inspect` tells what is in them"));
+                exit = reporter.error(&error.with_remedy("`sycl-bundle inspect` tells what is in them"));
             }
         }
         let whole = kernels.is_empty() && selector.is_all() && exit == Exit::Done;
