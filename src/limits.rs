@@ -62,6 +62,9 @@ pub(crate) const MAX_SEGMENTS: usize = 512;
 /// Words of a file that several relocations write into.
 pub(crate) const MAX_WRITTEN_TWICE: usize = 4096;
 
+/// Bytes of a SPIR-V module. The largest of compilers has some megabytes, and what is known of one takes several times its size.
+pub(crate) const MAX_MODULE: usize = 128 << 20;
+
 /// Bytes that one compressed image may inflate to; those that all files of a run may, beyond [`MAX_INFLATED_RATIO`] times
 /// their size on the disk.
 pub(crate) const MAX_INFLATED: u64 = 1 << 30;
@@ -198,6 +201,8 @@ pub(crate) const MAX_REQUIREMENTS: usize = 64;
 /// their stored bytes. Each takes hundreds of bytes of memory. Compilers write hundreds of bytes for each, a fourth of that
 /// compressed.
 pub(crate) const MAX_NATIVE_ITEMS: usize = 1 << 18;
+/// Items of a file of any size, which take a gigabyte of memory. The largest libraries have half a million.
+pub(crate) const MOST_NATIVE_ITEMS: usize = 1 << 22;
 pub(crate) const NATIVE_ITEM_BYTES: usize = 64;
 
 /// Bytes of a name of native code that count as one more of [`MAX_NATIVE_ITEMS`].
@@ -266,6 +271,8 @@ pub(crate) const MANY_MSGPACK_VALUES: usize = 1 << 16;
 pub(crate) const HCF_ITEM_BYTES: usize = 8;
 /// See [`HCF_ITEM_BYTES`].
 pub(crate) const MANY_HCF_ITEMS: usize = 1 << 16;
+/// Values and nodes of a text of any size.
+pub(crate) const MOST_HCF_ITEMS: usize = 1 << 22;
 
 /// Nesting depth of lists in the metadata of a native payload.
 pub(crate) const MAX_METADATA_DEPTH: usize = 32;

@@ -65,7 +65,8 @@ impl<'a> Node<'a> {
 /// Parses the text. Offsets in errors count from its start.
 fn parse(text: &str) -> Result<Node<'_>> {
     let mut open = vec![Node::default()];
-    let mut left = (text.len() / limits::HCF_ITEM_BYTES).saturating_add(limits::MANY_HCF_ITEMS);
+    let left = (text.len() / limits::HCF_ITEM_BYTES).saturating_add(limits::MANY_HCF_ITEMS);
+    let mut left = left.min(limits::MOST_HCF_ITEMS);
     for (at, line) in bytes::lines(text) {
         let here = at as u64;
         let content = line.trim();

@@ -19,6 +19,7 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::time::Duration;
 
 /// The signal that came; 0 before one did.
 static CAME: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
@@ -60,18 +61,45 @@ pub(crate) fn before_the_end(clean: fn()) {
     });
 }
 
-/// A flag that the first of [`ENDS`] sets; the second ends the process at once.
+/// A flag that the first of [`ENDS`] sets; one that comes [`AGAIN`] or more later ends the process at once. What comes sooner is the same
+/// request: `timeout` signals its child, and then the group that this is in.
 pub(crate) fn interrupted() -> Arc<AtomicBool> {
     IN_ORDER.store(true, Ordering::SeqCst);
     let raised = Arc::new(AtomicBool::new(false));
+    let again = later(&raised);
     for signal in ENDS {
         // Where a handler cannot be set, the signal keeps its own effect, which is to end the process.
-        let _ = flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&raised));
+        let _ = flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again));
         let _ = flag::register(signal, Arc::clone(&raised));
         let number = usize::try_from(signal).unwrap_or_default();
         let _ = flag::register_usize(signal, Arc::clone(&CAME), number);
     }
     raised
+}
+
+/// Time after which a second signal is another request.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Returns a flag that is set some time after one of [`ENDS`] came; the flag that is set at once, where that cannot be had.
+fn later(raised: &Arc<AtomicBool>) -> Arc<AtomicBool> {
+    let Ok((mut read, write)) = std::os::unix::net::UnixStream::pair() else { return Arc::clone(raised) };
+    let again = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&again);
+    let wait = move || {
+        if std::io::Read::read_exact(&mut read, &mut [0]).is_ok() {
+            std::thread::sleep(AGAIN);
+            flag.store(true, Ordering::SeqCst);
+        }
+    };
+    if std::thread::Builder::new().spawn(wait).is_err() {
+        return Arc::clone(raised);
+    }
+    for signal in ENDS {
+        if let Ok(write) = write.try_clone() {
+            let _ = signal_hook::low_level::pipe::register(signal, write);
+        }
+    }
+    again
 }
 
 /// Passes signals on to another process, until it is dropped.

@@ -81,7 +81,8 @@ fn arguments(image: &Image<'_>, module: &Module) -> Vec<String> {
         parameters.get(mask.name).is_some_and(|own| count.checked_sub(eliminated.len() as u64) != Some(*own))
     };
     let is_beyond = |place: &&Property<'_>| {
-        let beyond = |own: &u64| place.value.number().is_none_or(|place| u64::from(place) >= *own);
+        // DPC++ writes -1 where the kernel has no such argument after all, and the runtime passes none.
+        let beyond = |own: &u64| place.value.number().is_none_or(|place| place != u32::MAX && u64::from(place) >= *own);
         parameters.get(place.name).is_some_and(beyond)
     };
     let mask = masks.iter().find(differs).map(|mask| {
@@ -116,5 +117,10 @@ fn absent<'k>(
     let alike = listed.iter().take_while(|name| own.next() == Some(name.as_str())).count();
     let rest = listed.get(alike..).filter(|rest| !rest.is_empty())?;
     let own: HashSet<&str> = of_code().collect();
-    rest.iter().find(|name| !own.contains(name.as_str()))
+    // A program that is compiled at run time has each kernel under the name of its own, too, as `ext_oneapi_get_content` writes it.
+    let is_compiled = |name: &str| {
+        let parts = name.strip_prefix("rtc_").and_then(|name| name.split_once('$'));
+        parts.is_some_and(|(program, kernel)| program.bytes().all(|byte| byte.is_ascii_digit()) && own.contains(kernel))
+    };
+    rest.iter().find(|name| !own.contains(name.as_str()) && !is_compiled(name))
 }

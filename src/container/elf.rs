@@ -135,20 +135,20 @@ impl<'a> Elf<'a> {
         Ok((elf, sections))
     }
 
-    /// Returns the end of the last segment, section or header table in the file.
+    /// Returns the end of the last segment, section or header table in the file. What passes the end of the file is not there.
     pub(crate) fn end(&self) -> u64 {
-        let header = self.header;
-        let table = |at: u64, count: usize, size: usize| at.saturating_add((count as u64).saturating_mul(size as u64));
-        let segments =
-            self.program_headers.iter().map(|header| header.p_offset(LE).saturating_add(header.p_filesz(LE)));
-        let mut end = segments.max().unwrap_or(0);
-        end = end.max(table(header.e_phoff(LE), self.program_headers.len(), size_of::<ProgramHeader64<LE>>()));
+        let (header, len) = (self.header, self.bytes.len() as u64);
+        let table = |at: u64, count: usize, size: usize| (at, (count as u64).saturating_mul(size as u64));
         let sections = header.section_headers(LE, self.bytes).unwrap_or_default();
-        if let Some(first) = sections.first() {
-            end = end.max(table(header.e_shoff(LE), sections.len(), size_of_val(first)));
-        }
+        let tables = [
+            table(header.e_phoff(LE), self.program_headers.len(), size_of::<ProgramHeader64<LE>>()),
+            table(header.e_shoff(LE), sections.len(), sections.first().map_or(0, size_of_val)),
+        ];
+        let segments = self.program_headers.iter().map(|header| (header.p_offset(LE), header.p_filesz(LE)));
         let filled = sections.iter().filter(|section| section.sh_type(LE) != elf::SHT_NOBITS);
-        filled.map(|section| section.sh_offset(LE).saturating_add(section.sh_size(LE))).fold(end, u64::max)
+        let sections = filled.map(|section| (section.sh_offset(LE), section.sh_size(LE)));
+        let ends = tables.into_iter().chain(segments).chain(sections).map(|(at, size)| at.saturating_add(size));
+        ends.filter(|end| *end <= len).fold(0, u64::max)
     }
 
     /// Returns the dynamic entry with a tag; of several the last, which is the one that loaders take.

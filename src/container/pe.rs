@@ -61,8 +61,6 @@ pub(crate) struct Pe<'a> {
     headers_size: u32,
     /// Size in memory, in bytes.
     image_size: u32,
-    /// Symbols and certificates, which no section holds.
-    apart: Vec<Range<u64>>,
 }
 
 /// Imports of a PE file.
@@ -124,12 +122,7 @@ impl<'a> Pe<'a> {
             file_align: fields.file_alignment,
             headers_size: fields.size_of_headers,
             image_size: fields.size_of_image,
-            apart: vec![table_range(symbols, coff.pointer_to_symbol_table, strings)],
         };
-        if let Some(certificates) = optional.data_directories.get_certificate_table() {
-            let begin = u64::from(certificates.virtual_address);
-            pe.apart.push(begin..begin.saturating_add(certificates.size.into()));
-        }
         let mut sections = Vec::new();
         for (index, raw) in headers.chunks_exact(SECTION_HEADER).enumerate() {
             let here = table.saturating_add(index.saturating_mul(SECTION_HEADER)) as u64;
@@ -143,26 +136,6 @@ impl<'a> Pe<'a> {
             pe.sections.push((here, header));
         }
         Ok((pe, sections))
-    }
-
-    /// Returns what is behind all sections in the file, but for symbols, certificates, and what is as small as records of debuggers.
-    pub(crate) fn behind(&self) -> Vec<Range<u64>> {
-        const SMALL: u64 = 1024;
-        let ends = self
-            .sections
-            .iter()
-            .map(|(_, section)| u64::from(section.pointer_to_raw_data).saturating_add(section.size_of_raw_data.into()));
-        let mut begin = ends.fold(self.headers_size.into(), u64::max);
-        let mut apart = self.apart.clone();
-        apart.sort_unstable_by_key(|range| range.start);
-        let len = self.bytes.len() as u64;
-        let mut behind = Vec::new();
-        for range in apart.into_iter().chain([len..len]) {
-            behind.push(begin..range.start.min(len));
-            begin = begin.max(range.end);
-        }
-        behind.retain(|range| range.end.saturating_sub(range.start) >= SMALL);
-        behind
     }
 
     /// Whether the file is mapped as it stands, sections with it.
@@ -356,11 +329,57 @@ fn name<'a>(raw: &'a [u8], header: &SectionTable, strings: &'a [u8]) -> Option<&
     std::str::from_utf8(field.get(..end)?).ok()
 }
 
-/// Returns the range of symbols, of so many bytes, and of their strings, which begin with their size.
-fn table_range(symbols: usize, pointer: u32, strings: &[u8]) -> Range<u64> {
-    let begin = u64::from(pointer);
-    let size = bytes::u32_at(strings, 0).unwrap_or(0);
-    begin..begin.saturating_add(symbols as u64).saturating_add(size.into())
+/// Returns what is behind all sections of a file of either size of pointers, but for symbols and certificates.
+pub(crate) fn behind(file: &[u8]) -> Vec<Range<u64>> {
+    parts_behind(file).unwrap_or_default()
+}
+
+fn parts_behind(file: &[u8]) -> Option<Vec<Range<u64>>> {
+    const LFANEW: usize = 0x3c;
+    const CERTIFICATES: usize = 4;
+    let start = bytes::u32_at(file, LFANEW)? as usize;
+    let at = |offset: usize| start.saturating_add(offset);
+    let (sections, size) = (bytes::u16_at(file, at(6))?, bytes::u16_at(file, at(20))?);
+    let table = at(HEADERS.saturating_add(size.into()));
+    let headers = bytes::slice_at(file, table, usize::from(sections).saturating_mul(SECTION_HEADER))?;
+    let number = |bytes: &[u8], at: usize| bytes::u32_at(bytes, at).map_or(0, u64::from);
+    let ends = headers.chunks_exact(SECTION_HEADER).map(|header| number(header, 20).saturating_add(number(header, 16)));
+    let len = file.len() as u64;
+    // Sections that pass the end of the file are not there.
+    let mut begin = ends.filter(|end| *end <= len).fold((table.saturating_add(headers.len())) as u64, u64::max);
+    let directories = at(HEADERS).saturating_add(if bytes::u16_at(file, at(HEADERS))? == MAGIC_32 { 96 } else { 112 });
+    let entry = directories.saturating_add(CERTIFICATES * 8);
+    let certificates = number(file, entry);
+    let mut apart = vec![
+        certificates..certificates.saturating_add(number(file, entry.saturating_add(4))),
+        symbols(file, number(file, at(12)), number(file, at(16))).unwrap_or(0..0),
+    ];
+    apart.retain(|range| range.start >= begin && range.end <= len && range.start < range.end);
+    apart.retain(|range| range.start != certificates || are_certificates(file, range));
+    apart.sort_unstable_by_key(|range| range.start);
+    let mut behind = Vec::new();
+    for range in apart.into_iter().chain([len..len]) {
+        behind.push(begin..range.start);
+        begin = begin.max(range.end);
+    }
+    Some(behind)
+}
+
+/// Returns the range of symbols and of their strings, which begin with their size.
+fn symbols(file: &[u8], pointer: u64, count: u64) -> Option<Range<u64>> {
+    let strings = pointer.checked_add(count.checked_mul(COFF_SYMBOL_SIZE as u64)?)?;
+    let size = bytes::u32_at(file, usize::try_from(strings).ok()?)?;
+    (pointer > 0 && size >= 4).then(|| pointer..strings.saturating_add(size.into()))
+}
+
+/// Whether a range is that of certificates as Windows reads them: their length, their revision, their type, and a sequence in DER.
+fn are_certificates(file: &[u8], range: &Range<u64>) -> bool {
+    let at = usize::try_from(range.start).unwrap_or(usize::MAX);
+    let len = bytes::u32_at(file, at).map_or(0, u64::from);
+    len >= 8
+        && len <= range.end.saturating_sub(range.start)
+        && matches!(bytes::u16_at(file, at.saturating_add(4)), Some(0x100 | 0x200))
+        && file.get(at.saturating_add(8)) == Some(&0x30)
 }
 
 #[cfg(test)]

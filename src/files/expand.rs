@@ -21,6 +21,7 @@ use crate::container::{Allowance, Kind};
 use crate::error::{Error, Result};
 use crate::limits;
 use rustix::io::Errno;
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::ops::Bound;
@@ -126,11 +127,11 @@ impl Expansion<'_, '_> {
                 return false;
             }
             kind = head.kind();
-            let is_script = head.bytes.starts_with(b"#!");
-            unread = match is_script.then(|| head.begin(package::SCRIPT)) {
-                Some(script) => package::unread(name.as_bytes(), &script),
-                None => package::unread(name.as_bytes(), head.bytes),
-            };
+            if packages && kind.is_none() {
+                let is_script = head.bytes.starts_with(b"#!");
+                let begin = if is_script { Cow::Owned(head.begin(package::SCRIPT)) } else { head.bytes.into() };
+                unread = package::unread(name.as_bytes(), &begin);
+            }
             let useful = kind.is_some_and(|kind| kind != Kind::Table && (packages || !package::is_package(kind)));
             useful && seen.insert(id)
         });
@@ -150,8 +151,7 @@ impl Expansion<'_, '_> {
                 self.plain(ArgumentKind::Package, &input)?;
                 behind.map_or(Ok(()), |error| self.damaged(name, error))
             }
-            (Ok(Found::Unwanted), None) if packages => unread.map_or(Ok(()), |error| self.damaged(name, error)),
-            (Ok(Found::Unwanted), _) => Ok(()),
+            (Ok(Found::Unwanted), _) => unread.map_or(Ok(()), |error| self.damaged(name, error)),
             (Err(error), _) => self.damaged(name, error),
         }
     }

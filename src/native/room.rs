@@ -31,7 +31,7 @@ impl Room {
     pub(crate) fn new(bytes: usize, inflated: u64) -> Room {
         let items = (bytes / limits::NATIVE_ITEM_BYTES).saturating_add(limits::MAX_NATIVE_ITEMS);
         Room {
-            items: AtomicUsize::new(items),
+            items: AtomicUsize::new(items.min(limits::MOST_NATIVE_ITEMS)),
             most: inflated,
             inflated: AtomicU64::new(0),
             short: AtomicBool::new(false),

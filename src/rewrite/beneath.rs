@@ -16,6 +16,7 @@ use crate::bundle::image::Image;
 use crate::bundle::structure::listed_in_tgtimg;
 use crate::bytes::{Draft, u64_at};
 use crate::container::Host;
+use crate::container::base_relocations::PAGE;
 use crate::container::elf::Elf;
 use crate::error::{Error, Result};
 use object::LittleEndian as LE;
@@ -85,6 +86,10 @@ impl Pair<'_> {
             _ => None,
         };
         let Some(mut changed) = changed else { return Ok(None) };
+        // A list may be said to be longer than its array.
+        if self.lower_images.problems.len() > self.upper_images.problems.len() {
+            return Ok(None);
+        }
         let staying: HashSet<usize> = below(&self.upper_images, &self.lower_images).into_values().collect();
         changed.extend(self.removed(&staying));
         if !self.differs_in_alone(changed) {
@@ -151,7 +156,7 @@ impl Pair<'_> {
 
     /// Returns the bytes that the addition changes in an ELF file besides lists; none where it is another program.
     fn changed_in_elf(&self, lower: &Elf<'_>, upper: &Elf<'_>) -> Result<Option<Vec<Range<usize>>>> {
-        // An end that stays is of other data: a program has none there.
+        // No addition to an ELF file keeps an end: `embed::plan` writes 0.
         if self.record.tail > 0 {
             return Ok(None);
         }
@@ -160,17 +165,15 @@ impl Pair<'_> {
         };
         let added: Vec<&ProgramHeader64<LE>> = upper.program_headers.iter().filter(is_added).collect();
         let Some(begin) = added.iter().map(|header| header.p_vaddr(LE)).min() else { return Ok(None) };
-        if added.iter().any(|header| header.p_flags(LE) != PF_R | PF_W) {
+        if added.iter().any(|header| header.p_flags(LE) != PF_R | PF_W) || !self.are_of_record(&added) {
             return Ok(None);
         }
         let own = upper.program_headers.iter().filter(|header| !is_added(header));
         let kept = kept_headers(lower);
         // The table of program headers has moved, and loaders go by its address.
         let is_table = |header: &ProgramHeader64<LE>| {
-            let size = (lower.program_headers.len() as u64).saturating_mul(size_of::<ProgramHeader64<LE>>() as u64);
             header.p_offset(LE) == lower.header.e_phoff(LE)
                 && self.lower.addresses.file_offset(header.p_vaddr(LE)) == Some(header.p_offset(LE))
-                && (header.p_filesz(LE), header.p_memsz(LE)) == (size, size)
         };
         let is_moved = |one: &ProgramHeader64<LE>, other: &ProgramHeader64<LE>| {
             let kind = |header: &ProgramHeader64<LE>| (header.p_type(LE), header.p_flags(LE), header.p_align(LE));
@@ -204,6 +207,25 @@ impl Pair<'_> {
         }
         changed.extend(self.words(lists, 2));
         Ok(Some(changed))
+    }
+
+    /// Whether these segments are what an addition makes: the one with the record, and before it the cleared rest of a page. Another one
+    /// would be the program's own, which a record with a shorter original takes away.
+    fn are_of_record(&self, added: &[&ProgramHeader64<LE>]) -> bool {
+        let end = |header: &ProgramHeader64<LE>| header.p_vaddr(LE).saturating_add(header.p_memsz(LE));
+        let record = Record::locate(self.upper, self.record.layer).map(|(_, address)| address);
+        let has_record = |header: &ProgramHeader64<LE>| {
+            record.is_some_and(|address| (header.p_vaddr(LE)..end(header)).contains(&address))
+        };
+        let is_cleared = |header: &ProgramHeader64<LE>| {
+            let bytes = self.upper.addresses.slice(header.p_vaddr(LE), header.p_memsz(LE));
+            bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0))
+        };
+        match added {
+            [one] => has_record(one),
+            [page, one] => has_record(one) && end(page) == one.p_vaddr(LE) && is_cleared(page),
+            _ => false,
+        }
     }
 
     /// Returns the relocation table that the file has in place of an old one; its new pointers are among those `added`, and those of
@@ -261,9 +283,11 @@ impl Pair<'_> {
             one.loaded() == other.loaded()
                 && (one.virtual_size == other.virtual_size || has_table(one) && one.virtual_size < other.virtual_size)
         };
-        let has_end_alone = |tail: u64| self.record.original_len.checked_sub(tail) >= Some(lower.overlay());
+        // Loaders of files that they map as these are take what is behind the sections, too; no addition is made to those.
+        let tail = self.record.original_len.checked_sub(self.record.tail);
+        let has_end_alone = lower.section_align >= PAGE && tail.is_some_and(|begin| begin >= lower.overlay());
         if !is_last
-            || !has_end_alone(self.record.tail)
+            || !has_end_alone
             || added.is_code()
             || own.len() != lower.sections.len()
             || !lower.sections.iter().zip(own).all(is_same)

@@ -10,6 +10,7 @@ use super::sound::Soundness;
 use super::words::{Instruction, Words};
 use rspirv::spirv::{Capability, Decoration, GroupOperation, Op, OpenclStd100Op, Scope};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 const WORK_GROUP: u32 = Scope::Workgroup as u32;
 const BROADCAST: u16 = Op::GroupBroadcast as u16;
@@ -61,6 +62,20 @@ const VECTOR_SHUFFLES: [u32; 2] = [OpenclStd100Op::shuffle as u32, OpenclStd100O
 /// Functions that OpenCL C has for `float` alone.
 const FAST: [u32; 3] =
     [OpenclStd100Op::fast_distance as u32, OpenclStd100Op::fast_length as u32, OpenclStd100Op::fast_normalize as u32];
+
+/// Functions of fast and of native arithmetic, from the first to the last: OpenCL C has the former for `float` alone.
+const HALF: RangeInclusive<u32> = OpenclStd100Op::half_cos as u32..=OpenclStd100Op::half_tan as u32;
+const NATIVE: RangeInclusive<u32> = OpenclStd100Op::native_cos as u32..=OpenclStd100Op::native_tan as u32;
+/// Functions of integers of 32 bits alone.
+const OF_32: [u32; 4] = [
+    OpenclStd100Op::s_mad24 as u32,
+    OpenclStd100Op::u_mad24 as u32,
+    OpenclStd100Op::s_mul24 as u32,
+    OpenclStd100Op::u_mul24 as u32,
+];
+const CROSS: u32 = OpenclStd100Op::cross as u32;
+const NORMALIZE: u32 = OpenclStd100Op::normalize as u32;
+const FAST_NORMALIZE: u32 = OpenclStd100Op::fast_normalize as u32;
 
 /// Uses of integers of other widths that compilers for GPUs do not take.
 const ODD: &str = "such arithmetic of integers of other widths than 8, 16, 32 and 64 bits";
@@ -197,6 +212,12 @@ impl Overloads {
                 self.operands.push((word(5), Use::Exponent(width)));
             }
             CONSTANT if word(2) == WORK_GROUP && instruction.len() == 3 => _ = self.work_group.insert(word(1)),
+            EXT_INST if self.lacks_type(word(3), word(0)) => {
+                self.found.insert("a function of OpenCL with a type that OpenCL C does not have it for");
+            }
+            EXT_INST if NATIVE.contains(&word(3)) && self.is(word(0), |number| number.width == 16) => {
+                self.on_cpus.insert("a function of native arithmetic of half");
+            }
             EXT_INST if FAST.contains(&word(3)) => self.fast(word(0)),
             EXT_INST
                 if VECTOR_SHUFFLES.contains(&word(3))
@@ -289,6 +310,16 @@ impl Overloads {
         if has_result && number.width != 128 && (number.width > 64 || !is_taken()) {
             self.on_gpus.insert(ODD);
         }
+    }
+
+    /// Whether OpenCL C lacks a function with such a result.
+    fn lacks_type(&self, function: u32, result: u32) -> bool {
+        self.is(result, |number| match function {
+            CROSS => !matches!(number.lanes, 3 | 4),
+            NORMALIZE | FAST_NORMALIZE => number.lanes > 4,
+            _ if HALF.contains(&function) => number.width != 32,
+            _ => OF_32.contains(&function) && number.width != 32,
+        })
     }
 
     /// Whether a type is an integer of 128 bits.

@@ -4,6 +4,7 @@
 //! holds the word count and the opcode. Both byte orders; the magic number tells which.
 
 use crate::error::{Error, Result};
+use crate::limits;
 use std::borrow::Cow;
 
 /// The first word of a module.
@@ -35,7 +36,7 @@ impl<'a> Words<'a> {
     /// Checks the magic number and that there is a whole header.
     ///
     /// # Errors
-    /// `Input` where this is no SPIR-V module or is cut within its header.
+    /// `Input` where this is no SPIR-V module, is cut within its header, or has more bytes than any.
     pub(crate) fn new(bytes: &'a [u8]) -> Result<Self> {
         let (words, _) = bytes.as_chunks::<4>();
         let swapped = match words.first() {
@@ -45,6 +46,10 @@ impl<'a> Words<'a> {
         };
         if words.len() < 5 {
             return Err(Error::at(bytes.len() as u64, "the SPIR-V module ends within its header"));
+        }
+        if bytes.len() > limits::MAX_MODULE {
+            let limit = limits::MAX_MODULE;
+            return Err(Error::at(0, format!("a SPIR-V module of {} bytes; the limit is {limit}", bytes.len())));
         }
         Ok(Words { words, swapped })
     }

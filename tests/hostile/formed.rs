@@ -494,6 +494,13 @@ fn functions_of_opencl_on_types_that_it_lacks_are_not_compatible() {
         ("a conversion of five", of_type(29, &[(115, &[29, 30, 23])]), false, true),
         ("a product of vectors that is an integer", of_type(18, &[(148, &[12, 30, 23, 23])]), true, false),
         ("any of one integer", of_type(12, &[(154, &[19, 30, 23])]), false, false),
+        ("a fast cosine", of_type(15, &[(12, &[15, 30, 7, 67, 23])]), true, true),
+        ("a fast cosine of half", of_type(14, &[(12, &[14, 30, 7, 67, 23])]), false, false),
+        ("a fast cosine of double", of_type(16, &[(12, &[16, 30, 7, 67, 23])]), false, false),
+        ("a native cosine of half", of_type(14, &[(12, &[14, 30, 7, 81, 23])]), false, true),
+        ("a product of 24 bits", of_type(12, &[(12, &[12, 30, 7, 169, 23, 23])]), true, true),
+        ("a product of 24 bits of long", of_type(13, &[(12, &[13, 30, 7, 169, 23, 23])]), false, false),
+        ("a cross product of two", of_type(18, &[(12, &[18, 30, 7, 104, 23, 23])]), false, false),
     ] {
         assert_eq!((runs("m.spv", &bytes, CPU), runs("m.spv", &bytes, "pvc")), (on_cpus, on_gpus), "{what}");
     }

@@ -81,6 +81,18 @@ fn properties_that_a_runtime_does_not_survive_are_not_compatible() {
     assert_eq!(judged, Vec::<&String>::new());
 }
 
+/// DPC++ writes that a kernel has no such argument, and programs that are compiled at run time have two names for each kernel.
+#[test]
+fn forms_that_compilers_write_are_compatible() {
+    assert!(with("[SYCL/implicit local arg]\nk=1|4294967295\n", CPU));
+    let folder = Folder::new();
+    for (names, is_taken) in [("k\nrtc_0$k\n", true), ("k\nrtc_0$o\n", false), ("k\nrtc_x$k\n", false)] {
+        table(&folder, &[(&module(&[], &[], &[], &[]), REQUIREMENTS, names)]);
+        let out = tool(&folder, &["check", "--strict", "-t", CPU, "m.table"]);
+        assert_eq!(out.status.success(), is_taken, "{names}: {}", String::from_utf8_lossy(&out.stderr));
+    }
+}
+
 /// A SYCLBIN's kernels are those of its list, and a program's kernels those that no image exports: what is a kernel by its code is no
 /// function for others, and is judged.
 #[test]

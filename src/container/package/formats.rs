@@ -6,7 +6,7 @@
 //! GiB, whose size only an extension header holds, is beyond the limit anyway; it ends the walk with a problem.
 
 use super::stream::{self, Bounded};
-use super::{Budget, HEAD, PackageLocation, Walk, is_useless, may_inflate, unread, unreadable, whole};
+use super::{Begin, Budget, HEAD, PackageLocation, Walk, begin, is_useless, may_inflate, unread, unreadable, whole};
 use crate::bytes::Draft;
 use crate::bytes::{slice_at, u16_at, u32_at, u64_at};
 use crate::container::address::{find, find_last};
@@ -221,12 +221,13 @@ fn listed<'z, R: Read>(
     if file.compression() != CompressionMethod::Stored {
         let size = file.size();
         let ceiling = file.compressed_size().saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_INFLATED_FLOOR);
-        let mut head = Vec::new();
-        if let Err(error) = file.by_ref().take(HEAD as u64).read_to_end(&mut head) {
-            return one(Planned::Damaged(unreadable(&error)));
-        }
-        if is_useless(file.name_raw(), &head, size) {
-            return unread(file.name_raw(), &head).map_or_else(Vec::new, |error| one(Planned::Damaged(error)));
+        let raw_name = file.name_raw().to_owned();
+        match begin(&raw_name, &mut file, size) {
+            Ok(Begin::Useful(_)) => {}
+            Ok(Begin::Useless(head)) => {
+                return unread(&raw_name, &head).map_or_else(Vec::new, |error| one(Planned::Damaged(error)));
+            }
+            Err(error) => return one(Planned::Damaged(unreadable(&error))),
         }
         if let Err(error) = may_inflate(size, ceiling.min(limits::MAX_MEMBER), budget.left()) {
             return one(Planned::Damaged(error));
@@ -419,7 +420,7 @@ fn descriptor(bytes: &[u8], start: usize, end: usize) -> usize {
 }
 
 pub(super) fn walk_tar(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &[u8]) -> Result<()> {
-    let decoder = match stream::decoder(bytes, walk.budget) {
+    let decoder = match stream::decoder(bytes, walk.budget, place.depth > 0) {
         Ok(Some(decoder)) => decoder,
         Ok(None) => {
             let mut archive = Archive::new(Cursor::new(bytes));

@@ -19,6 +19,7 @@ mod unread;
 pub(crate) use formats::{Directory, disagreement, unlisted};
 pub(crate) use unread::{SCRIPT, unread, unread_behind, unread_form};
 
+use super::kind::{PTX_BEGIN, is_ptx};
 use super::{Allowance, Kind};
 use crate::bytes::Draft;
 use crate::error::{Error, Result};
@@ -113,8 +114,8 @@ struct Walk<'w> {
 /// Bare modules of a package, and files that would count for modules beside which they lie.
 #[derive(Debug, Default)]
 struct Neighbours {
-    /// Names of the modules.
-    modules: Vec<Vec<u8>>,
+    /// Hashes of the modules' names like those, and as much of the names as is shown.
+    modules: Vec<(u64, Vec<u8>)>,
     /// Hashes of the files' names without their extensions: names of any length may be thousands.
     beside: HashSet<u64>,
 }
@@ -194,8 +195,32 @@ pub(crate) fn beside_is_unread() -> Error {
 fn is_useless(name: &[u8], head: &[u8], len: u64) -> bool {
     match Kind::identify_head(head, len) {
         Ok(kind) => kind == Kind::Table,
-        Err(_) => !Kind::may_be_zip(name, head) && !(len > head.len() as u64 && Kind::may_be_ptx(head)),
+        Err(_) => !Kind::may_be_zip(name, head),
     }
+}
+
+/// First bytes of a member that is inflated as it is read.
+enum Begin {
+    /// Of a kind that may hold device code.
+    Useful(Vec<u8>),
+    /// Of another.
+    Useless(Vec<u8>),
+}
+
+/// Reads as much of a member of `len` bytes as tells its use.
+fn begin(name: &[u8], reader: &mut impl Read, len: u64) -> std::io::Result<Begin> {
+    let mut head = Vec::new();
+    reader.take(HEAD as u64).read_to_end(&mut head)?;
+    if !is_useless(name, &head, len) {
+        return Ok(Begin::Useful(head));
+    }
+    if head.len() == HEAD && Kind::may_be_ptx(&head) {
+        reader.take((PTX_BEGIN - HEAD) as u64).read_to_end(&mut head)?;
+        if is_ptx(&head) {
+            return Ok(Begin::Useful(head));
+        }
+    }
+    Ok(Begin::Useless(head))
 }
 
 impl Walk<'_> {
@@ -211,7 +236,7 @@ impl Walk<'_> {
             _ => formats::walk_tar(self, place, bytes),
         }?;
         let Neighbours { modules, beside } = std::mem::replace(&mut self.neighbours, outer);
-        for module in modules.iter().filter(|module| beside.contains(&Neighbours::hash(module))) {
+        for (_, module) in modules.iter().filter(|(hash, _)| beside.contains(hash)) {
             self.damaged_member(place, module, beside_is_unread())?;
         }
         Ok(())
@@ -224,7 +249,7 @@ impl Walk<'_> {
 
     /// Visits a member that is in memory; `at` is the offset of its bytes in the package, if they are there.
     fn member(&mut self, place: PackageLocation<'_>, name: &[u8], bytes: &[u8], at: Option<u64>) -> Result<()> {
-        let head = bytes.get(..HEAD).unwrap_or(bytes);
+        let head = bytes.get(..PTX_BEGIN).unwrap_or(bytes);
         if is_useless(name, head, bytes.len() as u64) {
             return self.passed_over(place, name, head);
         }
@@ -235,7 +260,8 @@ impl Walk<'_> {
             self.package(PackageLocation { path: &path, offset, depth }, bytes, kind)
         } else {
             if matches!(kind, Kind::SpirV | Kind::LlvmBitcode) {
-                self.neighbours.modules.push(name.to_owned());
+                let shown = name.get(..limits::MAX_MEMBER_PATH).unwrap_or(name);
+                self.neighbours.modules.push((Neighbours::hash(name), shown.to_owned()));
             }
             self.visited = self.visited.saturating_add(1);
             (self.visit)(Member { path: &path, depth, content: Content::Bytes { bytes, offset } })?;
@@ -255,13 +281,11 @@ impl Walk<'_> {
         declared: Option<u64>,
         ceiling: u64,
     ) -> Result<()> {
-        let mut head = Vec::new();
-        if let Err(error) = reader.by_ref().take(HEAD as u64).read_to_end(&mut head) {
-            return self.damaged_member(place, name, unreadable(&error));
-        }
-        if is_useless(name, &head, declared.unwrap_or(u64::MAX)) {
-            return self.passed_over(place, name, &head);
-        }
+        let head = match begin(name, &mut reader, declared.unwrap_or(u64::MAX)) {
+            Ok(Begin::Useful(head)) => head,
+            Ok(Begin::Useless(head)) => return self.passed_over(place, name, &head),
+            Err(error) => return self.damaged_member(place, name, unreadable(&error)),
+        };
         let ceiling = ceiling.min(limits::MAX_MEMBER);
         let left = self.budget.left().saturating_add(HEAD as u64);
         let bytes = declared.map_or(Ok(()), |size| may_inflate(size, ceiling, left));

@@ -47,26 +47,29 @@ fn beyond() -> io::Error {
     io::Error::other("the package inflates beyond the limit for its size")
 }
 
-/// Bytes of other forms that are inflated in the time of one of bzip2, beside it.
-const SLOWER: u64 = 7;
+/// Bytes of other forms that are inflated in the time of one of bzip2. Each of a stream within another one counts as so many: what
+/// is slow does not shrink much, but another form may repeat it for nothing.
+const SLOWNESS: u64 = 8;
 
 /// Reader of bzip2 streams, one behind the other.
 struct BzStreams<'b> {
     stream: BzDecoder<&'b [u8]>,
     budget: &'b Budget<'b>,
+    /// Whether they are within another package.
+    is_nested: bool,
 }
 
 impl<'b> BzStreams<'b> {
     /// Begins with the stream at the beginning of bytes. The tables that are made for each, by its level, count as what is inflated
     /// in the same time: an empty one has 14 bytes.
-    fn new(bytes: &'b [u8], budget: &'b Budget<'b>) -> io::Result<Self> {
+    fn new(bytes: &'b [u8], budget: &'b Budget<'b>, is_nested: bool) -> io::Result<Self> {
         const UNIT: u64 = 10_000;
         let level = bytes.get(3).map_or(0, |digit| digit.saturating_sub(b'0'));
         if budget.left() == 0 {
             return Err(beyond());
         }
         budget.spend(u64::from(level).saturating_mul(UNIT));
-        Ok(BzStreams { stream: BzDecoder::new(bytes), budget })
+        Ok(BzStreams { stream: BzDecoder::new(bytes), budget, is_nested })
     }
 }
 
@@ -76,10 +79,12 @@ impl Read for BzStreams<'_> {
             let read = self.stream.read(out)?;
             let rest = *self.stream.get_ref();
             if read > 0 || out.is_empty() || rest.is_empty() {
-                self.budget.spend((read as u64).saturating_mul(SLOWER));
+                if self.is_nested {
+                    self.budget.spend((read as u64).saturating_mul(SLOWNESS - 1));
+                }
                 return Ok(read);
             }
-            *self = BzStreams::new(rest, self.budget)?;
+            *self = BzStreams::new(rest, self.budget, self.is_nested)?;
         }
     }
 }
@@ -101,13 +106,17 @@ impl Read for GzStreams<'_> {
 }
 
 /// Returns the decoder for a compressed file, or none where it is not compressed. Concatenated streams are read as one.
-pub(super) fn decoder<'a>(bytes: &'a [u8], budget: &'a Budget<'a>) -> io::Result<Option<Box<dyn Read + 'a>>> {
+pub(super) fn decoder<'a>(
+    bytes: &'a [u8],
+    budget: &'a Budget<'a>,
+    is_nested: bool,
+) -> io::Result<Option<Box<dyn Read + 'a>>> {
     Ok(Some(if bytes.starts_with(b"\x1f\x8b\x08") {
         Box::new(GzStreams(GzDecoder::new(bytes)))
     } else if is_zstd_stream(bytes) {
         Box::new(zstd::stream::read::Decoder::with_buffer(bytes)?)
     } else if bytes.starts_with(b"BZh") {
-        Box::new(BzStreams::new(bytes, budget)?)
+        Box::new(BzStreams::new(bytes, budget, is_nested)?)
     } else if bytes.starts_with(b"\xfd7zXZ\0") {
         Box::new(lzma_rust2::XzReader::new_mem_limit(bytes, true, limits::MAX_XZ_MEMORY))
     } else {

@@ -7,7 +7,7 @@ use super::TAR_BLOCK;
 use crate::bytes;
 use crate::container::address::occurrences;
 use crate::container::elf::Elf;
-use crate::container::pe::Pe;
+use crate::container::pe;
 use crate::container::{Kind, Section};
 use crate::error::Error;
 use std::ops::Range;
@@ -24,11 +24,15 @@ const MAGICS: [&[u8]; 7] = [
     b"xar!\0\x1c",
     b"0.939000\n",
 ];
-/// Begins of other archives that stand behind scripts: zip, gzip, bzip2, xz, zstd, lz4, cpio.
+/// Begins of other archives that stand behind scripts: zip, gzip, bzip2, xz, zstd, lz4, lzo, lzip, compress.
 const MAGICS_BEHIND: [&[u8]; 7] =
     [b"PK\x03\x04", b"\x1f\x8b\x08", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"070701"];
 /// Bytes of a script within which an archive begins that it unpacks.
 pub(crate) const SCRIPT: usize = 1 << 20;
+/// Bytes behind all sections of a PE file that are no archive: records of debuggers.
+const SMALL: u64 = 512;
+/// Bytes behind a program that may all be zeros.
+const LOOKED_AT: usize = 16 << 20;
 /// Sections that are archives: of PyInstaller and of staticx.
 const ARCHIVES: [&str; 2] = ["pydata", ".staticx.archive"];
 
@@ -57,9 +61,9 @@ fn stem<'n>(name: &'n [u8], ending: &str) -> Option<&'n [u8]> {
 
 /// Whether a file has such a name that it may hold device code: a library, an object, a module, or a package of them.
 fn is_name_of_code(name: &[u8]) -> bool {
-    const ENDINGS: [&str; 16] = [
+    const ENDINGS: [&str; 22] = [
         ".tar", ".so", ".o", ".obj", ".a", ".lib", ".spv", ".bc", ".ll", ".dll", ".pyd", ".exe", ".whl", ".zip",
-        ".deb", ".syclbin",
+        ".deb", ".syclbin", ".ptx", ".cubin", ".fatbin", ".hsaco", ".kpack", ".hcf",
     ];
     // Libraries have their version behind the ending.
     let version = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
@@ -107,28 +111,36 @@ pub(crate) fn unread_form() -> Error {
 /// Returns the error for a program with other bytes behind it, or in a section that is an archive: it may unpack them (installers,
 /// programs of PyInstaller). [`crate::container::Host::read`] refuses AppImages.
 pub(crate) fn unread_behind(kind: Kind, file: &[u8]) -> Option<Error> {
-    let (ends, sections) = match kind {
+    let at = match kind {
         Kind::Elf => {
             let (elf, sections) = Elf::parse(file).ok()?;
-            (vec![elf.end()..file.len() as u64], sections)
+            let is_archive = |section: &&Section<'_>| ARCHIVES.contains(&section.name) && !section.data.is_empty();
+            let end = elf.end();
+            let behind = filled(file, &(end..file.len() as u64)) > 0;
+            behind.then_some(end).or_else(|| sections.iter().find(is_archive).map(|section| section.offset))?
         }
         Kind::Pe => {
-            let (pe, sections) = Pe::parse(file).ok()?;
-            (pe.behind(), sections)
+            let behind: Vec<(u64, u64)> = pe::behind(file)
+                .iter()
+                .map(|range| (range.start, filled(file, range)))
+                .filter(|(_, len)| *len > 0)
+                .collect();
+            let all = behind.iter().map(|(_, len)| *len).fold(0, u64::saturating_add);
+            behind.first().map(|(start, _)| *start).filter(|_| all >= SMALL)?
         }
         _ => return None,
     };
-    // Linkers fill the end of a file.
-    let is_filled = |range: &Range<u64>| {
-        let bytes = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
-        let bytes = bytes.and_then(|(start, end)| file.get(start..end)).unwrap_or_default();
-        bytes.iter().any(|byte| *byte != 0)
-    };
-    let behind = ends.into_iter().find(is_filled).map(|range| range.start);
-    let is_archive = |section: &&Section<'_>| ARCHIVES.contains(&section.name) && !section.data.is_empty();
-    let at = behind.or_else(|| sections.iter().find(is_archive).map(|section| section.offset))?;
     let error = Error::at(at, "the program has other data behind it, as an archive, which is not read");
     Some(error.with_remedy("unpack it, and name the folder"))
+}
+
+/// Returns the number of bytes in a range, 0 where all are zeros, with which linkers fill the end of a file. No more than a bound is
+/// looked at: what is larger is more than an end.
+fn filled(file: &[u8], range: &Range<u64>) -> u64 {
+    let bounds = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+    let bytes = bounds.and_then(|(start, end)| file.get(start..end)).unwrap_or_default();
+    let is_filled = bytes.len() > LOOKED_AT || bytes.iter().any(|byte| *byte != 0);
+    if is_filled { bytes.len() as u64 } else { 0 }
 }
 
 /// Whether the first bytes of a file are those of a script with an archive behind one of its lines (makeself).
@@ -137,6 +149,13 @@ fn is_behind_script(file: &[u8]) -> bool {
     occurrences(script, b"\n").any(|at| script.get(at.saturating_add(1)..).is_some_and(begins_as_archive))
 }
 
+/// Whether bytes begin as an archive that is no text: scripts have the letters of some.
 fn begins_as_archive(bytes: &[u8]) -> bool {
-    MAGICS.iter().chain(&MAGICS_BEHIND).any(|magic| bytes.starts_with(magic)) || bytes.get(257..262) == Some(b"ustar")
+    let is_text = |len: usize| {
+        let head = bytes.get(..len).unwrap_or(bytes);
+        let is_utf8 = std::str::from_utf8(head).map_or_else(|error| error.error_len().is_none(), |_| true);
+        is_utf8 && !head.contains(&0)
+    };
+    let has_magic = MAGICS.iter().chain(&MAGICS_BEHIND).any(|magic| bytes.starts_with(magic));
+    has_magic && !is_text(64) || bytes.get(257..262) == Some(b"ustar") && !is_text(512) || is_cpio(bytes)
 }

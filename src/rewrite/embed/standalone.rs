@@ -10,6 +10,7 @@ use crate::bundle::structure::ImageLayout;
 use crate::container::Host;
 use crate::error::{Error, Result};
 use crate::rewrite::image_data::{Bases, EntryForm, ImageVersion, Loose, OutImage};
+use std::collections::HashSet;
 
 /// Images with tables of their own, laid out for a list.
 pub(in crate::rewrite) struct StandaloneImages<'p> {
@@ -116,8 +117,11 @@ pub(in crate::rewrite) fn verify(
     if found != expected {
         return Err(Error::input(format!("expected {expected} images, found {found}; nothing was written")));
     }
-    if let Some(problem) = after.problems.get(before.problems.len()..).and_then(<[_]>::last) {
-        return Err(Error::input(format!("it is damaged: {}; nothing was written", problem.error)));
+    if after.problems.len() > before.problems.len() {
+        let known: HashSet<String> = before.problems.iter().map(|problem| problem.error.to_string()).collect();
+        let new = after.problems.iter().map(|problem| problem.error.to_string()).find(|error| !known.contains(error));
+        let new = new.unwrap_or_default();
+        return Err(Error::input(format!("the result would be damaged: {new}; nothing was written")));
     }
     // The list has them in their order.
     let mut left = after.images.iter();

@@ -77,6 +77,23 @@ fn archives_in_forms_that_are_not_read_are_told() {
     let script = |archive: &[u8]| [&b"#!/bin/sh\n"[..], &b"# more\n".repeat(500), b"exit 0\n", archive].concat();
     file(&folder, "in/zg", &script(b"\xfd7zXZ\0\0"));
     file(&folder, "in/zh", &script(b"echo\n"));
+    file(&folder, "in/zha", &script(b"BZh*) echo bzip2;;\n070701 1 2\nhsqs\n0.939000\n"));
+    file(&folder, "in/zhb", &script(&[&[b'a'; 256][..], b"\n", b"ustar", &[b'b'; 600]].concat()));
+    // Of programs that are no 64-bit ones, too.
+    let mut dll = vec![0; 0x400];
+    dll[..2].copy_from_slice(b"MZ");
+    dll[0x3c] = 0x40;
+    dll[0x40..0x46].copy_from_slice(b"PE\0\0\x4c\x01");
+    dll[0x46] = 1;
+    dll[0x54] = 0xe0;
+    dll[0x58..0x5a].copy_from_slice(&[0x0b, 1]);
+    let section = 0x58 + 0xe0;
+    dll[section + 16..section + 24].copy_from_slice(&[0, 2, 0, 0, 0, 2, 0, 0]);
+    file(&folder, "in/zhc.exe", &[&dll[..], b"7z\xbc\xaf\x27\x1c", &[1; 600]].concat());
+    let mut symbols = dll.clone();
+    symbols[0x4c..0x54].copy_from_slice(&[0, 0, 0, 0, 255, 255, 255, 0]);
+    file(&folder, "in/zhd.exe", &[&symbols[..], b"7z\xbc\xaf\x27\x1c", &[1; 600]].concat());
+    file(&folder, "in/zhe.exe", &dll);
     file(&folder, "in/zi.whl", &make::zip(Deflated, &[("zj.sh", &script(&make::tar(&[("k.spv", &module())])))]));
     let seen = inspect(folder.path());
     assert_eq!((seen.code, seen.names(folder.path())), (3, vec!["/a.spv".to_owned()]), "{}", seen.stderr);
@@ -102,6 +119,8 @@ fn archives_in_forms_that_are_not_read_are_told() {
         "zda",
         "ze",
         "zg",
+        "zhc.exe",
+        "zhd.exe",
         "zj.sh",
     ];
     assert_eq!(told, all, "{:?}", seen.problems);
@@ -119,6 +138,8 @@ fn ptx_is_known_behind_comments_of_any_form() {
     }
     file(&folder, "5.whl", &make::zip(Deflated, &[("k.ptx", &[comments[4], ptx].concat())]));
     file(&folder, "6.c", &comments[4].repeat(2));
+    file(&folder, "7.css", b"/* theme */\n.version {\n}\n");
+    file(&folder, "8.jq", &[comments[4], b"# more\n.version | tostring\n"].concat());
     let seen = inspect(folder.path());
     let names = ["/0.ptx", "/1.ptx", "/2.ptx", "/3.ptx", "/4.ptx", "/5.whl!k.ptx"];
     assert_eq!((seen.code, seen.names(folder.path())), (0, names.map(str::to_owned).to_vec()), "{}", seen.stderr);
