@@ -17,6 +17,7 @@ mod cut_off;
 mod embedding;
 mod forged;
 mod formed;
+mod given_back;
 mod handed;
 mod images;
 mod judged;

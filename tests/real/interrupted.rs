@@ -1,5 +1,6 @@
 //! What is left of a build that is killed?
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -54,6 +55,30 @@ fn a_killed_build_leaves_no_output_or_a_whole_one_and_no_process() {
         assert!(Instant::now() < deadline, "workers outlive their build: {:?}", marked(&mark));
         std::thread::sleep(Duration::from_millis(100));
     }
+}
+
+/// `timeout` sends a signal to its child, and at once to the whole group that this is in.
+#[test]
+fn a_signal_that_comes_twice_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let scratch = folder.path().join("scratch");
+    std::fs::create_dir(&scratch).unwrap();
+    let output = folder.path().join("out.so");
+    let mut ended = 0;
+    for moment in 1..8u64 {
+        let mut command = build_command(&world().window(), &output);
+        command.arg("--no-cache").env("TMPDIR", &scratch).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(200 * moment));
+        for gap in [0, moment * 5] {
+            std::thread::sleep(Duration::from_millis(gap));
+            let _ = kill_process(Pid::from_child(&child), Signal::TERM);
+        }
+        ended += usize::from(!child.wait().unwrap().success());
+        let left: Vec<_> = std::fs::read_dir(&scratch).unwrap().filter_map(Result::ok).collect();
+        assert!(left.is_empty(), "at {moment}: {left:?}");
+    }
+    assert!(ended >= 4, "too few were met by the signals: {ended}");
 }
 
 /// Processes with the mark in their environment.
