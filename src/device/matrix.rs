@@ -59,7 +59,7 @@ impl Combination {
     }
 
     /// Whether a matrix `type,use,rows,cols` is one of this combination's.
-    fn takes_matrix(&self, kind: &str, usage: &str, rows: u32, columns: u32) -> bool {
+    pub(crate) fn takes_matrix(&self, kind: &str, usage: &str, rows: u32, columns: u32) -> bool {
         let ([a, b, c, d], [m, n, k]) = (&self.types, self.sizes);
         match usage {
             "a" => a == kind && m.takes(rows) && k.takes(columns),

@@ -6,6 +6,7 @@ use super::functions::Functions;
 use super::grammar::{self, Set};
 use super::images::Images;
 use super::lacking::Lacking;
+use super::matrices::{self, Matrices};
 use super::needs::Needs;
 use super::op::*;
 use super::overloads::{Overloads, definitions};
@@ -117,6 +118,8 @@ pub struct Module {
     pub(crate) lacking_on_cpus: BTreeSet<&'static str>,
     /// Instructions and types that drivers for Intel's GPUs are not known to take.
     pub(crate) lacking_on_gpus: BTreeSet<&'static str>,
+    /// Matrices that it declares.
+    pub(crate) matrices: Matrices,
     /// Faults that make it no valid module, as sentences: what a compiler, or the runtime, makes of it is not known.
     pub(crate) faults: Vec<String>,
     /// Faults by which drivers take one function for another; they are among all faults.
@@ -155,6 +158,7 @@ struct Walk<'m> {
     /// Casts of pointers that drivers for GPUs do not take.
     casts: Casts<'m>,
     functions: Functions<'m>,
+    matrices: matrices::Walk,
     /// Types that functions of OpenCL take pointers to.
     pointees: Pointees<'m>,
     /// Decorations that import a function or a variable.
@@ -326,6 +330,7 @@ impl<'m> Walk<'m> {
         self.pointees.visit(instruction, self.opencl);
         self.names.visit(instruction, &self.module.entry_points, self.function.is_some());
         if self.function.is_none() {
+            self.matrices.visit(instruction, self.overloads.numbers());
             self.memory.visit(instruction);
         }
         match instruction.opcode {
@@ -630,6 +635,7 @@ impl<'m> Walk<'m> {
         let casts = std::mem::take(&mut self.casts).finish(words, numbers, pointers);
         let pointees = std::mem::take(&mut self.pointees);
         let functions = std::mem::take(&mut self.functions);
+        self.module.matrices = std::mem::take(&mut self.matrices).finish();
         let mut asked = HashSet::new();
         images.ask(&mut asked);
         functions.ask(&mut asked);

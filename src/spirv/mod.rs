@@ -34,6 +34,7 @@ pub mod kernel;
 mod lacking;
 pub(crate) mod lines;
 pub mod link;
+pub(crate) mod matrices;
 pub(crate) mod micro;
 mod needs;
 pub(crate) mod op;

@@ -506,6 +506,35 @@ fn functions_of_opencl_on_types_that_it_lacks_are_not_compatible() {
     }
 }
 
+/// Compilers for GPUs have functions for the shapes of matrices that a device multiplies alone.
+#[test]
+fn matrices_that_a_device_lacks_are_not_compatible() {
+    let mut first = all(&[(17, &[6022]), (17, &[9])]);
+    put(&mut first, 10, &[], Some("SPV_KHR_cooperative_matrix"), &[]);
+    let with = |rows: u32, columns: u32, usage: u32, code: u32| {
+        let sizes: &[(u32, &[u32])] = &[
+            (22, &[50, 16]),
+            (43, &[8, 51, 3]),
+            (code, &[8, 52, rows]),
+            (43, &[8, 53, columns]),
+            (43, &[8, 54, usage]),
+            (4456, &[55, 50, 51, 52, 53, 54]),
+        ];
+        begun(&first, &module(&[], &all(&[NUMBERS, sizes].concat()), &[], &[]))
+    };
+    for (what, bytes, is_taken) in [
+        ("A", with(8, 16, 0, 43), true),
+        ("fewer rows of A", with(3, 16, 0, 43), true),
+        ("more rows of A than there are", with(9, 16, 0, 43), false),
+        ("B", with(16, 16, 1, 43), true),
+        ("B of half its columns", with(16, 8, 1, 43), false),
+        ("a matrix of no use", with(8, 16, 3, 43), false),
+        ("rows that a program sets", with(8, 16, 0, 50), false),
+    ] {
+        assert_eq!(runs("m.spv", &bytes, "pvc"), is_taken, "{what}");
+    }
+}
+
 /// clang 22 decorates conversions that saturate by themselves, and Intel's compiler for GPUs has no function of both.
 #[test]
 fn conversions_that_drivers_have_no_function_for_are_not_compatible() {

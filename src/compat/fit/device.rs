@@ -9,11 +9,12 @@ use crate::bundle::requirements::{FixedTarget, target_number};
 use crate::compat::aspects::Aspect;
 use crate::compat::examine::Examined;
 use crate::compat::finding::{Finding, RuleId};
-use crate::device::matrix::{unsupported_mad, unsupported_matrix};
+use crate::device::matrix::{Combination, unsupported_mad, unsupported_matrix};
 use crate::device::target::current;
 use crate::device::target::{DeviceType, Has, Target};
 use crate::native::Demands;
 use crate::spirv::Module;
+use crate::spirv::matrices::Matrix;
 
 /// Checks what the set `SYCL/device requirements` holds: what is required, and the matrix operations of the image.
 pub(crate) fn check(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
@@ -23,6 +24,7 @@ pub(crate) fn check(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit)
     }
     aspects(required.aspects.iter().map(String::as_str), target, fit);
     matrix(examined.image, target, fit);
+    declared_matrices(examined, target, fit);
     for size in &required.reqd_work_group_sizes {
         work_group(examined, size, target, fit);
     }
@@ -249,6 +251,43 @@ fn matrix(image: &Image<'_>, target: &Target, fit: &mut Fit) {
             }
         }
     }
+}
+
+/// Checks the matrices that the code declares: the record of what a kernel uses may lack some, or be missing.
+fn declared_matrices(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
+    let (Some(module), Some(own)) = (&examined.module, target.matrix.as_deref().filter(|own| !own.is_empty())) else {
+        return;
+    };
+    let lacks = |matrix: &&Matrix| !takes_declared(matrix, own);
+    let what = match module.matrices.known.iter().find(lacks) {
+        Some(matrix) => format!("matrices of {} times {}", matrix.rows, matrix.columns),
+        None if module.matrices.has_others => "matrices of sizes that are not stated".to_owned(),
+        None => return,
+    };
+    fit.gap(RuleId::Matrix, format!("whether {} has the {what} that the code declares is not known", target.name));
+}
+
+/// Whether some combination of a device has a matrix. SPIR-V does not tell signed integers from others, and compilers write numbers of
+/// 16 bits for bfloat16 and floats for TF32.
+fn takes_declared(matrix: &Matrix, own: &[Combination]) -> bool {
+    let kinds: &[&str] = match (matrix.is_float, matrix.width) {
+        (true, 16) => &["fp16", "bf16"],
+        (true, 32) => &["fp32", "tf32"],
+        (true, 64) => &["fp64"],
+        (false, 8) => &["sint8", "uint8"],
+        (false, 16) => &["bf16", "sint16", "uint16"],
+        (false, 32) => &["sint32", "uint32"],
+        (false, 64) => &["sint64", "uint64"],
+        _ => &[],
+    };
+    let usage = match matrix.usage {
+        0 => "a",
+        1 => "b",
+        2 => "accumulator",
+        _ => return false,
+    };
+    let takes = |kind: &&str| own.iter().any(|one| one.takes_matrix(kind, usage, matrix.rows, matrix.columns));
+    kinds.iter().any(takes)
 }
 
 /// Checks a size, x last.
