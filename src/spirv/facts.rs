@@ -332,6 +332,8 @@ impl<'m> Walk<'m> {
         if self.function.is_none() {
             self.matrices.visit(instruction, self.overloads.numbers());
             self.memory.visit(instruction);
+        } else if instruction.opcode == VARIABLE {
+            self.memory.variable(instruction);
         }
         match instruction.opcode {
             CAPABILITY => {
@@ -649,6 +651,9 @@ impl<'m> Walk<'m> {
         self.module.lacking_on_gpus =
             [on_gpus, of_images_on_gpus, casts, pointees_on_gpus, functions].into_iter().flatten().collect();
         self.module.lacking_on_cpus = on_cpus.into_iter().chain(others_on_cpus).chain(of_images).collect();
+        if self.memory.is_beyond_private() {
+            self.module.lacking_on_gpus.insert("more than 128 KiB of private memory in a function");
+        }
         for what in lacking.into_iter().chain(others).chain(pointees) {
             self.unusual(what.to_owned());
         }

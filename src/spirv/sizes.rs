@@ -1,4 +1,4 @@
-//! How much local memory do kernels declare, and how many bytes of arguments do they take?
+//! How much local and private memory do kernels declare, and how many bytes of arguments do they take?
 //!
 //! Compilers and drivers have limits for both, and refuse the whole module. Sizes are those of [`types`](super::types), found in
 //! the pass that finds the other facts: of structures that are packed they are bounds.
@@ -18,6 +18,9 @@ const POINTER: u64 = 8;
 /// Local memory that every GPU with a known size has, in bytes.
 const LEAST_OF_A_GPU: u64 = 48 << 10;
 
+/// Private memory of a function that Intel's GPUs have been seen to place, in bytes.
+const KNOWN_PRIVATE: u64 = 128 << 10;
+
 /// Size and alignment of a value in bytes.
 type Layout = (u64, u64);
 
@@ -33,6 +36,9 @@ pub(super) struct Sizes {
     parameters: HashMap<u32, u64>,
     /// Bytes of all variables in local memory.
     local: u64,
+    /// Bytes of the variables of the function that is walked, and the most of any.
+    private: u64,
+    most_private: u64,
 }
 
 impl Sizes {
@@ -78,8 +84,21 @@ impl Sizes {
             UNTYPED_VARIABLE if word(2) == LOCAL => {
                 self.local = self.local.saturating_add(self.layout(word(3)).0);
             }
+            FUNCTION => self.private = 0,
             _ => {}
         }
+    }
+
+    /// Looks at a variable in a function.
+    pub(super) fn variable(&mut self, instruction: &Instruction<'_>) {
+        let pointee = self.pointees.get(&instruction.word(0)).copied().unwrap_or_default();
+        self.private = self.private.saturating_add(self.layout(pointee).0);
+        self.most_private = self.most_private.max(self.private);
+    }
+
+    /// Whether a function has more private memory than each GPU is known to place: with 256 KiB PVC makes no kernel.
+    pub(super) fn is_beyond_private(&self) -> bool {
+        self.most_private > KNOWN_PRIVATE
     }
 
     fn number(&mut self, id: u32, bits: u32) {
