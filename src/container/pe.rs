@@ -358,7 +358,7 @@ fn parts_behind(file: &[u8]) -> Option<Vec<Range<u64>>> {
     apart.retain(|range| range.start != certificates || are_certificates(file, range));
     apart.sort_unstable_by_key(|range| range.start);
     let mut behind = Vec::new();
-    for range in apart.into_iter().chain([len..len]) {
+    for range in apart.into_iter().chain(std::iter::once(len..len)) {
         behind.push(begin..range.start);
         begin = begin.max(range.end);
     }

@@ -83,7 +83,7 @@ fn more_bytes_of_arguments_than_a_device_takes_are_told() {
 /// Compilers for GPUs place so much for each work-item; of more no kernel is made.
 #[test]
 fn more_private_memory_than_gpus_place_is_told() {
-    for (count, is_taken) in [(128 << 10, true), ((128 << 10) + 8, false), (u32::MAX & !7, false)] {
+    for (count, is_taken) in [(128 << 10, true), ((128 << 10) + 8, false), (!7u32, false)] {
         let bytes = module(&[], &bytes(count, 7), &all(&[(59, &[11, 30, 7])]), &[]);
         assert!(runs("m.spv", &bytes, CPU), "{count}");
         for target in [OLD, TARGET, PVC] {
