@@ -128,6 +128,11 @@ pub struct Image<'a> {
 }
 
 impl<'a> Image<'a> {
+    /// Whether it is declared to be a compressed image, and is no zstd frame that states its size, as the runtime of DPC++ demands.
+    pub(crate) fn lacks_its_size(&self) -> bool {
+        self.declared == Declared::CompressedNone && !inflate::is_sized_zstd(self.stored)
+    }
+
     /// Creates an image from its bytes, with no other facts.
     pub fn bare(stored: &'a [u8], offset: u64) -> Image<'a> {
         Image {

@@ -14,9 +14,8 @@ use super::examine::{Examined, Home};
 use super::finding::{Finding, RuleId, build_remedy, remedy};
 use super::fit::{Fit, Subject, buildable, named};
 use super::offers::Provider;
-use crate::bundle::format::{Declared, Format};
+use crate::bundle::format::Format;
 use crate::bundle::image::State;
-use crate::container::inflate::is_sized_zstd;
 use crate::device::target::{Has, current};
 use crate::limits;
 use crate::native::Coverage;
@@ -470,10 +469,9 @@ fn deadly(images: &[Examined<'_, '_>]) -> Option<usize> {
     images.iter().position(|image| {
         // Sets of properties, beside requirements that are not read.
         let is_misstored = || image.requirements.unread.iter().any(|name| name.contains('/'));
-        let lacks_size = || image.image.declared == Declared::CompressedNone && !is_sized_zstd(image.image.stored);
         image.image.origin.is_some()
             && image.kernels.is_empty()
-            && (is_misstored() || lacks_size() || !image.contradictions.is_empty())
+            && (is_misstored() || image.image.lacks_its_size() || !image.contradictions.is_empty())
     })
 }
 

@@ -12,7 +12,6 @@ use crate::compat::built_in::{is_known, of_ray_tracing};
 use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
 use crate::compat::native;
-use crate::container::inflate::is_sized_zstd;
 use crate::device;
 use crate::device::cpu::{CpuArch, DEFAULT};
 use crate::device::target::{Backend, DeviceType, Has, Target};
@@ -281,7 +280,7 @@ fn declared(image: &Examined<'_, '_>, fit: &mut Fit) {
         Declared::Native => ("native", !image.format.is_intermediate() || image.format == Format::Ptx),
         Declared::SpirV => ("spir-v", image.format == Format::SpirV),
         Declared::LlvmBitcode => ("llvm-bitcode", image.format == Format::LlvmBitcode),
-        Declared::CompressedNone => ("a zstd frame that states its size", is_sized_zstd(image.image.stored)),
+        Declared::CompressedNone => ("a zstd frame that states its size", !image.image.lacks_its_size()),
     };
     if !holds {
         fit.reason(RuleId::Target, format!("Image is declared to be {said}, which the runtime believes, and is not."));
