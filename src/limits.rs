@@ -103,7 +103,10 @@ pub(crate) const MAX_NESTING: usize = 8;
 /// Bytes that one member of a package may inflate to. The largest libraries with device code reach 3 GiB.
 pub(crate) const MAX_MEMBER: u64 = 4 << 30;
 
-/// Bytes that all members of a package together may inflate to, beyond [`MAX_INFLATED_RATIO`] times its size.
+/// Factor by which all members of a package together may exceed it. Packages shrink to a tenth, and of members that are alike to less.
+pub(crate) const MAX_PACKAGE_RATIO: u64 = 64;
+
+/// Bytes that all members of a package together may inflate to, beyond [`MAX_PACKAGE_RATIO`] times its size.
 pub(crate) const MAX_PACKAGE_FLOOR: u64 = 128 << 20;
 
 /// KiB of memory that an xz stream may ask for. The highest preset of xz needs 65 MiB.

@@ -151,7 +151,8 @@ fn unknown_versions<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 
         let [head, images] = [0, 1].map(|at| pair.get(at).map_or(0, |word| u64::from_le_bytes(*word)));
         count(head).filter(|_| map.may_be_pointer(place.saturating_add(8))).map(|_| images)
     });
-    let open = move |at: u64| map.first_open(at, 8).is_some();
+    // Sections that linkers merge are open, too, and hold no pointers.
+    let open = move |at: u64| [at, at.saturating_add(4)].iter().any(|at| map.open_pointers().binary_search(at).is_ok());
     pointers.filter(move |at| {
         let target = at.saturating_add(8);
         let name = map.pointer(target).and_then(|target| map.c_string_within(target, limits::MAX_NAME));
@@ -160,7 +161,8 @@ fn unknown_versions<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 
         let has_code = |layout: ImageLayout| {
             let code = at.saturating_add(layout.payload());
             let is_open = open(code) || open(code.saturating_add(8));
-            may_be(is_printable) && is_code(map, code) || may_be(is_target) && is_open
+            let are_pointers = [target, code, code.saturating_add(8)].iter().all(|field| map.may_be_pointer(*field));
+            are_pointers && (may_be(is_printable) && is_code(map, code) || may_be(is_target) && is_open)
         };
         sound_image(map, *at).is_none() && LAYOUTS.into_iter().any(has_code)
     })

@@ -159,7 +159,15 @@ fn kernels(object: &DeviceElf<'_>, meta: &[u8], items: &Items<'_>) -> Result<Vec
             kernels.push(kernel);
         }
     }
+    let names: HashSet<String> = kernels.iter().map(|kernel| kernel.name.clone()).collect();
+    kernels.retain(|kernel| !vectorized(&kernel.name).is_some_and(|own| names.contains(own)));
     Ok(kernels)
+}
+
+/// Returns the kernel whose vector variant a function is, by its name (`_ZGVdN8uu_add`, as the Vector Function ABI has it): the driver
+/// leaves that of a kernel with a barrier in the code, and makes no kernel of it.
+fn vectorized(name: &str) -> Option<&str> {
+    name.strip_prefix("_ZGV")?.split_once('_').map(|(_, kernel)| kernel)
 }
 
 /// Returns an object for Intel GPUs as the driver's `clCompileProgram` makes one of SPIR-V (`Program::packDeviceBinary` in
@@ -287,5 +295,17 @@ mod tests {
         assert_eq!(names(&whole), ["add", "second_one"]);
         assert_eq!(names(&whole[..whole.len() - 1]), [""; 0]);
         assert!(read(&whole[..20]).is_err());
+    }
+
+    #[test]
+    fn variants_of_kernels_are_known_by_their_names() {
+        for (name, kernel) in [
+            ("_ZGVdN8uu_add", Some("add")),
+            ("_ZGVeN16uv__ZTS3add", Some("_ZTS3add")),
+            ("add", None),
+            ("_ZGVdN8uu", None),
+        ] {
+            assert_eq!(vectorized(name), kernel, "{name}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::bundle::image::Image;
 use crate::bundle::structure::listed_in_tgtimg;
 use crate::bytes::{Draft, u64_at};
 use crate::container::Host;
-use crate::container::base_relocations::PAGE;
+use crate::container::base_relocations::{self, PAGE};
 use crate::container::elf::Elf;
 use crate::error::{Error, Result};
 use object::LittleEndian as LE;
@@ -292,6 +292,8 @@ impl Pair<'_> {
             || own.len() != lower.sections.len()
             || !lower.sections.iter().zip(own).all(is_same)
             || lower.fixed(lower_file) != upper.fixed(upper_file)
+            || !lower.has_sizes(lower_file)
+            || lower.initialized(lower_file).wrapping_add(added.raw_size) != upper.initialized(upper_file)
         {
             return Ok(None);
         }
@@ -304,6 +306,16 @@ impl Pair<'_> {
         match (table, grown) {
             (None, None) => {}
             (Some((at, old)), Some((place, new))) if new.starts_with(old) => {
+                // Relocations of the program's own would be lost.
+                let end = u64::from(added.address).saturating_add(added.virtual_size.into());
+                let is_added = |address: u32| (u64::from(added.address)..end).contains(&address.into());
+                let mut more = base_relocations::blocks(new.get(old.len()..).unwrap_or_default());
+                let are_added = more.all(|block| {
+                    block.is_ok_and(|block| block.relocations().all(|relocation| is_added(relocation.address)))
+                });
+                if !are_added {
+                    return Ok(None);
+                }
                 let end = at.saturating_add(old.len());
                 let slack = end..at.saturating_add(new.len());
                 if place == at && lower_file.get(slack.clone()).is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0))

@@ -310,6 +310,31 @@ fn addresses_that_no_loader_writes_are_no_lists() {
     assert_eq!(code(&numbers), Some(0));
 }
 
+/// Strings that linkers merge are open, and are no images; tables of names and numbers lead to them.
+#[test]
+fn tables_of_merged_strings_are_no_lists() {
+    const SOURCE: &str = r#"
+        struct entry { const char *name; int value; };
+        static const struct entry entries[] = {
+            {"ABDAY_2", 0x20001}, {"THOUSEP", 0x10001}, {"D_T", 0x20028}, {"NOEXPR", 0x50001}, {"T_F", 0x2002a}, {"RA", 0x10000},
+            {"YESEXPR_AAAA", 0x50000}, {"CRNCYSTR_BB", 0x4000f}, {"DAY_1_CCCC", 0x20007}, {"ABDAY_1_DDD", 0x20000},
+            {"MON_1_EEEEEE", 0x2001a}, {"MON_2_FFFFFF", 0x2001b}, {0, 0},
+        };
+        extern int use(const struct entry *);
+        int f(void) { return use(entries); }
+    "#;
+    let folder = Folder::new();
+    table(&folder, &[(&module("k", 0), "", "k\n")]);
+    assert!(tool(&folder, &["wrap", "m.table", "--emit", "object", "-o", "k.o"]).status.success());
+    folder.put("names.c", SOURCE);
+    let made = Command::new("cc").args(["-O2", "-fPIC", "-c", "names.c"]).current_dir(folder.path()).status();
+    assert!(made.unwrap().success());
+    let made = Command::new("ld").args(["-r", "names.o", "k.o", "-o", "both.o"]).current_dir(folder.path()).status();
+    assert!(made.unwrap().success());
+    let done = tool(&folder, &["check", "-t", GPU, "both.o"]);
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
 /// A loader may write anything into what an image says.
 #[test]
 fn relocations_that_are_not_followed_leave_images_open() {

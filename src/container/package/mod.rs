@@ -85,7 +85,7 @@ pub fn members(
     allowance: &Allowance,
     visit: &mut dyn FnMut(Member<'_>) -> Result<()>,
 ) -> Result<()> {
-    let own = (bytes.len() as u64).saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_PACKAGE_FLOOR);
+    let own = (bytes.len() as u64).saturating_mul(limits::MAX_PACKAGE_RATIO).max(limits::MAX_PACKAGE_FLOOR);
     let budget = Budget { own: Cell::new(own), all: allowance };
     let paths = Some(bytes.len().saturating_mul(limits::MAX_PATHS_RATIO).max(limits::MAX_PATHS_FLOOR));
     let mut walk = Walk { visit, budget: &budget, damaged: 0, visited: 0, paths, neighbours: Neighbours::default() };

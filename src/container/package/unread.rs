@@ -27,6 +27,8 @@ const MAGICS: [&[u8]; 7] = [
 /// Begins of other archives that stand behind scripts: zip, gzip, bzip2, xz, zstd, lz4, lzo, lzip, compress.
 const MAGICS_BEHIND: [&[u8]; 7] =
     [b"PK\x03\x04", b"\x1f\x8b\x08", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"070701"];
+/// Offset of the magic in the header of a tar archive's member.
+const TAR_MAGIC: usize = 257;
 /// Bytes of a script within which an archive begins that it unpacks.
 pub(crate) const SCRIPT: usize = 1 << 20;
 /// Bytes behind all sections of a PE file that are no archive: records of debuggers.
@@ -146,16 +148,28 @@ fn filled(file: &[u8], range: &Range<u64>) -> u64 {
 /// Whether the first bytes of a file are those of a script with an archive behind one of its lines (makeself).
 fn is_behind_script(file: &[u8]) -> bool {
     let script = file.get(..file.len().min(SCRIPT)).filter(|file| file.starts_with(b"#!")).unwrap_or_default();
-    occurrences(script, b"\n").any(|at| script.get(at.saturating_add(1)..).is_some_and(begins_as_archive))
+    // Scripts have a million lines, most of which begin with none of these.
+    let may_begin =
+        |first: &u8| !(first.is_ascii_alphanumeric() || first.is_ascii_whitespace()) || b"7BLMPRhx0".contains(first);
+    let is_begin = |at: usize| {
+        let line = script.get(at.saturating_add(1)..).unwrap_or_default();
+        line.first().is_some_and(may_begin) && begins_as_archive(line)
+    };
+    let is_tar = |at: usize| {
+        let begin = at
+            .checked_sub(TAR_MAGIC)
+            .filter(|begin| begin.checked_sub(1).and_then(|end| script.get(end)) == Some(&b'\n'));
+        begin.and_then(|begin| script.get(begin..)).is_some_and(begins_as_archive)
+    };
+    occurrences(script, b"\n").any(is_begin) || occurrences(script, b"ustar").any(is_tar)
 }
 
 /// Whether bytes begin as an archive that is no text: scripts have the letters of some.
 fn begins_as_archive(bytes: &[u8]) -> bool {
-    let is_text = |len: usize| {
-        let head = bytes.get(..len).unwrap_or(bytes);
-        let is_utf8 = std::str::from_utf8(head).map_or_else(|error| error.error_len().is_none(), |_| true);
-        is_utf8 && !head.contains(&0)
-    };
-    let has_magic = MAGICS.iter().chain(&MAGICS_BEHIND).any(|magic| bytes.starts_with(magic));
-    has_magic && !is_text(64) || bytes.get(257..262) == Some(b"ustar") && !is_text(512) || is_cpio(bytes)
+    let is_binary = |len: usize| bytes.get(..len).unwrap_or(bytes).contains(&0);
+    let is_text = |magic: &[u8]| magic.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+    let has_magic = |magic: &[u8]| bytes.starts_with(magic) && (!is_text(magic) || is_binary(64));
+    let is_bzip2 = bytes.starts_with(b"BZh") && bytes.get(4..10) == Some(b"1AY&SY");
+    let is_tar = || bytes.get(TAR_MAGIC..TAR_MAGIC + 5) == Some(b"ustar") && is_binary(512);
+    MAGICS.iter().chain(&MAGICS_BEHIND).any(|magic| has_magic(magic)) || is_bzip2 || is_tar() || is_cpio(bytes)
 }

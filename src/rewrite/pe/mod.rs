@@ -192,6 +192,22 @@ impl Headers {
         })
     }
 
+    /// Whether the size in memory is that of all sections, without which nothing loads the file.
+    pub(crate) fn has_sizes(&self, file: &[u8]) -> bool {
+        let end = self
+            .sections
+            .iter()
+            .map(Section::end)
+            .max()
+            .and_then(|end| bytes::align_up(end, self.section_align.into()));
+        u32_at(file, self.optional.saturating_add(56)).map(u64::from) == end
+    }
+
+    /// Returns the bytes of all sections with data, as the optional header has them.
+    pub(crate) fn initialized(&self, file: &[u8]) -> u32 {
+        u32_at(file, self.optional.saturating_add(8)).unwrap_or_default()
+    }
+
     /// Returns the offset of what is behind the headers and all sections in the file.
     pub(crate) fn overlay(&self) -> u64 {
         self.sections.iter().map(Section::raw_end).fold(self.headers_size.into(), u64::max)

@@ -77,7 +77,8 @@ fn archives_in_forms_that_are_not_read_are_told() {
     let script = |archive: &[u8]| [&b"#!/bin/sh\n"[..], &b"# more\n".repeat(500), b"exit 0\n", archive].concat();
     file(&folder, "in/zg", &script(b"\xfd7zXZ\0\0"));
     file(&folder, "in/zh", &script(b"echo\n"));
-    file(&folder, "in/zha", &script(b"BZh*) echo bzip2;;\n070701 1 2\nhsqs\n0.939000\n"));
+    file(&folder, "in/zha", &script(b"BZh*) echo bzip2;;\nBZh \xe4\n070701 1 2\nhsqs \xe4\n0.939000\n"));
+    file(&folder, "in/zhaa", &script(b"BZh91AY&SY\x01\x02\x03\x04"));
     file(&folder, "in/zhb", &script(&[&[b'a'; 256][..], b"\n", b"ustar", &[b'b'; 600]].concat()));
     // Of programs that are no 64-bit ones, too.
     let mut dll = vec![0; 0x400];
@@ -119,6 +120,7 @@ fn archives_in_forms_that_are_not_read_are_told() {
         "zda",
         "ze",
         "zg",
+        "zhaa",
         "zhc.exe",
         "zhd.exe",
         "zj.sh",
