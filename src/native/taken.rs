@@ -312,6 +312,9 @@ fn generation(architecture: u32) -> u32 {
     architecture / 10
 }
 
+/// GPUs on a chip with a CPU (Tegra), which run no machine code of others, and whose machine code no others run.
+const ON_CHIP: [u32; 6] = [53, 62, 72, 87, 101, 110];
+
 /// Whether code for an NVIDIA GPU, as it states that (`sm_90a`), runs on one (`90`): machine code on later GPUs of its
 /// generation, PTX on all later ones, code with features of one architecture on that alone (CUDA C++ Programming Guide, "Binary
 /// Compatibility").
@@ -323,7 +326,9 @@ fn runs_on_nvidia(part: &Part, gpu: &str) -> Has {
     if code == Some(gpu) {
         return Has::Yes;
     }
-    let is_generation = own >= number && generation(own) == generation(number);
+    let is_generation = own >= number
+        && generation(own) == generation(number)
+        && (own == number || !ON_CHIP.contains(&own) && !ON_CHIP.contains(&number));
     let runs = match suffix {
         "" if part.format == Format::Ptx => own >= number,
         // Features of a family of GPUs have an `f`.
@@ -577,6 +582,9 @@ mod tests {
             (&[old], "sm_90", Some(&[])),
             (&[old, ("elf.sm_86", "sm_86")], "sm_89", Some(&["elf.sm_86"])),
             (&[code, own], "sm_90", Some(&["elf.sm_90", "elf.sm_90"])),
+            (&[old], "sm_87", Some(&[])),
+            (&[("elf.sm_87", "sm_87")], "sm_87", Some(&["elf.sm_87"])),
+            (&[("elf.sm_87", "sm_87"), ("ptx.sm_87", "sm_87")], "sm_89", Some(&["ptx.sm_87"])),
             (&[odd, text], "sm_90", None),
             (&[odd], "sm_80", Some(&[])),
             (&[("elf.sm_100", "sm_100a"), ("ptx.sm_100", "sm_100")], "sm_103", Some(&["ptx.sm_100"])),

@@ -237,6 +237,19 @@ impl Rules<'_> {
                 if environment.get("simd_size").is_some() { (environment, "simd_size") } else { (of, "execution_env") };
             return Err(self.error(node, key, message));
         }
+        // The driver looks these up when a kernel is launched, and ends where they are none of its own.
+        if let Some(count) = number("barrier_count").filter(|count| !matches!(count, 0 | 1 | 2 | 4 | 8 | 16 | 24 | 32))
+        {
+            let message = format!("`barrier_count` is {count}, and devices have 1, 2, 4, 8, 16, 24 or 32");
+            return Err(self.error(environment, "barrier_count", message));
+        }
+        if let Some(count) = number("grf_count").filter(|count| !(32..=512).contains(count)) {
+            return Err(self.error(
+                environment,
+                "grf_count",
+                format!("`grf_count` is {count}, and threads have 32 to 512"),
+            ));
+        }
         if !matches!(number("slm_alloc_mode"), None | Some(0 | 1)) {
             return Err(self.error(environment, "slm_alloc_mode", "`slm_alloc_mode` is neither 0 nor 1"));
         }
@@ -559,6 +572,10 @@ mod tests {
             ("has_dpas: 1", String::new(), "`has_dpas` is `1`"),
             ("barrier_count: 3000000000", String::new(), "`barrier_count` is `3000000000`"),
             ("barrier_count: 0x1", String::new(), "`barrier_count` is `0x1`"),
+            ("barrier_count: 14", String::new(), "`barrier_count` is 14"),
+            ("barrier_count: -1", String::new(), "`barrier_count` is -1"),
+            ("grf_count: 0", String::new(), "`grf_count` is 0"),
+            ("grf_count: 65536", String::new(), "`grf_count` is 65536"),
             ("required_work_group_size: [ 4, 2 ]", String::new(), "`required_work_group_size`"),
             ("slm_alloc_mode: 2", String::new(), "neither 0 nor 1"),
             ("", argument("arg_type: locax_size, offset: 0, size: 12"), "`arg_type` is `locax_size`"),

@@ -298,6 +298,9 @@ pub(crate) mod tests {
         for (place, kind, value, size, expected) in [
             (8u64, 1u64, 0, 8, None),
             (12, 2, 0, 8, None),
+            (8, 7, 0, 8, None),
+            (8, 5, 0, 8, Some("of type 5")),
+            (8, 0, 0, 8, Some("of type 0")),
             (9, 1, 0, 8, Some("beyond")),
             (13, 2, 0, 8, Some("beyond")),
             (1 << 40, 2, 0, 8, Some("beyond")),
@@ -329,6 +332,15 @@ pub(crate) mod tests {
             let told = problems_of_symbols((".data.const.string", kind), &symbols, &relocation);
             let is_told = expected.is_none_or(|expected| told.iter().any(|problem| problem.contains(expected)));
             assert!(is_told && told.is_empty() == expected.is_none(), "{name} {kind}: {told:?}");
+        }
+        for (kind, section) in [(0x10, 4), (0x13, 4), (0x1a, 4), (0x11, 0xfff1), (0x11, 99)] {
+            let mut symbols = [symbol(0, 0), symbol(0, section)].concat();
+            symbols[24 + 4] = kind;
+            let told = problems_of_symbols((".data.const.string", 1), &symbols, &relocation);
+            assert!(
+                told.iter().any(|problem| problem.contains("no object and no function")),
+                "{kind} {section}: {told:?}"
+            );
         }
     }
 

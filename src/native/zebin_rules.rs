@@ -38,6 +38,8 @@ const NUMBERS: [u32; 6] = [PRODUCT_FAMILY, GFX_CORE, TARGET, PRODUCT_CONFIG, 7, 
 const GLOBAL_FUNCTION: u8 = 0x12;
 /// `R_ZE_SYM_ADDR`: the address of a symbol.
 const R_ZE_SYM_ADDR: u64 = 1;
+/// Types of relocations that drivers apply to code; at another one they end.
+const RELOCATIONS_OF_CODE: [u64; 5] = [1, 2, 3, 4, 7];
 /// `ET_REL` and `ET_ZEBIN_EXE`.
 const TYPES: [u16; 2] = [1, 0xff12];
 
@@ -214,7 +216,14 @@ fn linked(elf: &DeviceElf<'_>, listed: &HashSet<&str>) -> Result<()> {
         if let (Some(name), Some(_)) = (changed, relocations.peek()) {
             return Err(wrong(format!("changes the code of `{name}`, which is no kernel")));
         }
-        // The lower half is the type: an address is of 64 bits, parts of one are of 32.
+        // The lower half is the type.
+        let kind = |entry: &[u8]| bytes::u64_at(entry, 8).map(|info| info & 0xffff_ffff);
+        let is_code = target.and_then(code_of).is_some();
+        let unknown = |kind: &u64| is_code && !RELOCATIONS_OF_CODE.contains(kind);
+        if let Some(kind) = relocations.clone().filter_map(kind).find(unknown) {
+            return Err(wrong(format!("has a relocation of type {kind}, at which drivers end")));
+        }
+        // An address is of 64 bits, parts of one are of 32.
         let beyond = |entry: &[u8]| {
             let (place, info) = (bytes::u64_at(entry, 0)?, bytes::u64_at(entry, 8)?);
             let end = place.saturating_add(if info & 0xffff_ffff == R_ZE_SYM_ADDR { 8 } else { 4 });
@@ -227,6 +236,15 @@ fn linked(elf: &DeviceElf<'_>, listed: &HashSet<&str>) -> Result<()> {
         let symbol = |entry: &[u8]| bytes::u64_at(entry, 8).map(|info| info >> 32);
         if relocations.clone().filter_map(symbol).any(|symbol| symbol >= count) {
             return Err(wrong(format!("refers to more than the {count} symbols that there are")));
+        }
+        // A symbol of a section is an object (1) or a function (2); of others drivers say that they are not there.
+        let is_lost = |entry: &[u8]| {
+            let symbol = entries.clone().nth(usize::try_from(symbol(entry)?).ok()?)?;
+            let (kind, place) = (symbol.get(4)? & 15, usize::from(bytes::u16_at(symbol, 6)?));
+            Some(place != 0 && (!matches!(kind, 1 | 2) || elf.sections.get(place).is_none()))
+        };
+        if is_code && relocations.clone().any(|entry| is_lost(entry) == Some(true)) {
+            return Err(wrong("refers to a symbol that is no object and no function of a section".to_owned()));
         }
         let of_symbol = |entry: &[u8]| section_of(entries.clone().nth(usize::try_from(symbol(entry)?).ok()?)?);
         if let Some(gone) = relocations.filter_map(of_symbol).find(|section| !is_loaded(section)) {

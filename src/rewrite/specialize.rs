@@ -279,7 +279,8 @@ fn kind(scalar: Scalar) -> String {
     match scalar {
         Scalar::Bool => "true or false".to_owned(),
         Scalar::Int(width) => format!("an integer of {width} bits"),
-        Scalar::Float(width) => format!("a floating-point number of {width} bits"),
+        Scalar::Float(width @ (32 | 64)) => format!("a floating-point number of {width} bits"),
+        Scalar::Float(width) => format!("the bits of a floating-point number of {width} bits, as 0x..."),
         Scalar::Bits(width) => format!("{width} bits, as 0x..."),
     }
 }
