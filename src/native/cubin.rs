@@ -10,13 +10,17 @@
 //! there. An attribute is a format byte, a kind, and a value: none (1), one byte (2) or 16 bits (3) in the two bytes that
 //! follow, or as many bytes as those two say (4).
 
+use super::ptx::OF_NVIDIAS_DRIVER;
 use super::{Argument, Items, Kernel, Part, Read, spill_note};
 use crate::bundle::format::Format;
 use crate::bytes;
 use crate::container::device_elf::{DeviceElf, Symbol};
 use crate::error::{Error, Result};
+use crate::limits;
 use std::collections::{HashMap, HashSet};
 
+/// `e_type` of code that is to be linked (`ptxas -c`).
+const RELOCATABLE: u16 = 1;
 /// `st_other` of kernels.
 const STO_CUDA_ENTRY: u8 = 0x10;
 
@@ -30,6 +34,11 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     read.part.stated = architecture;
     read.part.version = Some(format!("ABI {}", elf.abi_version));
     let symbols = elf.symbols()?;
+    if elf.kind == RELOCATABLE {
+        let open = symbols.iter().filter(|symbol| symbol.is_undefined() && symbol.info >> 4 != 0);
+        let names = open.map(|symbol| symbol.name).filter(|name| !name.is_empty() && !OF_NVIDIAS_DRIVER.contains(name));
+        read.part.demands.undefined = names.map(str::to_owned).take(limits::MAX_UNDEFINED).collect();
+    }
     let mut of_functions = Functions::default();
     if let Some(section) = elf.section(".nv.info") {
         of_functions.read(section.data, &symbols);

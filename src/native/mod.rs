@@ -44,6 +44,7 @@ use crate::{bytes, limits};
 use driver::OldForm;
 pub(crate) use driver::{Driver, gpu_of};
 pub(crate) use intel_device::is_before_xe;
+pub(crate) use ptx::OF_NVIDIAS_DRIVER;
 use room::Items;
 pub(crate) use room::Room;
 use schemars::JsonSchema;

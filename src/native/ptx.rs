@@ -6,6 +6,8 @@
 use super::{Argument, Items, Kernel, Part, Read};
 use crate::bundle::format::Format;
 use crate::error::{Error, Result};
+use crate::limits;
+use std::collections::HashMap;
 
 pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     let text = data.split(|&byte| byte == 0).next().unwrap_or_default();
@@ -16,8 +18,21 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     let mut line = "";
     // Statements that drivers and ptxas do not take, or nobody here knows, go into the words for the device.
     let mut strange: Vec<String> = Vec::new();
+    // Functions of others, and whether something calls them.
+    let mut declared: HashMap<&str, bool> = HashMap::new();
     while let Some(word) = lexer.word() {
+        if let Some(is_called) = declared.get_mut(word).filter(|_| line != ".func") {
+            *is_called = true;
+        }
         match word {
+            ".func" => {
+                let name = lexer.function();
+                if line == ".extern" && declared.len() < MOST_DECLARED {
+                    declared.extend(name.filter(|name| !OF_NVIDIAS_DRIVER.contains(name)).map(|name| (name, false)));
+                } else {
+                    name.iter().for_each(|name| _ = declared.remove(name));
+                }
+            }
             ".version" => {
                 part.version = lexer.word().map(str::to_owned);
                 let numbers = part.version.as_deref().and_then(|version| version.split_once('.'));
@@ -55,6 +70,9 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
             format!("PTX without .target (last word `{line:.40}`)"),
         ));
     }
+    let mut called: Vec<&str> = declared.iter().filter(|(_, is_called)| **is_called).map(|(name, _)| *name).collect();
+    called.sort_unstable();
+    part.demands.undefined = called.into_iter().take(limits::MAX_UNDEFINED).map(str::to_owned).collect();
     if !strange.is_empty() {
         strange.truncate(MOST_TOLD);
         part.stated = format!("{} ({})", part.stated, strange.join(", "));
@@ -63,8 +81,12 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     Ok(Read::from(part))
 }
 
+/// Functions that NVIDIA's driver defines.
+pub(crate) const OF_NVIDIAS_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 /// The newest version of PTX that is known here: that of ptxas 13.5.
 const NEWEST: (u32, u32) = (9, 5);
+/// Functions of others that are looked for among what is called.
+const MOST_DECLARED: usize = 1 << 16;
 /// Most of what is strange that is told.
 const MOST_TOLD: usize = 4;
 
@@ -174,6 +196,16 @@ impl<'t> Lexer<'t> {
         Some(word)
     }
 
+    /// Returns the name of a function, behind its result where it has one.
+    fn function(&mut self) -> Option<&'t str> {
+        let mut word = self.word()?;
+        if word == "(" {
+            while self.word()? != ")" {}
+            word = self.word()?;
+        }
+        Some(word)
+    }
+
     /// One to three numbers with commas between.
     fn sizes(&mut self) -> [u64; 3] {
         let mut sizes = [1; 3];
@@ -197,6 +229,17 @@ mod tests {
 
     fn read(text: &str) -> Result<Read> {
         super::read(text.as_bytes(), &Items::new(&Room::of_one(text.len())))
+    }
+
+    #[test]
+    fn functions_that_are_called_and_not_there_are_told() {
+        let head = ".version 8.0\n.target sm_80\n.extern .func (.param .b32 r) vprintf (.param .b64 a);\n\
+                    .extern .func lost (.param .b64 a)\n;\n.extern .func unused;\n.extern .func own (.param .b32 a);\n\
+                    .visible .func own (.param .b32 a) { ret; }\n";
+        let called =
+            |code: &str| read(&format!("{head}.visible .entry k() {{ {code} ret; }}")).unwrap().part.demands.undefined;
+        assert_eq!(called("call (r), vprintf, (a); call own, (a);"), [""; 0]);
+        assert_eq!(called("call.uni lost, (a);"), ["lost"]);
     }
 
     #[test]

@@ -36,7 +36,7 @@ use super::process::scratch;
 use super::protocol::Compiled;
 use super::target::PTX;
 use crate::error::{Error, ErrorKind, Result};
-use crate::native::fatbin;
+use crate::native::{OF_NVIDIAS_DRIVER, fatbin};
 use crate::temporary::Scratch;
 use lower::Lowered;
 use std::borrow::Cow;
@@ -44,9 +44,6 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use tools::{Refusal, Tools, number};
-
-/// Functions that the driver defines.
-const OF_THE_DRIVER: [&str; 5] = ["vprintf", "malloc", "free", "__assertfail", shim::SHARED];
 
 /// Text of LLVM's lint on a call that it would delete, and all that comes after it. The call is in the next line.
 const OTHER_CONVENTION: &str = "calling convention differ";
@@ -195,7 +192,8 @@ impl Toolchain {
         let arguments = ["-u", "optimised.bc"].map(OsString::from);
         let (text, _) = tools::run(&self.surroundings, folder, &self.tools.llvm_nm, &arguments)?;
         let names = text.lines().filter_map(|line| line.split_whitespace().last());
-        let missing: Vec<&str> = names.filter(|name| !OF_THE_DRIVER.contains(name)).collect();
+        let missing: Vec<&str> =
+            names.filter(|name| !OF_NVIDIAS_DRIVER.contains(name) && *name != shim::SHARED).collect();
         if missing.is_empty() {
             return Ok(());
         }
