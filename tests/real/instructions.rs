@@ -98,7 +98,9 @@ fn make(folder: &Path) {
         package.append_path_with_name(folder.join(name), name).unwrap();
     }
     package.into_inner().unwrap();
-    std::fs::copy(fixtures.join("native/kernels.ptx"), folder.join("kernels.ptx")).unwrap();
+    let ptx = std::fs::read_to_string(fixtures.join("native/kernels.ptx")).unwrap();
+    let ptx = ptx.replace(".version VERSION", ".version 8.6").replace("TARGET\n", "sm_80\n");
+    std::fs::write(folder.join("kernels.ptx"), ptx).unwrap();
 }
 
 /// Number of instructions that a command executes. Its own threads are one, so that none spins.
