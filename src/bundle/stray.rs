@@ -152,7 +152,7 @@ fn unknown_versions<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 
         count(head).filter(|_| map.may_be_pointer(place.saturating_add(8))).map(|_| images)
     });
     // Sections that linkers merge are open, too, and hold no pointers.
-    let open = move |at: u64| [at, at.saturating_add(4)].iter().any(|at| map.open_pointers().binary_search(at).is_ok());
+    let open = move |at: u64| has_open_pointer(map, at);
     pointers.filter(move |at| {
         let target = at.saturating_add(8);
         let name = map.pointer(target).and_then(|target| map.c_string_within(target, limits::MAX_NAME));
@@ -166,6 +166,11 @@ fn unknown_versions<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 
         };
         sound_image(map, *at).is_none() && LAYOUTS.into_iter().any(has_code)
     })
+}
+
+/// Whether a loader writes a pointer that is not known to an address, or a half of one.
+fn has_open_pointer(map: &AddressMap<'_>, at: u64) -> bool {
+    [0, 4].iter().any(|half| map.open_pointers().binary_search(&at.saturating_add(*half)).is_ok())
 }
 
 /// Whether a text is the target of an image.
@@ -188,9 +193,7 @@ fn is_code(map: &AddressMap<'_>, at: u64) -> bool {
 fn unknown_fields<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm {
     /// Offsets of the head, the target and the payloads of both layouts.
     const FIELDS: [u64; 6] = [0, 8, 32, 40, 48, 56];
-    // A pointer, or a half of one.
-    let open =
-        move |at: u64| [0, 4].iter().any(|half| map.open_pointers().binary_search(&at.saturating_add(*half)).is_ok());
+    let open = move |at: u64| has_open_pointer(map, at);
     let target = move |at: u64| map.c_string_within(map.pointer(at.checked_add(8)?)?, limits::MAX_NAME);
     let payload = move |at: u64, layout: ImageLayout| {
         let [start, end] = [0, 8].map(|field| at.saturating_add(layout.payload()).saturating_add(field));

@@ -270,14 +270,16 @@ fn compressed_bundles_by_the_hundreds() {
     }
 }
 
+/// A stream of bzip2.
+fn stream(bytes: &[u8]) -> Vec<u8> {
+    let mut out = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+    out.write_all(bytes).unwrap();
+    out.finish().unwrap()
+}
+
 /// Each has fourteen bytes, and the tables of its reader have megabytes.
 #[test]
 fn empty_streams_of_a_compressed_archive() {
-    let stream = |bytes: &[u8]| {
-        let mut out = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
-        out.write_all(bytes).unwrap();
-        out.finish().unwrap()
-    };
     let mut tar = tar::Builder::new(Vec::new());
     let mut header = tar::Header::new_ustar();
     header.set_size(40);
@@ -294,11 +296,6 @@ fn empty_streams_of_a_compressed_archive() {
 /// Streams of bzip2 take ten times as long as others, and a window of another form repeats them for nothing.
 #[test]
 fn slow_streams_that_another_form_repeats() {
-    let stream = |bytes: &[u8]| {
-        let mut out = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
-        out.write_all(bytes).unwrap();
-        out.finish().unwrap()
-    };
     let mut state = 1u64;
     let mut random = |count: usize| -> Vec<u8> {
         let next = |_| {
