@@ -24,9 +24,17 @@ const MAGICS: [&[u8]; 7] = [
     b"xar!\0\x1c",
     b"0.939000\n",
 ];
-/// Begins of other archives that stand behind scripts: zip, gzip, bzip2, xz, zstd, lz4, lzo, lzip, compress.
-const MAGICS_BEHIND: [&[u8]; 7] =
-    [b"PK\x03\x04", b"\x1f\x8b\x08", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"070701"];
+/// Begins of other archives that stand behind scripts: zip, gzip, xz, zstd, lz4, lzo, lzip, compress.
+const MAGICS_BEHIND: [&[u8]; 8] = [
+    b"PK\x03\x04",
+    b"\x1f\x8b\x08",
+    b"\xfd7zXZ\0",
+    b"\x28\xb5\x2f\xfd",
+    b"\x04\x22\x4d\x18",
+    b"\x89LZO",
+    b"LZIP\x01",
+    b"\x1f\x9d",
+];
 /// Offset of the magic in the header of a tar archive's member.
 const TAR_MAGIC: usize = 257;
 /// Bytes of a script within which an archive begins that it unpacks.

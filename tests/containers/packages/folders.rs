@@ -79,6 +79,11 @@ fn archives_in_forms_that_are_not_read_are_told() {
     file(&folder, "in/zh", &script(b"echo\n"));
     file(&folder, "in/zha", &script(b"BZh*) echo bzip2;;\nBZh \xe4\n070701 1 2\nhsqs \xe4\n0.939000\n"));
     file(&folder, "in/zhaa", &script(b"BZh91AY&SY\x01\x02\x03\x04"));
+    for (name, archive) in
+        [("zhab", &b"\x89LZO\0\r\n\x1a\n"[..]), ("zhac", b"LZIP\x01\x0c"), ("zhad", b"\x1f\x9d\x90k")]
+    {
+        file(&folder, &format!("in/{name}"), &script(archive));
+    }
     file(&folder, "in/zhb", &script(&[&[b'a'; 256][..], b"\n", b"ustar", &[b'b'; 600]].concat()));
     // Of programs that are no 64-bit ones, too.
     let mut dll = vec![0; 0x400];
@@ -121,6 +126,9 @@ fn archives_in_forms_that_are_not_read_are_told() {
         "ze",
         "zg",
         "zhaa",
+        "zhab",
+        "zhac",
+        "zhad",
         "zhc.exe",
         "zhd.exe",
         "zj.sh",
