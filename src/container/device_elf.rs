@@ -80,6 +80,13 @@ impl Symbol<'_> {
     }
 }
 
+/// Returns the names of the first global symbols that code needs and does not have, but for those that its driver defines.
+pub(crate) fn undefined(symbols: &[Symbol<'_>], of_driver: &[&str]) -> Vec<String> {
+    let open = symbols.iter().filter(|symbol| symbol.is_undefined() && symbol.info >> 4 != 0);
+    let names = open.map(|symbol| symbol.name).filter(|name| !of_driver.contains(name));
+    names.map(str::to_owned).take(limits::MAX_UNDEFINED).collect()
+}
+
 /// Note.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Note<'a> {

@@ -14,9 +14,8 @@ use super::ptx::OF_NVIDIAS_DRIVER;
 use super::{Argument, Items, Kernel, Part, Read, spill_note};
 use crate::bundle::format::Format;
 use crate::bytes;
-use crate::container::device_elf::{DeviceElf, Symbol};
+use crate::container::device_elf::{DeviceElf, Symbol, undefined};
 use crate::error::{Error, Result};
-use crate::limits;
 use std::collections::{HashMap, HashSet};
 
 /// `e_type` of code that is to be linked (`ptxas -c`).
@@ -35,9 +34,7 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     read.part.version = Some(format!("ABI {}", elf.abi_version));
     let symbols = elf.symbols()?;
     if elf.kind == RELOCATABLE {
-        let open = symbols.iter().filter(|symbol| symbol.is_undefined() && symbol.info >> 4 != 0);
-        let names = open.map(|symbol| symbol.name).filter(|name| !name.is_empty() && !OF_NVIDIAS_DRIVER.contains(name));
-        read.part.demands.undefined = names.map(str::to_owned).take(limits::MAX_UNDEFINED).collect();
+        read.part.demands.undefined = undefined(&symbols, &OF_NVIDIAS_DRIVER);
     }
     let mut of_functions = Functions::default();
     if let Some(section) = elf.section(".nv.info") {

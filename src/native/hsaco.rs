@@ -13,7 +13,7 @@ use crate::bundle::format::Format;
 use crate::bundle::msgpack::{self, Value};
 use crate::bundle::{blob, offload_bundle};
 use crate::container::Place;
-use crate::container::device_elf::DeviceElf;
+use crate::container::device_elf::{DeviceElf, undefined};
 use crate::error::{Error, Result};
 
 /// Version of the code object that compilers wrote up to LLVM 11.
@@ -78,7 +78,7 @@ fn describe(data: &[u8], elf: &DeviceElf<'_>, items: &Items<'_>, read: &mut Read
     });
     check(hsaco_rules::descriptors(&symbols, listed()));
     read.part.kernels = listed().filter_map(|one| kernel(one, items)).map(Into::into).collect();
-    read.part.demands.undefined = hsaco_rules::undefined(&symbols);
+    read.part.demands.undefined = undefined(&symbols, &[]);
     read.problems.extend(problem);
 }
 

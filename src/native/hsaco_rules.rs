@@ -115,9 +115,3 @@ pub(super) fn descriptors<'v>(symbols: &[Symbol<'_>], kernels: impl Iterator<Ite
     }
     Ok(())
 }
-
-/// Returns the first symbols that code needs and does not have: no loader defines them.
-pub(super) fn undefined(symbols: &[Symbol<'_>]) -> Vec<String> {
-    let open = symbols.iter().filter(|symbol| symbol.is_undefined() && symbol.info >> 4 != 0);
-    open.map(|symbol| symbol.name.to_owned()).take(limits::MAX_UNDEFINED).collect()
-}
