@@ -1,225 +1,756 @@
 //! What does PTX, NVIDIA's assembly text, declare?
 //!
 //! `.version`, `.target`, and per kernel an `.entry` with its parameters and limits, as the PTX ISA document has them.
-//! Code is not read. Registers and scratch memory are settled by `ptxas` only.
+//! Statements within functions are not read: registers and scratch memory are settled by `ptxas` only. Everything else is
+//! read as `ptxas` reads it, and what `ptxas` 12.9 or 13.5 does not take, or nobody here knows, goes into the words for the
+//! device, for which the code then is not known to be.
+
+mod header;
+mod lexer;
 
 use super::{Argument, Items, Kernel, Part, Read};
 use crate::bundle::format::Format;
 use crate::error::{Error, Result};
 use crate::limits;
-use std::collections::HashMap;
+use header::Version;
+use lexer::Lexer;
+use std::collections::{HashMap, HashSet};
 
 pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     let text = data.split(|&byte| byte == 0).next().unwrap_or_default();
+    let is_padded = data.iter().skip(text.len()).all(|byte| *byte == 0);
     let text = std::str::from_utf8(text)
         .map_err(|error| Error::at(error.valid_up_to() as u64, "PTX that is no UTF-8 text"))?;
-    let mut part = Part::new(Format::Ptx, data.len());
-    let mut lexer = Lexer { rest: text };
-    let mut line = "";
-    // Statements that drivers and ptxas do not take, or nobody here knows, go into the words for the device.
-    let mut strange: Vec<String> = Vec::new();
-    // Functions of others, and whether something calls them.
-    let mut declared: HashMap<&str, bool> = HashMap::new();
-    while let Some(word) = lexer.word() {
-        if let Some(is_called) = declared.get_mut(word).filter(|_| line != ".func") {
-            *is_called = true;
-        }
-        match word {
-            ".func" => {
-                let name = lexer.function();
-                if line == ".extern" && declared.len() < MOST_DECLARED {
-                    declared.extend(name.filter(|name| !OF_NVIDIAS_DRIVER.contains(name)).map(|name| (name, false)));
-                } else {
-                    name.iter().for_each(|name| _ = declared.remove(name));
-                }
-            }
-            ".version" => {
-                part.version = lexer.word().map(str::to_owned);
-                let numbers = part.version.as_deref().and_then(|version| version.split_once('.'));
-                let version = numbers.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-                if version.is_none_or(|version: (u32, u32)| version > NEWEST) {
-                    strange.push(format!("PTX {}", part.version.as_deref().unwrap_or_default()));
-                }
-            }
-            ".address_size" => {
-                strange.extend(lexer.word().filter(|bits| *bits != "64").map(|bits| format!("{bits} bits")))
-            }
-            ".target" => {
-                if let Some(target) = lexer.word() {
-                    if !part.stated.is_empty() {
-                        strange.push(format!("before that {}", part.stated));
-                    }
-                    part.devices = vec![format!("nvidia_gpu_{target}")];
-                    part.stated = target.to_owned();
-                }
-            }
-            ".entry" => {
-                part.kernels.extend(entry(&mut lexer, items).map(Into::into));
-                // The rest does not count any more.
-                if items.refused() {
-                    return Ok(Read::from(part));
-                }
-            }
-            _ => {}
-        }
-        line = word;
+    let mut reader = Reader::new(text, items);
+    if !is_padded {
+        reader.strange("something behind its end");
     }
-    if part.stated.is_empty() {
-        return Err(Error::at(
-            (text.len() - lexer.rest.len()) as u64,
-            format!("PTX without .target (last word `{line:.40}`)"),
-        ));
+    reader.header();
+    reader.module();
+    if reader.part.stated.is_empty() {
+        let offset = text.len().saturating_sub(reader.lexer.rest.len());
+        return Err(Error::at(offset as u64, "PTX without .target"));
     }
-    let mut called: Vec<&str> = declared.iter().filter(|(_, is_called)| **is_called).map(|(name, _)| *name).collect();
-    called.sort_unstable();
-    part.demands.undefined = called.into_iter().take(limits::MAX_UNDEFINED).map(str::to_owned).collect();
-    if !strange.is_empty() {
-        strange.truncate(MOST_TOLD);
-        part.stated = format!("{} ({})", part.stated, strange.join(", "));
-        part.devices.clear();
-    }
-    Ok(Read::from(part))
+    Ok(Read::from(reader.finish()))
 }
 
 /// Functions that NVIDIA's driver defines.
 pub(crate) const OF_NVIDIAS_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
-/// The newest version of PTX that is known here: that of ptxas 13.5.
-const NEWEST: (u32, u32) = (9, 5);
-/// Functions of others that are looked for among what is called.
+/// Names of functions and variables that are looked for among what is used.
 const MOST_DECLARED: usize = 1 << 16;
 /// Most of what is strange that is told.
 const MOST_TOLD: usize = 4;
+/// Bytes of shared memory that a kernel may have without asking for more when it is launched.
+const MOST_SHARED: u64 = 48 << 10;
+/// Bytes of constants in a module.
+const MOST_CONSTANT: u64 = 64 << 10;
+/// Bytes of parameters of a kernel.
+const MOST_PARAMETERS: u64 = 4352;
+/// Bytes of parameters of a kernel since PTX 8.1 on GPUs since `sm_70`.
+const MOST_PARAMETERS_SINCE: u64 = 32764;
+/// The largest alignment of which the room that it takes is known.
+const MOST_ALIGNMENT: u64 = 128;
 
-/// `NAME ( .param TYPE [.ptr .SPACE .align N] NAME, ... ) .reqntid X, Y, Z {`
-fn entry(lexer: &mut Lexer<'_>, items: &Items<'_>) -> Option<Kernel> {
-    let name = lexer.word()?;
-    items.take(name)?;
-    let mut kernel = Kernel { name: name.to_owned(), simd: Some(32), ..Kernel::default() };
-    let mut word = lexer.word()?;
-    if word == "(" {
-        let mut arguments = Vec::new();
-        let mut argument: Option<Argument> = None;
-        loop {
-            word = lexer.word()?;
+/// Function or kernel by its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Declared {
+    /// A body is somewhere else; whether something calls it, or must find it all the same.
+    Elsewhere {
+        is_needed: bool,
+    },
+    Defined,
+}
+
+/// Variable in shared memory.
+#[derive(Clone, Copy)]
+struct Shared {
+    size: u64,
+    is_in_function: bool,
+}
+
+struct Reader<'t, 'i> {
+    lexer: Lexer<'t>,
+    items: &'i Items<'i>,
+    part: Part,
+    /// Statements that are not taken.
+    strange: Vec<String>,
+    version: Version,
+    /// The number of the GPU, 0 where that is not known.
+    gpu: u32,
+    /// Functions and kernels.
+    functions: HashMap<&'t str, Declared>,
+    variables: HashSet<&'t str>,
+    /// Variables of the module in shared memory.
+    shared: HashMap<&'t str, Shared>,
+    /// Kernels with the bytes of shared memory that they declare themselves, and the variables of the module that they name.
+    uses: Vec<(&'t str, u64, Vec<&'t str>)>,
+    /// Bytes of shared memory that functions declare.
+    shared_of_functions: u64,
+    constants: u64,
+    /// Whether samplers are apart from textures (`texmode_independent`).
+    has_samplers: bool,
+    /// Whether sections for debuggers must be there, and are not so far.
+    must_debug: bool,
+}
+
+impl<'t, 'i> Reader<'t, 'i> {
+    fn new(text: &'t str, items: &'i Items<'i>) -> Self {
+        Reader {
+            lexer: Lexer::new(text),
+            items,
+            part: Part::new(Format::Ptx, text.len()),
+            strange: Vec::new(),
+            version: (0, 0),
+            gpu: 0,
+            functions: HashMap::new(),
+            variables: HashSet::new(),
+            shared: HashMap::new(),
+            uses: Vec::new(),
+            shared_of_functions: 0,
+            constants: 0,
+            has_samplers: false,
+            must_debug: false,
+        }
+    }
+
+    /// Tells something that is not taken.
+    fn strange(&mut self, what: impl Into<String>) {
+        if self.strange.len() < MOST_TOLD {
+            self.strange.push(what.into());
+        }
+    }
+
+    fn word(&mut self) -> &'t str {
+        self.lexer.word()
+    }
+
+    /// Returns the word behind a certain one, and tells that something else is there.
+    fn behind(&mut self, expected: &str, found: &'t str) -> &'t str {
+        if found == expected {
+            return self.word();
+        }
+        self.strange(format!("`{found:.40}` in place of `{expected}`"));
+        found
+    }
+
+    /// `.version 8.0`, `.target sm_80, debug`, `.address_size 64`, in this order and once.
+    fn header(&mut self) {
+        let mut word = self.word();
+        while !word.is_empty() && word != ".version" && word != ".target" {
+            self.strange(format!("`{word:.40}` before .version"));
+            word = self.word();
+        }
+        if word == ".version" {
+            let behind = self.lexer.rest;
+            let text = self.word();
+            let gap = behind.len().saturating_sub(text.len()).saturating_sub(self.lexer.rest.len());
+            let is_near = gap > 0 && behind.bytes().take(gap).all(|byte| matches!(byte, b' ' | b'\t'));
+            self.part.version = Some(text.to_owned());
+            match header::version(text).filter(|_| is_near) {
+                Some(version) => self.version = version,
+                None => self.strange(format!("PTX {text:.40}")),
+            }
+            word = self.word();
+        } else {
+            self.strange("no .version");
+        }
+        while !word.is_empty() && word != ".target" {
+            self.strange(format!("`{word:.40}` before .target"));
+            word = self.word();
+        }
+        self.target();
+    }
+
+    /// `sm_80, texmode_independent`, and the size of addresses behind it.
+    fn target(&mut self) {
+        let target = self.word();
+        self.part.stated = target.to_owned();
+        self.part.devices = vec![format!("nvidia_gpu_{target}")];
+        if !header::is_known(target, self.version) {
+            self.strange(format!("no GPU that PTX {}.{} knows", self.version.0, self.version.1));
+        }
+        let digits = target.trim_start_matches("sm_").trim_end_matches(['a', 'f']);
+        self.gpu = digits.parse().unwrap_or_default();
+        let mut has_mode = false;
+        while self.lexer.take(",") {
+            match self.word() {
+                "debug" if !self.must_debug => self.must_debug = true,
+                mode @ ("texmode_unified" | "texmode_independent") if !has_mode => {
+                    has_mode = true;
+                    self.has_samplers = mode == "texmode_independent";
+                }
+                option => self.strange(format!("option `{option:.40}`")),
+            }
+        }
+        if self.lexer.take(".address_size") {
+            let bits = self.word();
+            if bits != "64" {
+                self.strange(format!("{bits:.40} bits"));
+            }
+        }
+    }
+
+    /// Everything behind the header.
+    fn module(&mut self) {
+        // What the rest says does not count any more once the items are used up.
+        while !self.items.refused() {
+            let word = self.word();
+            let (linkage, word) = match word {
+                ".visible" | ".extern" | ".weak" | ".common" => (word, self.word()),
+                _ => ("", word),
+            };
             match word {
-                ")" | "," => {
-                    arguments.extend(argument.take());
-                    if word == ")" {
-                        kernel.arguments = arguments.into();
-                        word = lexer.word()?;
-                        break;
-                    }
-                }
-                ".param" => {
-                    items.take("")?;
-                    let index = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
-                    argument = Some(Argument { index, ..Argument::default() });
-                }
-                _ => {
-                    if let Some(argument) = &mut argument {
-                        parameter(argument, word, lexer);
-                    }
-                }
+                "" if linkage.is_empty() => break,
+                ".entry" if linkage != ".common" => self.entry(linkage),
+                ".func" if linkage != ".common" => self.function(linkage),
+                ".global" | ".const" | ".shared" => self.variable(word, linkage),
+                _ if !linkage.is_empty() => self.strange(format!("`{word:.40}` behind `{linkage}`")),
+                ".file" => self.file(),
+                ".section" => self.section(),
+                ".pragma" => self.pragma(),
+                ".alias" => self.alias(),
+                _ => self.strange(format!("`{word:.40}` outside of functions")),
             }
         }
     }
-    loop {
-        match word {
-            ".reqntid" => kernel.reqd_work_group_size = Some(lexer.sizes()),
-            ".maxntid" => {
-                kernel.max_work_group_size =
-                    Some(lexer.sizes().iter().fold(1u64, |items, size| items.saturating_mul(*size)));
-            }
-            "{" | ";" => return Some(kernel),
-            // Another directive of this kind, or a number of one.
-            _ => {}
+
+    /// `NAME ( .param TYPE NAME, ... ) .reqntid X, Y, Z {`
+    fn entry(&mut self, linkage: &'t str) {
+        let name = self.word();
+        if name.is_empty() || self.items.take(name).is_none() {
+            return;
         }
-        word = lexer.word()?;
-    }
-}
-
-fn parameter(argument: &mut Argument, word: &str, lexer: &mut Lexer<'_>) {
-    match word {
-        ".ptr" => {}
-        ".align" => drop(lexer.word()),
-        ".global" => argument.address_space = Some("global"),
-        ".shared" => argument.address_space = Some("local"),
-        ".const" => argument.address_space = Some("constant"),
-        ".local" => argument.address_space = Some("private"),
-        ".texref" | ".surfref" | ".samplerref" => argument.kind = Some(word.to_owned().into()),
-        // `name[16]`, a value of 16 bytes.
-        "[" => {
-            let count = lexer.word().and_then(|count| count.parse::<u64>().ok());
-            argument.size = argument.size.zip(count).map(|(size, count)| size.saturating_mul(count));
+        if !is_name(name) {
+            self.strange(format!("kernel `{name:.40}`"));
         }
-        _ => match word.strip_prefix('.') {
-            Some(kind) => {
-                let bits = kind.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
-                argument.size = bits.parse::<u64>().ok().map(|bits| bits / 8);
-                argument.kind = Some(word.to_owned().into());
-            }
-            None if argument.name.is_none() && word != "]" => argument.name = Some(word.to_owned()),
-            None => {}
-        },
+        let mut kernel = Kernel { name: name.to_owned(), simd: Some(32), ..Kernel::default() };
+        let mut word = self.word();
+        if word == "(" {
+            self.parameters(&mut kernel);
+            word = self.word();
+        }
+        word = self.limits(&mut kernel, word);
+        if word == "{" && linkage != ".extern" {
+            self.declare(name, true, false);
+        } else {
+            self.strange(format!("kernel `{name:.40}` without a body of its own"));
+        }
+        if word == "{" {
+            self.part.kernels.push(kernel.into());
+            let (size, named) = self.body();
+            self.uses.push((name, size, named));
+        }
     }
-}
 
-/// Words and punctuation, without comments.
-struct Lexer<'t> {
-    rest: &'t str,
-}
+    /// Notes a function or a kernel.
+    fn declare(&mut self, name: &'t str, is_defined: bool, is_of_others: bool) {
+        if self.functions.len() >= MOST_DECLARED {
+            return self.strange("too many functions");
+        }
+        let elsewhere = Declared::Elsewhere { is_needed: !is_of_others };
+        match self.functions.get(name) {
+            Some(Declared::Defined) => self.strange(format!("`{name:.40}` twice")),
+            Some(Declared::Elsewhere { .. }) if !is_defined => {}
+            _ => _ = self.functions.insert(name, if is_defined { Declared::Defined } else { elsewhere }),
+        }
+        if self.variables.contains(name) {
+            self.strange(format!("`{name:.40}` twice"));
+        }
+    }
 
-impl<'t> Lexer<'t> {
-    fn word(&mut self) -> Option<&'t str> {
-        loop {
-            self.rest = self.rest.trim_start();
-            if let Some(comment) = self.rest.strip_prefix("//") {
-                self.rest = comment.split_once('\n').map_or("", |(_, rest)| rest);
-            } else if let Some(comment) = self.rest.strip_prefix("/*") {
-                self.rest = comment.split_once("*/").map_or("", |(_, rest)| rest);
-            } else if let Some(string) = self.rest.strip_prefix('"') {
-                self.rest = string.split_once('"').map_or("", |(_, rest)| rest);
-            } else {
+    /// Parameters, up to the closing parenthesis.
+    fn parameters(&mut self, kernel: &mut Kernel) {
+        let mut arguments: Vec<Argument> = Vec::new();
+        let mut names = HashSet::new();
+        let mut bytes = 0u64;
+        let mut word = self.word();
+        let is_empty = word == ")";
+        while !is_empty {
+            if self.items.take("").is_none() {
+                return;
+            }
+            let index = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
+            let (argument, alignment, behind) = self.parameter(index, word);
+            bytes = bytes.checked_next_multiple_of(alignment).unwrap_or(u64::MAX);
+            bytes = bytes.saturating_add(argument.size.unwrap_or(8));
+            if let Some(name) = argument.name.clone()
+                && !names.insert(name)
+            {
+                self.strange("two parameters of one name");
+            }
+            arguments.push(argument);
+            word = behind;
+            while !matches!(word, "," | ")" | "{" | "") {
+                self.strange(format!("`{word:.40}` among parameters"));
+                word = self.word();
+            }
+            if word != "," {
                 break;
             }
+            word = self.word();
         }
-        let first = self.rest.chars().next()?;
-        let is_word =
-            |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '$' | '%' | '.' | '@' | '-' | ':' | '+');
-        let len = match self.rest.find(|letter: char| !is_word(letter)) {
-            Some(0) => first.len_utf8(),
-            Some(len) => len,
-            None => self.rest.len(),
-        };
-        let (word, rest) = self.rest.split_at_checked(len)?;
-        self.rest = rest;
-        Some(word)
+        let is_since = self.version >= (8, 1) && self.gpu >= 70;
+        let most = if is_since { MOST_PARAMETERS_SINCE } else { MOST_PARAMETERS };
+        if bytes > most {
+            self.strange(format!("{bytes} bytes of parameters"));
+        }
+        kernel.arguments = arguments.into();
     }
 
-    /// Returns the name of a function, behind its result where it has one.
-    fn function(&mut self) -> Option<&'t str> {
-        let mut word = self.word()?;
-        if word == "(" {
-            while self.word()? != ")" {}
-            word = self.word()?;
+    /// `.param .align 8 .b8 name[24]`, `.param .u64 .ptr .global .align 4 name`. Returns the alignment, and the word behind.
+    fn parameter(&mut self, index: u32, word: &'t str) -> (Argument, u64, &'t str) {
+        let mut argument = Argument { index, ..Argument::default() };
+        let mut word = self.behind(".param", word);
+        let mut alignment = None;
+        if word == ".align" {
+            (alignment, word) = self.alignment();
         }
-        Some(word)
+        match word {
+            ".texref" | ".surfref" => {}
+            _ => {
+                argument.size = size(word);
+                if argument.size.is_none() || word == ".b128" && (self.version < (8, 3) || self.gpu < 70) {
+                    self.strange(format!("a parameter of type `{word:.40}`"));
+                }
+            }
+        }
+        argument.kind = word.starts_with('.').then(|| word.to_owned().into());
+        let alignment = alignment.or(argument.size).unwrap_or(8);
+        word = self.word();
+        if word == ".ptr" {
+            word = self.word();
+            argument.address_space = match word {
+                ".global" => Some("global"),
+                ".shared" => Some("local"),
+                ".const" => Some("constant"),
+                ".local" => Some("private"),
+                _ => None,
+            };
+            if argument.address_space.is_some() {
+                word = self.word();
+            }
+            if word == ".align" {
+                word = self.alignment().1;
+            }
+        }
+        let is_named = is_name(word) || word.strip_prefix('%').is_some_and(|rest| is_name(&format!("_{rest}")));
+        if !is_named {
+            self.strange(format!("a parameter `{word:.40}`"));
+            return (argument, alignment, word);
+        }
+        argument.name = Some(word.to_owned());
+        word = self.word();
+        // `name[16]`, a value of 16 bytes.
+        if word == "[" {
+            let count = self.number();
+            argument.size = argument.size.zip(count).map(|(size, count)| size.saturating_mul(count));
+            word = self.word();
+            word = self.behind("]", word);
+        }
+        (argument, alignment, word)
+    }
+
+    /// Returns the number behind `.align`, where that is one, and the word behind it.
+    fn alignment(&mut self) -> (Option<u64>, &'t str) {
+        let alignment = self.number().filter(|number| number.is_power_of_two() && *number <= MOST_ALIGNMENT);
+        if alignment.is_none() {
+            self.strange("an alignment that is not known");
+        }
+        (alignment, self.word())
+    }
+
+    /// Returns a number that is not zero, in decimal digits.
+    fn number(&mut self) -> Option<u64> {
+        let word = self.word();
+        let number = word.parse().ok().filter(|_| word.starts_with(|digit: char| ('1'..='9').contains(&digit)));
+        if number.is_none() {
+            self.strange(format!("`{word:.40}` in place of a number"));
+        }
+        number
     }
 
     /// One to three numbers with commas between.
     fn sizes(&mut self) -> [u64; 3] {
         let mut sizes = [1; 3];
         for size in &mut sizes {
-            if let Some(number) = self.word().and_then(|word| word.parse().ok()) {
-                *size = number;
-            }
-            match self.rest.trim_start().strip_prefix(',') {
-                Some(rest) => self.rest = rest,
-                None => break,
+            *size = self.number().unwrap_or_default();
+            if !self.lexer.take(",") {
+                break;
             }
         }
         sizes
     }
+
+    /// Limits of a kernel, between its parameters and its body. Returns the first word behind them.
+    fn limits(&mut self, kernel: &mut Kernel, first: &'t str) -> &'t str {
+        let mut seen = HashSet::new();
+        let mut word = first;
+        while !matches!(word, "{" | ";" | "") {
+            // Clusters of work-groups came with `sm_90`.
+            let is_known = match word {
+                ".reqntid" => {
+                    kernel.reqd_work_group_size = Some(self.sizes());
+                    true
+                }
+                ".maxntid" => {
+                    let sizes = self.sizes();
+                    kernel.max_work_group_size =
+                        Some(sizes.iter().fold(1u64, |items, size| items.saturating_mul(*size)));
+                    true
+                }
+                ".minnctapersm" | ".maxnreg" => self.number().is_some(),
+                ".reqnctapercluster" => self.sizes().iter().all(|size| *size > 0) && self.gpu >= 90,
+                ".maxclusterrank" => self.number().is_some() && self.gpu >= 90,
+                ".explicitcluster" => self.gpu >= 90,
+                ".blocksareclusters" => self.gpu >= 90 && self.version >= (9, 0),
+                ".pragma" => {
+                    self.pragma();
+                    true
+                }
+                _ => false,
+            };
+            if !is_known {
+                self.strange(format!("`{word:.40}` of `{:.40}`", kernel.name));
+            }
+            if word != ".pragma" && !seen.insert(word) {
+                self.strange(format!("`{word:.40}` twice"));
+            }
+            word = self.word();
+        }
+        let is_both = |one, other| seen.contains(one) && seen.contains(other);
+        if is_both(".reqntid", ".maxntid")
+            || is_both(".reqnctapercluster", ".maxclusterrank")
+            || seen.contains(".blocksareclusters") && !is_both(".reqntid", ".reqnctapercluster")
+        {
+            self.strange(format!("limits of `{:.40}` that contradict each other", kernel.name));
+        }
+        word
+    }
+
+    /// `(RESULT) NAME (PARAMETERS) .noreturn {`
+    fn function(&mut self, linkage: &'t str) {
+        let mut name = self.word();
+        if name == "(" {
+            self.skip_to(")");
+            name = self.word();
+        }
+        if !is_name(name) {
+            self.strange(format!("function `{name:.40}`"));
+        }
+        let mut word = self.word();
+        if word == "(" {
+            self.skip_to(")");
+            word = self.word();
+        }
+        if word == ".noreturn" {
+            word = self.word();
+        }
+        match word {
+            "{" => {
+                self.declare(name, true, false);
+                let (size, named) = self.body();
+                self.shared_of_functions = self.shared_of_functions.saturating_add(size);
+                for name in named {
+                    if let Some(shared) = self.shared.get_mut(name) {
+                        shared.is_in_function = true;
+                    }
+                }
+            }
+            ";" if OF_NVIDIAS_DRIVER.contains(&name) => {}
+            ";" => self.declare(name, false, linkage == ".extern"),
+            _ => self.strange(format!("`{word:.40}` of function `{name:.40}`")),
+        }
+    }
+
+    /// Goes behind the next such word.
+    fn skip_to(&mut self, end: &str) {
+        loop {
+            let word = self.word();
+            if word.is_empty() || word == end {
+                return;
+            }
+        }
+    }
+
+    /// Reads the body of a function behind its first brace. Returns the bytes of shared memory that it declares, and the variables of
+    /// the module in shared memory that it names.
+    fn body(&mut self) -> (u64, Vec<&'t str>) {
+        let (mut size, mut named) = (0u64, Vec::new());
+        let mut depth = 1usize;
+        loop {
+            let word = self.word();
+            match word {
+                "" => {
+                    self.strange("a body without an end");
+                    break;
+                }
+                "{" => depth = depth.saturating_add(1),
+                "}" => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        break;
+                    }
+                }
+                ".shared" => {
+                    for (_, bytes) in self.declarators(".shared", "") {
+                        size = size.saturating_add(bytes);
+                    }
+                }
+                ".const" => {
+                    let bytes = self.declarators(".const", "");
+                    self.constants = bytes.iter().fold(self.constants, |sum, (_, bytes)| sum.saturating_add(*bytes));
+                }
+                ".pragma" => self.pragma(),
+                ".entry" | ".func" | ".version" | ".target" | ".address_size" | ".file" | ".section" | ".alias"
+                | ".visible" | ".weak" | ".common" => {
+                    self.strange(format!("`{word}` in a body"));
+                }
+                _ if word.starts_with(['.', '%']) => {}
+                _ => {
+                    if let Some(Declared::Elsewhere { is_needed }) = self.functions.get_mut(word) {
+                        *is_needed = true;
+                    }
+                    if self.shared.contains_key(word) && !named.contains(&word) {
+                        named.push(word);
+                    }
+                }
+            }
+        }
+        (size, named)
+    }
+
+    /// `.align 4 .f32 name[8] = { ... }, other;`
+    fn variable(&mut self, space: &'t str, linkage: &'t str) {
+        for (name, bytes) in self.declarators(space, linkage) {
+            let is_new = self.variables.insert(name) || linkage == ".extern";
+            if !is_new || self.functions.contains_key(name) {
+                self.strange(format!("`{name:.40}` twice"));
+            }
+            match space {
+                ".shared" => {
+                    self.shared.insert(name, Shared { size: bytes, is_in_function: false });
+                }
+                ".const" => self.constants = self.constants.saturating_add(bytes),
+                _ => {}
+            }
+        }
+        let is_taken = match linkage {
+            ".common" => space == ".global",
+            ".extern" => space != ".const",
+            _ => true,
+        };
+        if !is_taken {
+            self.strange(format!("`{linkage} {space}`"));
+        }
+        if self.variables.len() > MOST_DECLARED {
+            self.strange("too many variables");
+            self.variables.clear();
+            self.shared.clear();
+        }
+    }
+
+    /// Returns the names of one declaration, each with the bytes that it takes.
+    fn declarators(&mut self, space: &str, linkage: &str) -> Vec<(&'t str, u64)> {
+        let mut found = Vec::new();
+        let mut word = self.word();
+        let mut alignment = None;
+        let mut lanes = 1u64;
+        if word == ".attribute" {
+            for expected in ["(", ".managed", ")"] {
+                word = self.word();
+                if word != expected || space != ".global" {
+                    self.strange(format!("`{word:.40}` of a variable"));
+                }
+            }
+            word = self.word();
+        }
+        if word == ".align" {
+            (alignment, word) = self.alignment();
+        }
+        if let Some(vector) = [(".v2", 2), (".v4", 4)].into_iter().find(|(vector, _)| *vector == word) {
+            lanes = vector.1;
+            word = self.word();
+        }
+        let element = match word {
+            ".texref" | ".surfref" if space == ".global" => 8,
+            ".samplerref" if space == ".global" && self.has_samplers => 8,
+            _ => size(word).unwrap_or_else(|| {
+                self.strange(format!("a variable of type `{word:.40}`"));
+                1
+            }),
+        };
+        loop {
+            let name = self.word();
+            if !is_name(name) && !name.starts_with('%') {
+                self.strange(format!("variable `{name:.40}`"));
+                return found;
+            }
+            let mut bytes = element.saturating_mul(lanes);
+            let mut is_open = false;
+            let mut word = self.word();
+            while word == "[" {
+                if self.lexer.take("]") {
+                    is_open = true;
+                } else {
+                    bytes = bytes.saturating_mul(self.number().unwrap_or_default());
+                    word = self.word();
+                    if word != "]" {
+                        self.strange(format!("`{word:.40}` in place of `]`"));
+                    }
+                }
+                word = self.word();
+            }
+            if is_open && linkage != ".extern" && word != "=" {
+                self.strange(format!("variable `{name:.40}` without a size"));
+            }
+            if word == "=" {
+                if space == ".shared" {
+                    self.strange(format!("a value of `{name:.40}`"));
+                }
+                word = self.skip_value();
+            }
+            let alignment = alignment.unwrap_or(element.saturating_mul(lanes)).max(1);
+            found.push((name, bytes.checked_next_multiple_of(alignment).unwrap_or(u64::MAX)));
+            match word {
+                "," => {}
+                ";" => return found,
+                _ => {
+                    self.strange(format!("`{word:.40}` behind variable `{name:.40}`"));
+                    return found;
+                }
+            }
+        }
+    }
+
+    /// Returns the word behind the value of a variable.
+    fn skip_value(&mut self) -> &'t str {
+        let mut depth = 0usize;
+        loop {
+            let word = self.word();
+            match word {
+                "" | ";" => return word,
+                "{" | "(" => depth = depth.saturating_add(1),
+                "}" | ")" => depth = depth.saturating_sub(1),
+                "," if depth == 0 => return word,
+                _ => {}
+            }
+        }
+    }
+
+    /// `1 "name", TIME, SIZE`
+    fn file(&mut self) {
+        self.number();
+        let name = self.word();
+        if !name.starts_with('"') {
+            self.strange(format!("`{name:.40}` in place of a file's name"));
+        }
+        while self.lexer.take(",") {
+            self.number();
+        }
+    }
+
+    /// `.debug_info { ... }`
+    fn section(&mut self) {
+        let name = self.word();
+        self.must_debug &= !name.starts_with(".debug_");
+        let word = self.word();
+        if word != "{" {
+            return self.strange(format!("`{word:.40}` in place of a section"));
+        }
+        loop {
+            match self.word() {
+                "}" => return,
+                "" => return self.strange("a section without an end"),
+                "{" => self.strange("a block in a section"),
+                _ => {}
+            }
+        }
+    }
+
+    /// `"nounroll";`
+    fn pragma(&mut self) {
+        let text = self.word();
+        let of_versions =
+            [("\"used_bytes_mask ", (8, 3)), ("\"enable_smem_spilling", (9, 0)), ("\"frequency ", (9, 0))];
+        let is_known = |(known, since): &(&str, Version)| text.starts_with(known) && self.version >= *since;
+        if text != "\"nounroll" && !of_versions.iter().any(is_known) {
+            self.strange(format!("pragma `{:.40}`", text.trim_start_matches('"')));
+        }
+        let word = self.word();
+        if word != ";" {
+            self.strange(format!("`{word:.40}` behind a pragma"));
+        }
+    }
+
+    /// `NAME, FUNCTION;`
+    fn alias(&mut self) {
+        let name = self.word();
+        let is_list = self.lexer.take(",");
+        let function = self.word();
+        match [name, function].map(|name| self.functions.get(name)) {
+            [Some(Declared::Elsewhere { .. }), Some(Declared::Defined)] if is_list => {
+                self.functions.insert(name, Declared::Defined);
+            }
+            _ => self.strange(format!("an alias `{name:.40}`")),
+        }
+        self.skip_to(";");
+    }
+
+    /// Returns what was read, with what is strange in the words for the device.
+    fn finish(mut self) -> Part {
+        if let Some(what) = self.lexer.strange.take() {
+            self.strange(what);
+        }
+        if self.must_debug {
+            self.strange("no sections for debuggers, which `debug` asks for");
+        }
+        if self.constants > MOST_CONSTANT {
+            self.strange(format!("{} bytes of constants", self.constants));
+        }
+        let in_functions = self.shared.values().filter(|shared| shared.is_in_function);
+        let of_functions = in_functions.fold(self.shared_of_functions, |sum, shared| sum.saturating_add(shared.size));
+        for (kernel, own, named) in std::mem::take(&mut self.uses) {
+            let named = named.iter().filter_map(|name| self.shared.get(name)).filter(|shared| !shared.is_in_function);
+            let own = named.fold(own.saturating_add(of_functions), |sum, shared| sum.saturating_add(shared.size));
+            if own > MOST_SHARED {
+                self.strange(format!("{own} bytes of shared memory in `{kernel:.40}`"));
+            }
+        }
+        let is_missing = |declared: &Declared| *declared == Declared::Elsewhere { is_needed: true };
+        let missing = self.functions.iter().filter(|(_, declared)| is_missing(declared));
+        let mut missing: Vec<&str> = missing.map(|(name, _)| *name).collect();
+        missing.sort_unstable();
+        let missing = missing.into_iter().take(limits::MAX_UNDEFINED).map(str::to_owned);
+        self.part.demands.undefined = missing.collect();
+        if !self.strange.is_empty() {
+            self.part.stated = format!("{} ({})", self.part.stated, self.strange.join(", "));
+            self.part.devices.clear();
+        }
+        self.part
+    }
+}
+
+/// Whether this is a name, as `ptxas` takes them. Names that begin with `%` are those of registers.
+fn is_name(word: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
+    let is_begun = match word.as_bytes() {
+        [first, ..] if first.is_ascii_alphabetic() => true,
+        [b'_' | b'$', rest @ ..] => !rest.is_empty(),
+        _ => false,
+    };
+    is_begun && word != "WARP_SZ" && word.bytes().all(is_letter)
+}
+
+/// Bytes of a type that variables and parameters have.
+fn size(kind: &str) -> Option<u64> {
+    Some(match kind {
+        ".b8" | ".u8" | ".s8" => 1,
+        ".b16" | ".u16" | ".s16" | ".f16" => 2,
+        ".b32" | ".u32" | ".s32" | ".f32" => 4,
+        ".b64" | ".u64" | ".s64" | ".f64" => 8,
+        ".b128" => 16,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -244,7 +775,7 @@ mod tests {
 
     #[test]
     fn entries_are_read_with_their_limits() {
-        let text = "// .entry no\n.version 8.6\n.target sm_90a, debug\n.file 1 \".entry no\"\n.func f()\n{ ret; }\n\
+        let text = "// .entry no\n.version 8.6\n.target sm_90a, debug\n.section .debug_info { }\n.file 1 \".entry no\"\n.func f()\n{ ret; }\n\
                     .visible .entry k(\n .param .u64 .ptr .global .align 4 a,\n .param .align 8 .b8 b[24]\n)\n\
                     .reqntid 64, 2\n.minnctapersm 2\n{ /* .entry no */ ret; }\n.entry empty()\n.maxntid 8, 8, 2\n{\n}\n";
         let part = read(text).map_err(|error| error.to_string()).unwrap().part;

@@ -184,3 +184,23 @@ fn assertions_printing_and_variables_are_the_drivers() {
         }
     }
 }
+
+/// What the first tier expects of PTX is what both compilers say.
+#[test]
+fn ptxas_says_of_statements_what_the_fixture_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("statements.ptx");
+    for (is_taken, text) in crate::support::ptx::statements() {
+        std::fs::write(&path, &text).unwrap();
+        for compiler in ["nvidia/cuda_nvcc/bin/ptxas", "nvidia/cu13/bin/ptxas"] {
+            let mut ptxas = std::process::Command::new(cuda().join(compiler));
+            let said = ptxas.arg("-arch=sm_90").arg(&path).arg("-o").arg(folder.path().join("code")).output().unwrap();
+            assert_eq!(
+                said.status.success(),
+                is_taken,
+                "{compiler}: {text}\n{}",
+                String::from_utf8_lossy(&said.stderr)
+            );
+        }
+    }
+}

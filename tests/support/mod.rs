@@ -9,6 +9,7 @@ pub mod embedding;
 pub mod folder;
 pub mod host;
 pub mod page;
+pub mod ptx;
 pub mod read;
 pub mod spirv;
 pub mod tools;

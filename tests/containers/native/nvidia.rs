@@ -2,12 +2,13 @@
 
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::Format;
-use sycl_bundle::container::Host;
 use sycl_bundle::native::{Kernel, Native};
 
 use super::tools::{cubin, cubin_recipe, ptx};
 use super::{kernel, read};
 use crate::support::built::Recipe;
+use crate::support::ptx::statements;
+use sycl_bundle::container::{Host, Place};
 
 const ARCHITECTURES: [(&str, bool); 6] =
     [("sm_80", false), ("sm_80", true), ("sm_90", false), ("sm_90a", false), ("sm_90a", true), ("sm_100a", true)];
@@ -72,6 +73,20 @@ fn ptx_declares_what_the_cubin_keeps() {
             |kernel: &Kernel| kernel.arguments.iter().map(|a| (a.index, a.size, a.address_space)).collect::<Vec<_>>();
         assert_eq!(sizes(declared), sizes(kept), "{}", declared.name);
     }
+}
+
+/// What `ptxas` refuses by what is outside of statements is for no device that is known. `tests/real/nvidia.rs` asks `ptxas`.
+#[test]
+fn ptx_that_nobody_takes_is_for_no_device() {
+    let mut counts = [0; 2];
+    for (is_taken, text) in statements() {
+        counts[usize::from(is_taken)] += 1;
+        // PTX without a GPU is an error.
+        let devices =
+            Native::read(text.as_bytes(), Format::Ptx, Place::file(0)).map_or(0, |native| native.devices().len());
+        assert_eq!(devices > 0, is_taken, "{text}");
+    }
+    assert!(counts[0] > 150 && counts[1] > 100, "{counts:?}");
 }
 
 /// A fat binary of two cubins and their PTX, and what `cuobjdump` lists of it.
