@@ -17,6 +17,7 @@
 
 pub mod bitcode;
 mod bitstream;
+mod cpu_object;
 mod cubin;
 pub(crate) mod driver;
 pub(crate) mod fatbin;

@@ -11,7 +11,7 @@
 //! to the whole program, then a record for each kernel: its size, that of its files and of its arguments, its name. What
 //! is known here is version 11 (PoCL 7.1); of other versions the kernels are not told where the records do not add up.
 
-use super::{Items, Kernel, Part, Read, Reader, patch_tokens};
+use super::{Items, Kernel, Part, Read, Reader, cpu_object, patch_tokens};
 use crate::bundle::format::Format;
 use crate::container::Place;
 use crate::container::device_elf::{DeviceElf, EM_X86_64, SHT_OPENCL_SPIRV};
@@ -98,7 +98,12 @@ pub(super) fn read<'a>(
     let mut read = Read::from(part);
     if let Some(object) = elf.section(".ocl.obj") {
         let meta = elf.section(".ocl.meta").map_or(&[][..], |section| section.data);
-        match DeviceElf::parse(object.data).and_then(|object| kernels(&object, meta, &reader.items)) {
+        let inner = DeviceElf::parse(object.data);
+        if let Ok(inner) = &inner {
+            let refused = || cpu_object::refused(object.data, inner);
+            read.part.refused = read.part.refused.take().or_else(refused);
+        }
+        match inner.and_then(|inner| kernels(&inner, meta, &reader.items)) {
             Ok(kernels) => read.part.kernels = kernels.into_iter().map(Into::into).collect(),
             Err(error) => {
                 let offset = object.offset.saturating_add(error.offset().unwrap_or(0));

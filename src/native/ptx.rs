@@ -5,10 +5,12 @@
 //! read as `ptxas` reads it, and what `ptxas` 12.9 or 13.5 does not take, or nobody here knows, goes into the words for the
 //! device, for which the code then is not known to be.
 
+mod entry;
 mod header;
 mod lexer;
+mod variables;
 
-use super::{Argument, Items, Kernel, Part, Read};
+use super::{Items, Kernel, Part, Read};
 use crate::bundle::format::Format;
 use crate::error::{Error, Result};
 use crate::limits;
@@ -44,12 +46,6 @@ const MOST_TOLD: usize = 4;
 const MOST_SHARED: u64 = 48 << 10;
 /// Bytes of constants in a module.
 const MOST_CONSTANT: u64 = 64 << 10;
-/// Bytes of parameters of a kernel.
-const MOST_PARAMETERS: u64 = 4352;
-/// Bytes of parameters of a kernel since PTX 8.1 on GPUs since `sm_70`.
-const MOST_PARAMETERS_SINCE: u64 = 32764;
-/// The largest alignment of which the room that it takes is known.
-const MOST_ALIGNMENT: u64 = 128;
 
 /// Function or kernel by its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -192,7 +188,7 @@ impl<'t, 'i> Reader<'t, 'i> {
 
     /// Everything behind the header.
     fn module(&mut self) {
-        // What the rest says does not count any more once the items are used up.
+        // Nothing else counts once the items are used up.
         while !self.items.refused() {
             let word = self.word();
             let (linkage, word) = match word {
@@ -256,175 +252,6 @@ impl<'t, 'i> Reader<'t, 'i> {
         if self.variables.contains(name) {
             self.strange(format!("`{name:.40}` twice"));
         }
-    }
-
-    /// Parameters, up to the closing parenthesis.
-    fn parameters(&mut self, kernel: &mut Kernel) {
-        let mut arguments: Vec<Argument> = Vec::new();
-        let mut names = HashSet::new();
-        let mut bytes = 0u64;
-        let mut word = self.word();
-        let is_empty = word == ")";
-        while !is_empty {
-            if self.items.take("").is_none() {
-                return;
-            }
-            let index = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
-            let (argument, alignment, behind) = self.parameter(index, word);
-            bytes = bytes.checked_next_multiple_of(alignment).unwrap_or(u64::MAX);
-            bytes = bytes.saturating_add(argument.size.unwrap_or(8));
-            if let Some(name) = argument.name.clone()
-                && !names.insert(name)
-            {
-                self.strange("two parameters of one name");
-            }
-            arguments.push(argument);
-            word = behind;
-            while !matches!(word, "," | ")" | "{" | "") {
-                self.strange(format!("`{word:.40}` among parameters"));
-                word = self.word();
-            }
-            if word != "," {
-                break;
-            }
-            word = self.word();
-        }
-        let is_since = self.version >= (8, 1) && self.gpu >= 70;
-        let most = if is_since { MOST_PARAMETERS_SINCE } else { MOST_PARAMETERS };
-        if bytes > most {
-            self.strange(format!("{bytes} bytes of parameters"));
-        }
-        kernel.arguments = arguments.into();
-    }
-
-    /// `.param .align 8 .b8 name[24]`, `.param .u64 .ptr .global .align 4 name`. Returns the alignment, and the word behind.
-    fn parameter(&mut self, index: u32, word: &'t str) -> (Argument, u64, &'t str) {
-        let mut argument = Argument { index, ..Argument::default() };
-        let mut word = self.behind(".param", word);
-        let mut alignment = None;
-        if word == ".align" {
-            (alignment, word) = self.alignment();
-        }
-        match word {
-            ".texref" | ".surfref" => {}
-            _ => {
-                argument.size = size(word);
-                if argument.size.is_none() || word == ".b128" && (self.version < (8, 3) || self.gpu < 70) {
-                    self.strange(format!("a parameter of type `{word:.40}`"));
-                }
-            }
-        }
-        argument.kind = word.starts_with('.').then(|| word.to_owned().into());
-        let alignment = alignment.or(argument.size).unwrap_or(8);
-        word = self.word();
-        if word == ".ptr" {
-            word = self.word();
-            argument.address_space = match word {
-                ".global" => Some("global"),
-                ".shared" => Some("local"),
-                ".const" => Some("constant"),
-                ".local" => Some("private"),
-                _ => None,
-            };
-            if argument.address_space.is_some() {
-                word = self.word();
-            }
-            if word == ".align" {
-                word = self.alignment().1;
-            }
-        }
-        let is_named = is_name(word) || word.strip_prefix('%').is_some_and(|rest| is_name(&format!("_{rest}")));
-        if !is_named {
-            self.strange(format!("a parameter `{word:.40}`"));
-            return (argument, alignment, word);
-        }
-        argument.name = Some(word.to_owned());
-        word = self.word();
-        // `name[16]`, a value of 16 bytes.
-        if word == "[" {
-            let count = self.number();
-            argument.size = argument.size.zip(count).map(|(size, count)| size.saturating_mul(count));
-            word = self.word();
-            word = self.behind("]", word);
-        }
-        (argument, alignment, word)
-    }
-
-    /// Returns the number behind `.align`, where that is one, and the word behind it.
-    fn alignment(&mut self) -> (Option<u64>, &'t str) {
-        let alignment = self.number().filter(|number| number.is_power_of_two() && *number <= MOST_ALIGNMENT);
-        if alignment.is_none() {
-            self.strange("an alignment that is not known");
-        }
-        (alignment, self.word())
-    }
-
-    /// Returns a number that is not zero, in decimal digits.
-    fn number(&mut self) -> Option<u64> {
-        let word = self.word();
-        let number = word.parse().ok().filter(|_| word.starts_with(|digit: char| ('1'..='9').contains(&digit)));
-        if number.is_none() {
-            self.strange(format!("`{word:.40}` in place of a number"));
-        }
-        number
-    }
-
-    /// One to three numbers with commas between.
-    fn sizes(&mut self) -> [u64; 3] {
-        let mut sizes = [1; 3];
-        for size in &mut sizes {
-            *size = self.number().unwrap_or_default();
-            if !self.lexer.take(",") {
-                break;
-            }
-        }
-        sizes
-    }
-
-    /// Limits of a kernel, between its parameters and its body. Returns the first word behind them.
-    fn limits(&mut self, kernel: &mut Kernel, first: &'t str) -> &'t str {
-        let mut seen = HashSet::new();
-        let mut word = first;
-        while !matches!(word, "{" | ";" | "") {
-            // Clusters of work-groups came with `sm_90`.
-            let is_known = match word {
-                ".reqntid" => {
-                    kernel.reqd_work_group_size = Some(self.sizes());
-                    true
-                }
-                ".maxntid" => {
-                    let sizes = self.sizes();
-                    kernel.max_work_group_size =
-                        Some(sizes.iter().fold(1u64, |items, size| items.saturating_mul(*size)));
-                    true
-                }
-                ".minnctapersm" | ".maxnreg" => self.number().is_some(),
-                ".reqnctapercluster" => self.sizes().iter().all(|size| *size > 0) && self.gpu >= 90,
-                ".maxclusterrank" => self.number().is_some() && self.gpu >= 90,
-                ".explicitcluster" => self.gpu >= 90,
-                ".blocksareclusters" => self.gpu >= 90 && self.version >= (9, 0),
-                ".pragma" => {
-                    self.pragma();
-                    true
-                }
-                _ => false,
-            };
-            if !is_known {
-                self.strange(format!("`{word:.40}` of `{:.40}`", kernel.name));
-            }
-            if word != ".pragma" && !seen.insert(word) {
-                self.strange(format!("`{word:.40}` twice"));
-            }
-            word = self.word();
-        }
-        let is_both = |one, other| seen.contains(one) && seen.contains(other);
-        if is_both(".reqntid", ".maxntid")
-            || is_both(".reqnctapercluster", ".maxclusterrank")
-            || seen.contains(".blocksareclusters") && !is_both(".reqntid", ".reqnctapercluster")
-        {
-            self.strange(format!("limits of `{:.40}` that contradict each other", kernel.name));
-        }
-        word
     }
 
     /// `(RESULT) NAME (PARAMETERS) .noreturn {`
@@ -517,124 +344,6 @@ impl<'t, 'i> Reader<'t, 'i> {
             }
         }
         (size, named)
-    }
-
-    /// `.align 4 .f32 name[8] = { ... }, other;`
-    fn variable(&mut self, space: &'t str, linkage: &'t str) {
-        for (name, bytes) in self.declarators(space, linkage) {
-            let is_new = self.variables.insert(name) || linkage == ".extern";
-            if !is_new || self.functions.contains_key(name) {
-                self.strange(format!("`{name:.40}` twice"));
-            }
-            match space {
-                ".shared" => {
-                    self.shared.insert(name, Shared { size: bytes, is_in_function: false });
-                }
-                ".const" => self.constants = self.constants.saturating_add(bytes),
-                _ => {}
-            }
-        }
-        let is_taken = match linkage {
-            ".common" => space == ".global",
-            ".extern" => space != ".const",
-            _ => true,
-        };
-        if !is_taken {
-            self.strange(format!("`{linkage} {space}`"));
-        }
-        if self.variables.len() > MOST_DECLARED {
-            self.strange("too many variables");
-            self.variables.clear();
-            self.shared.clear();
-        }
-    }
-
-    /// Returns the names of one declaration, each with the bytes that it takes.
-    fn declarators(&mut self, space: &str, linkage: &str) -> Vec<(&'t str, u64)> {
-        let mut found = Vec::new();
-        let mut word = self.word();
-        let mut alignment = None;
-        let mut lanes = 1u64;
-        if word == ".attribute" {
-            for expected in ["(", ".managed", ")"] {
-                word = self.word();
-                if word != expected || space != ".global" {
-                    self.strange(format!("`{word:.40}` of a variable"));
-                }
-            }
-            word = self.word();
-        }
-        if word == ".align" {
-            (alignment, word) = self.alignment();
-        }
-        if let Some(vector) = [(".v2", 2), (".v4", 4)].into_iter().find(|(vector, _)| *vector == word) {
-            lanes = vector.1;
-            word = self.word();
-        }
-        let element = match word {
-            ".texref" | ".surfref" if space == ".global" => 8,
-            ".samplerref" if space == ".global" && self.has_samplers => 8,
-            _ => size(word).unwrap_or_else(|| {
-                self.strange(format!("a variable of type `{word:.40}`"));
-                1
-            }),
-        };
-        loop {
-            let name = self.word();
-            if !is_name(name) && !name.starts_with('%') {
-                self.strange(format!("variable `{name:.40}`"));
-                return found;
-            }
-            let mut bytes = element.saturating_mul(lanes);
-            let mut is_open = false;
-            let mut word = self.word();
-            while word == "[" {
-                if self.lexer.take("]") {
-                    is_open = true;
-                } else {
-                    bytes = bytes.saturating_mul(self.number().unwrap_or_default());
-                    word = self.word();
-                    if word != "]" {
-                        self.strange(format!("`{word:.40}` in place of `]`"));
-                    }
-                }
-                word = self.word();
-            }
-            if is_open && linkage != ".extern" && word != "=" {
-                self.strange(format!("variable `{name:.40}` without a size"));
-            }
-            if word == "=" {
-                if space == ".shared" {
-                    self.strange(format!("a value of `{name:.40}`"));
-                }
-                word = self.skip_value();
-            }
-            let alignment = alignment.unwrap_or(element.saturating_mul(lanes)).max(1);
-            found.push((name, bytes.checked_next_multiple_of(alignment).unwrap_or(u64::MAX)));
-            match word {
-                "," => {}
-                ";" => return found,
-                _ => {
-                    self.strange(format!("`{word:.40}` behind variable `{name:.40}`"));
-                    return found;
-                }
-            }
-        }
-    }
-
-    /// Returns the word behind the value of a variable.
-    fn skip_value(&mut self) -> &'t str {
-        let mut depth = 0usize;
-        loop {
-            let word = self.word();
-            match word {
-                "" | ";" => return word,
-                "{" | "(" => depth = depth.saturating_add(1),
-                "}" | ")" => depth = depth.saturating_sub(1),
-                "," if depth == 0 => return word,
-                _ => {}
-            }
-        }
     }
 
     /// `1 "name", TIME, SIZE`
@@ -730,7 +439,7 @@ impl<'t, 'i> Reader<'t, 'i> {
     }
 }
 
-/// Whether this is a name, as `ptxas` takes them. Names that begin with `%` are those of registers.
+/// Whether a word is a name, as `ptxas` takes them. Names that begin with `%` are those of registers.
 fn is_name(word: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
     let is_begun = match word.as_bytes() {

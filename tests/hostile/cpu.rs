@@ -7,11 +7,37 @@ use super::support::folder::{Folder, said};
 
 const NAMES: [&str; 4] = [".ocl.ir", ".ocl.meta", ".ocl.obj", ".ocl.ver"];
 
+/// Object file as LLVM makes it: 16 bytes of code of a kernel `k`, which calls what the driver has.
+fn object() -> Vec<u8> {
+    use object::write::{Object, Relocation, Symbol, SymbolSection};
+    use object::{Architecture, BinaryFormat, Endianness, RelocationFlags, SymbolFlags, SymbolKind, SymbolScope};
+    let mut made = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    let symbol = |name: &[u8], kind, size, section| Symbol {
+        name: name.to_vec(),
+        value: 0,
+        size,
+        kind,
+        scope: SymbolScope::Dynamic,
+        weak: false,
+        section,
+        flags: SymbolFlags::None,
+    };
+    let text = made.add_section(Vec::new(), b".text".to_vec(), object::SectionKind::Text);
+    made.append_section_data(text, &[0xc3; 16], 16);
+    made.add_symbol(symbol(b"k", SymbolKind::Text, 16, SymbolSection::Section(text)));
+    let called = made.add_symbol(symbol(b"__ocl_svml_l9_sin8", SymbolKind::Unknown, 0, SymbolSection::Undefined));
+    let flags = RelocationFlags::Elf { r_type: object::elf::R_X86_64_64 };
+    made.add_relocation(text, Relocation { offset: 8, symbol: called, addend: 0, flags }).unwrap();
+    made.write().unwrap()
+}
+
 /// Code of a kernel `k` as the driver lays it out: header, table of sections, their bytes, their names.
 fn container(names: [&str; 4]) -> Vec<u8> {
-    let symbol = [&[0; 24][..], &[1, 0, 0, 0, 0x12, 0, 1, 0], &[0; 16]].concat();
-    let object = of_device(62, 0, &[(".strtab", 3, b"\0k\0", 0), (".symtab", 2, &symbol, 1)]);
-    let parts: [&[u8]; 4] = [b"intermediate code", b"\x02\0\0\0k\0", &object, &[25, 0, 0, 0]];
+    container_of(names, &object())
+}
+
+fn container_of(names: [&str; 4], object: &[u8]) -> Vec<u8> {
+    let parts: [&[u8]; 4] = [b"intermediate code", b"\x02\0\0\0k\0", object, &[25, 0, 0, 0]];
     let (mut texts, mut table, mut data) = (vec![0], vec![0; 64], Vec::new());
     for (name, bytes) in names.into_iter().zip(parts) {
         table.extend(words(&[texts.len() as u64, 0, 0, 64 + 6 * 64 + data.len() as u64, bytes.len() as u64, 0, 0, 0]));
@@ -51,6 +77,63 @@ fn containers_that_are_not_as_the_driver_lays_them_out_are_not_compatible() {
         let mut other = sound.clone();
         other[at] += 1;
         assert!(!runs(&other), "the size at {at}");
+    }
+}
+
+/// The driver's loader trusts the object, and ends where that leads elsewhere.
+#[test]
+fn objects_at_which_the_driver_ends_are_not_compatible() {
+    let folder = Folder::new();
+    let mut runs = |object: &[u8]| {
+        folder.put("k.bin", container_of(NAMES, object));
+        recorded::tool(&folder, &["check", "--strict", "-t", CPU, "k.bin"]).status.success()
+    };
+    let sound = object();
+    assert!(runs(&sound));
+    let long = |at: usize| u64::from_le_bytes(sound[at..at + 8].try_into().unwrap()) as usize;
+    let sections: Vec<usize> = (0..usize::from(sound[60])).map(|index| long(40) + index * 64).collect();
+    let of_kind = |kind: u8| sections.iter().copied().find(|at| sound[at + 4] == kind).unwrap();
+    let (text, relocations, symbols) = (of_kind(1), of_kind(4), of_kind(2));
+    let names = of_kind(3);
+    let first_symbol = (1..).map(|index| long(symbols + 24) + index * 24).find(|at| sound[at + 4] == 0x12).unwrap();
+    let first_relocation = long(relocations + 24);
+    let other = first_symbol + 24;
+    for (what, at, value) in [
+        ("names of sections from nowhere", 62, 0x80),
+        ("names of sections from code", 62, 1),
+        ("the first section of a kind", sections[0] + 4, 9),
+        ("a name beyond all", text, 0xff),
+        ("code of no kind", text + 4, 9),
+        ("code that has no bytes", text + 4, 8),
+        ("code that is not loaded", text + 8, 4),
+        ("code that is none", text + 8, 2),
+        ("code for each thread", text + 9, 4),
+        ("code in the header", text + 24, 8),
+        ("code shorter than its function", text + 32, 15),
+        ("names that are none", names + 4, 1),
+        ("a part of a symbol", symbols + 32, sound[symbols + 32] + 1),
+        ("symbols of no size", symbols + 56, 0),
+        ("symbols of another size", symbols + 56, 32),
+        ("symbols without names", symbols + 40, 1),
+        ("relocations of no size", relocations + 56, 0),
+        ("relocations of no symbols", relocations + 40, 0),
+        ("relocations of no section", relocations + 44, 0x70),
+        ("relocations in the header", relocations + 24, 0),
+        ("a type that is not applied", first_relocation + 8, 3),
+        ("no type", first_relocation + 8, 0xff),
+        ("a symbol beyond all", first_relocation + 12, 0x70),
+        ("a place behind the code", first_relocation, 9),
+        ("a place far behind the code", first_relocation + 7, 0xff),
+        ("a function in no section", first_symbol + 6, 0x70),
+        ("a function that is not in code", first_symbol + 6, 2),
+        ("a function that passes the code", first_symbol + 8, 1),
+        ("a name beyond all names", other + 3, 0x10),
+        ("a section that is elsewhere", other + 4, 3),
+    ] {
+        let mut changed = sound.clone();
+        assert_ne!(changed[at], value, "{what}");
+        changed[at] = value;
+        assert!(!runs(&changed), "{what}");
     }
 }
 

@@ -185,7 +185,7 @@ fn assertions_printing_and_variables_are_the_drivers() {
     }
 }
 
-/// What the first tier expects of PTX is what both compilers say.
+/// Expectations of the first tier are what both compilers say.
 #[test]
 fn ptxas_says_of_statements_what_the_fixture_has() {
     let folder = tempfile::tempdir().unwrap();

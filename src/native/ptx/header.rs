@@ -1,4 +1,4 @@
-//! `.version` and `.target` of PTX.
+//! Which `.version` of PTX knows which `.target`?
 //!
 //! The tables are what `ptxas` 12.9 and 13.5 take, tried one by one.
 

@@ -1,4 +1,4 @@
-//! Words of PTX.
+//! Which words does PTX have?
 //!
 //! As `ptxas` 12.9 and 13.5 read them: comments do not nest, strings know no escapes, and of the C preprocessor there are
 //! the two lines alone that say where text is from.

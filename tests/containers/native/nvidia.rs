@@ -75,7 +75,7 @@ fn ptx_declares_what_the_cubin_keeps() {
     }
 }
 
-/// What `ptxas` refuses by what is outside of statements is for no device that is known. `tests/real/nvidia.rs` asks `ptxas`.
+/// PTX that `ptxas` refuses for what is outside of statements is for no device that is known. `tests/real/nvidia.rs` asks `ptxas`.
 #[test]
 fn ptx_that_nobody_takes_is_for_no_device() {
     let mut counts = [0; 2];
