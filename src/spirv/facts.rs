@@ -1,6 +1,7 @@
 //! Which kernels, capabilities, imports and aspects does a module show?
 
 use super::casts::Casts;
+use super::declared::Declared;
 use super::entries;
 use super::functions::Functions;
 use super::grammar::{self, Set};
@@ -145,6 +146,8 @@ struct Walk<'m> {
     module: Module,
     /// Checks of what must be so in every module.
     soundness: Soundness,
+    /// Checks of what declarations are made of.
+    declarations: Declared<'m>,
     /// Names of kernels and functions.
     names: entries::Names,
     /// Instructions and types that no driver takes.
@@ -211,7 +214,9 @@ impl Module {
     pub fn parse(bytes: &[u8]) -> Result<Module> {
         let words = Words::new(bytes)?;
         let version = words.header(1).to_le_bytes();
-        let mut walk = Walk { soundness: Soundness::new(words.header(3), words.len()), ..Walk::default() };
+        let (bound, length) = (words.header(3), words.len());
+        let (soundness, declarations) = (Soundness::new(bound, length), Declared::new(bound, length));
+        let mut walk = Walk { soundness, declarations, ..Walk::default() };
         walk.module.version = (version.get(2).copied().unwrap_or(0), version.get(1).copied().unwrap_or(0));
         walk.module.generator = words.header(2);
         let [low, _, _, high] = version;
@@ -322,6 +327,7 @@ impl<'m> Walk<'m> {
     #[inline]
     fn visit(&mut self, instruction: &Instruction<'m>, shapes: &grammar::Shapes) {
         self.needs.visit(instruction);
+        self.declarations.visit(instruction, shapes, self.function.is_some(), &self.memory);
         self.lacking.visit(instruction, self.function.map(|(function, ..)| function));
         self.overloads.visit(instruction, self.opencl, self.lacking.is_cpp, &self.soundness);
         self.images.visit(instruction);
@@ -643,14 +649,19 @@ impl<'m> Walk<'m> {
         functions.ask(&mut asked);
         pointees.ask(&mut asked);
         overloads.ask(&mut asked);
+        self.declarations.ask(&mut asked);
         let values = definitions(words, &asked);
+        if self.module.stopped.is_none() {
+            let fault = self.declarations.fault(&values, |id| self.soundness.functions.contains(id));
+            self.module.faults.extend(fault);
+        }
         let [of_images, of_images_on_gpus] = images.finish(&values, numbers);
         let [pointees, pointees_on_gpus] = pointees.finish(&values, numbers, pointers);
         let functions = functions.finish(&values, pointers, |id| is_in(&begun, id));
         let [others, others_on_cpus, on_gpus] = overloads.finish(words, &values, is_cpp);
         self.module.lacking_on_gpus =
             [on_gpus, of_images_on_gpus, casts, pointees_on_gpus, functions].into_iter().flatten().collect();
-        self.module.lacking_on_cpus = on_cpus.into_iter().chain(others_on_cpus).chain(of_images).collect();
+        self.module.lacking_on_cpus = [on_cpus, others_on_cpus, of_images].into_iter().flatten().collect();
         if self.memory.is_beyond_private() {
             self.module.lacking_on_gpus.insert("more than 128 KiB of private memory in a function");
         }

@@ -22,6 +22,7 @@
 
 pub(crate) mod calls;
 mod casts;
+mod declared;
 mod entries;
 mod facts;
 pub mod fold;

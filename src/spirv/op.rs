@@ -16,6 +16,7 @@ macro_rules! opcodes {
 }
 
 opcodes! {
+    UNDEF = Undef,
     SOURCE = Source,
     NAME = Name,
     STRING = String,

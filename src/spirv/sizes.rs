@@ -111,6 +111,11 @@ impl Sizes {
         self.layouts.get(&id).copied().unwrap_or((POINTER, POINTER))
     }
 
+    /// Returns the low word of a constant.
+    pub(super) fn constant(&self, id: u32) -> Option<u32> {
+        self.constants.get(&id).copied()
+    }
+
     /// Returns the bytes of the parameters of a type of functions.
     pub(super) fn parameters(&self, signature: u32) -> u64 {
         self.parameters.get(&signature).copied().unwrap_or_default()

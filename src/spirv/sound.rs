@@ -22,9 +22,14 @@ impl IdSet {
         IdSet { dense: vec![0; ids.div_ceil(64)], sparse: HashSet::new() }
     }
 
+    /// Returns an empty set for a module with this id bound and this many words.
+    pub(super) fn of_module(bound: u32, words: usize) -> IdSet {
+        IdSet::new(usize::try_from(bound).unwrap_or(usize::MAX).min(words))
+    }
+
     /// Adds an id.
     #[inline]
-    fn add(&mut self, id: u32) {
+    pub(super) fn add(&mut self, id: u32) {
         match self.dense.get_mut((id / 64) as usize) {
             Some(word) => *word |= 1u64 << (id % 64),
             None => _ = self.sparse.insert(id),

@@ -14,6 +14,7 @@ mod copied;
 mod costly;
 mod cpu;
 mod cut_off;
+mod declared;
 mod embedding;
 mod forged;
 mod formed;

@@ -1,0 +1,97 @@
+//! Which modules with declarations, or marks, that drivers do not take would be called compatible?
+
+use super::costly::put;
+use super::judged::{CPU, KERNEL, NUMBERS, TARGET, VOID, all, module, runs};
+
+/// Intel's OpenCL CPU driver takes each operand of a declaration for what it has to be, and ends.
+#[test]
+fn modules_whose_declarations_are_made_of_other_things_are_not_compatible() {
+    let with = |types: &[(u32, &[u32])]| module(&[], &[all(NUMBERS), all(types)].concat(), &[], &[]);
+    // A float, a vector of two, an array of one number and a structure of two, a truth value, a float's value.
+    let more = |types: &[(u32, &[u32])]| {
+        let known: &[(u32, &[u32])] = &[
+            (22, &[11, 32]),
+            (23, &[12, 8, 2]),
+            (28, &[13, 8, 9]),
+            (30, &[14, 8, 8]),
+            (20, &[15]),
+            (43, &[11, 16, 0]),
+            (41, &[15, 17]),
+        ];
+        with(&[known, types].concat())
+    };
+    let operation = |kind: u32, words: &[u32]| more(&[(52, &[&[kind, 30], words].concat())]);
+    let mut opencl = Vec::new();
+    put(&mut opencl, 11, &[7], Some("OpenCL.std"), &[]);
+    let set: &[(u32, &[u32])] = &[(23, &[12, 8, 2]), (44, &[12, 30, 9, 7])];
+    let function = |types: &[(u32, &[u32])], head: &[(u32, &[u32])]| {
+        let types = [NUMBERS, types].concat();
+        let tail: &[(u32, &[u32])] = &[(248, &[42]), (1, &[8, 43]), (254, &[43]), (56, &[])];
+        module(&[], &all(&types), &[], &all(&[head, tail].concat()))
+    };
+    for (what, bytes) in [
+        ("a vector of numbers", more(&[(44, &[12, 30, 9, 9])])),
+        ("an array of constants", more(&[(44, &[13, 30, 9])])),
+        ("a structure of a constant and what is not known", more(&[(1, &[8, 29]), (44, &[14, 30, 9, 29])])),
+        ("an operation", operation(8, &[128, 9, 9])),
+        ("an operation on truth values", operation(15, &[166, 17, 17])),
+        ("a comparison", operation(15, &[170, 9, 9])),
+        ("a choice", operation(8, &[169, 17, 9, 9])),
+        ("a sum of floats", operation(11, &[129, 16, 16])),
+        ("a part", operation(8, &[81, 9, 0])),
+        ("nothing of a structure", more(&[(46, &[14, 30])])),
+        ("a variable", more(&[(32, &[30, 5, 8]), (59, &[30, 31, 5, 9])])),
+        ("a pointer to nothing", more(&[(32, &[30, 5, VOID])])),
+        ("a structure of pointers to it", more(&[(39, &[30, 5]), (30, &[31, 30]), (32, &[30, 5, 31])])),
+        ("a function", function(&[(33, &[11, 8, 8])], &[(54, &[8, 40, 0, 11]), (55, &[8, 41])])),
+    ] {
+        assert!(runs("m.spv", &bytes, TARGET), "{what}");
+        assert!(runs("m.spv", &bytes, CPU), "{what}");
+    }
+    let cases = [
+        ("a vector with a type in it", more(&[(44, &[12, 30, 9, 8])])),
+        ("a vector with a set of instructions in it", module(&opencl, &all(&[NUMBERS, set].concat()), &[], &[])),
+        ("a vector of one number too few", more(&[(44, &[12, 30, 9])])),
+        ("a structure of one number too few", more(&[(44, &[14, 30, 9])])),
+        ("an array of one number too few", more(&[(43, &[8, 29, 3]), (28, &[30, 8, 29]), (44, &[30, 31, 9, 9])])),
+        ("a number of parts", more(&[(44, &[8, 30, 9])])),
+        ("an array as long as a type", with(&[(28, &[11, 8, 8])])),
+        ("an array as long as a truth value", more(&[(28, &[30, 8, 17])])),
+        ("an array of nothing", with(&[(28, &[11, VOID, 9])])),
+        ("a vector of pointers", with(&[(32, &[11, 5, 8]), (23, &[12, 11, 3])])),
+        ("a vector of vectors", more(&[(23, &[30, 12, 2])])),
+        ("a structure of nothing", with(&[(30, &[11, VOID])])),
+        ("a structure of itself", with(&[(30, &[11, 8, 11])])),
+        ("a pointer to itself", with(&[(32, &[11, 5, 11])])),
+        ("a function of nothing", with(&[(33, &[11, VOID, VOID])])),
+        ("a number of a structure", more(&[(43, &[14, 30, 1])])),
+        ("half a long number", with(&[(21, &[11, 64, 0]), (43, &[11, 12, 1])])),
+        ("a truth value that is a number", with(&[(41, &[8, 11])])),
+        ("nothing of nothing", with(&[(46, &[VOID, 11])])),
+        ("a variable that is no pointer", with(&[(59, &[8, 11, 5])])),
+        ("a variable in other memory", with(&[(32, &[11, 5, 8]), (59, &[11, 12, 4])])),
+        ("a variable whose value is a type", with(&[(32, &[11, 5, 8]), (59, &[11, 12, 5, 8])])),
+        ("a mode of a type", module(&all(&[(16, &[VOID, 31])]), &[], &[], &[])),
+        ("a mode of what is no function", module(&all(&[(16, &[20, 31])]), &[], &[], &[])),
+        ("an operation of no number", operation(8, &[4, 9, 9])),
+        ("an operation that constants do not have", operation(8, &[61, 9])),
+        ("an operation on a type", operation(8, &[128, 9, 8])),
+        ("a sum of other numbers", operation(8, &[128, 9, 16])),
+        ("a sum of floats of integers", operation(8, &[129, 9, 9])),
+        ("a comparison of other numbers", operation(15, &[170, 9, 16])),
+        ("a comparison that is a number", operation(8, &[170, 9, 9])),
+        ("a truth of numbers", operation(15, &[166, 9, 9])),
+        ("a choice by a number", operation(8, &[169, 9, 9, 9])),
+        ("a float's integer width", operation(8, &[113, 16])),
+        ("a function with another result", function(&[(33, &[11, VOID])], &[(54, &[8, 40, 0, 11])])),
+        (
+            "a function with another parameter",
+            function(&[(22, &[12, 32]), (33, &[11, 8, 8])], &[(54, &[8, 40, 0, 11]), (55, &[12, 41])]),
+        ),
+        ("a function of no type", function(&[], &[(54, &[8, 40, 0, 8])])),
+    ];
+    let judged: Vec<&str> =
+        cases.iter().filter(|(_, bytes)| runs("m.spv", bytes, CPU)).map(|(what, _)| *what).collect();
+    assert_eq!(judged, [""; 0]);
+    assert!(runs("m.spv", &module(&all(&[(16, &[KERNEL, 31])]), &[], &[], &[]), TARGET));
+}
