@@ -7,6 +7,7 @@ use super::functions::Functions;
 use super::grammar::{self, Set};
 use super::images::Images;
 use super::lacking::Lacking;
+use super::marks::Marks;
 use super::matrices::{self, Matrices};
 use super::needs::Needs;
 use super::op::*;
@@ -148,6 +149,8 @@ struct Walk<'m> {
     soundness: Soundness,
     /// Checks of what declarations are made of.
     declarations: Declared<'m>,
+    /// Names, decorations and the like where drivers do not take them.
+    marks: Marks,
     /// Names of kernels and functions.
     names: entries::Names,
     /// Instructions and types that no driver takes.
@@ -216,7 +219,7 @@ impl Module {
         let version = words.header(1).to_le_bytes();
         let (bound, length) = (words.header(3), words.len());
         let (soundness, declarations) = (Soundness::new(bound, length), Declared::new(bound, length));
-        let mut walk = Walk { soundness, declarations, ..Walk::default() };
+        let mut walk = Walk { soundness, declarations, marks: Marks::new(bound, length), ..Walk::default() };
         walk.module.version = (version.get(2).copied().unwrap_or(0), version.get(1).copied().unwrap_or(0));
         walk.module.generator = words.header(2);
         let [low, _, _, high] = version;
@@ -330,6 +333,8 @@ impl<'m> Walk<'m> {
         self.declarations.visit(instruction, shapes, self.function.is_some(), &self.memory);
         self.lacking.visit(instruction, self.function.map(|(function, ..)| function));
         self.overloads.visit(instruction, self.opencl, self.lacking.is_cpp, &self.soundness);
+        let place = (self.function.is_some(), self.opencl);
+        self.marks.visit(instruction, shapes, place, &self.declarations, &self.overloads);
         self.images.visit(instruction);
         self.casts.visit(instruction);
         self.functions.visit(instruction, self.overloads.numbers(), self.overloads.pointers());
@@ -638,6 +643,7 @@ impl<'m> Walk<'m> {
         let numbers = built_in.iter().map(|(_, number)| *number).collect();
         let has_value = |id: u32| is_in(&named, id) || is_built_in(id);
         let [lacking, on_cpus] = lacking.finish(numbers, |id| is_in(&begun, id), has_value);
+        let [marks, marks_on_cpus, marks_on_gpus] = std::mem::take(&mut self.marks).finish();
         let (images, overloads) = (std::mem::take(&mut self.images), std::mem::take(&mut self.overloads));
         let (numbers, pointers) = (overloads.numbers(), overloads.pointers());
         let casts = std::mem::take(&mut self.casts).finish(words, numbers, pointers);
@@ -659,13 +665,16 @@ impl<'m> Walk<'m> {
         let [pointees, pointees_on_gpus] = pointees.finish(&values, numbers, pointers);
         let functions = functions.finish(&values, pointers, |id| is_in(&begun, id));
         let [others, others_on_cpus, on_gpus] = overloads.finish(words, &values, is_cpp);
-        self.module.lacking_on_gpus =
-            [on_gpus, of_images_on_gpus, casts, pointees_on_gpus, functions].into_iter().flatten().collect();
-        self.module.lacking_on_cpus = [on_cpus, others_on_cpus, of_images].into_iter().flatten().collect();
+        self.module.lacking_on_gpus = [on_gpus, of_images_on_gpus, casts, pointees_on_gpus, functions, marks_on_gpus]
+            .into_iter()
+            .flatten()
+            .collect();
+        self.module.lacking_on_cpus =
+            [on_cpus, others_on_cpus, of_images, marks_on_cpus].into_iter().flatten().collect();
         if self.memory.is_beyond_private() {
             self.module.lacking_on_gpus.insert("more than 128 KiB of private memory in a function");
         }
-        for what in lacking.into_iter().chain(others).chain(pointees) {
+        for what in lacking.into_iter().chain(others).chain(pointees).chain(marks) {
             self.unusual(what.to_owned());
         }
         if begun.len() < entries {

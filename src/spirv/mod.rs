@@ -35,6 +35,7 @@ pub mod kernel;
 mod lacking;
 pub(crate) mod lines;
 pub mod link;
+mod marks;
 pub(crate) mod matrices;
 pub(crate) mod micro;
 mod needs;

@@ -1,7 +1,8 @@
 //! Which modules with declarations, or marks, that drivers do not take would be called compatible?
 
 use super::costly::put;
-use super::judged::{CPU, KERNEL, NUMBERS, TARGET, VOID, all, module, runs};
+use super::formed::of_type;
+use super::judged::{CPU, KERNEL, NUMBERS, SIGNATURE, TARGET, VOID, all, module, runs};
 
 /// Intel's OpenCL CPU driver takes each operand of a declaration for what it has to be, and ends.
 #[test]
@@ -94,4 +95,94 @@ fn modules_whose_declarations_are_made_of_other_things_are_not_compatible() {
         cases.iter().filter(|(_, bytes)| runs("m.spv", bytes, CPU)).map(|(what, _)| *what).collect();
     assert_eq!(judged, [""; 0]);
     assert!(runs("m.spv", &module(&all(&[(16, &[KERNEL, 31])]), &[], &[], &[]), TARGET));
+}
+
+/// Each is valid, and one driver or both refuse it, or end.
+#[test]
+fn marks_where_drivers_do_not_take_them_are_not_compatible() {
+    let named = |name: &str| {
+        let mut said = Vec::new();
+        put(&mut said, 5, &[30], Some(name), &[]);
+        let other: &[(u32, &[u32])] = &[(54, &[VOID, 40, 0, SIGNATURE]), (248, &[41]), (253, &[]), (56, &[])];
+        module(&said, &[], &all(&[(57, &[VOID, 30, 40])]), &all(other))
+    };
+    // A function of one parameter, with an attribute of the function or the parameter.
+    let taking = |kind: u32, of: u32, attribute: u32| {
+        let pointers: &[(u32, &[u32])] = &[(32, &[11, 5, 8]), (32, &[12, 7, 8]), (33, &[13, VOID, kind])];
+        let other: &[(u32, &[u32])] =
+            &[(54, &[VOID, 40, 0, 13]), (55, &[kind, 41]), (248, &[42]), (253, &[]), (56, &[])];
+        module(&all(&[(71, &[of, 38, attribute])]), &all(&[NUMBERS, pointers].concat()), &[], &all(other))
+    };
+    let aligned = |to: u32| {
+        let types = [NUMBERS, &[(32, &[11, 7, 8])]].concat();
+        module(&all(&[(71, &[30, 44, to])]), &all(&types), &all(&[(59, &[11, 30, 7])]), &[])
+    };
+    let zero: &[(u32, &[u32])] = &[(43, &[8, 13, 0])];
+    let waiting = |code: &[(u32, &[u32])]| module(&[], &all(&[NUMBERS, zero].concat()), &all(code), &[]);
+    let called = |control: u32| {
+        let types = [NUMBERS, zero, &[(33, &[14, VOID, 8])]].concat();
+        let other: &[(u32, &[u32])] = &[
+            (54, &[VOID, 40, control, 14]),
+            (55, &[8, 41]),
+            (248, &[42]),
+            (224, &[41, 41, 13]),
+            (253, &[]),
+            (56, &[]),
+        ];
+        module(&[], &all(&types), &all(&[(57, &[VOID, 30, 40, 9])]), &all(other))
+    };
+    // A built-in variable: pointers to it and to one of its numbers are of type 12 and 16, private ones to both 14 and 15.
+    let built_in = |number: u32, kind: u32, code: &[(u32, &[u32])]| {
+        let variable: &[(u32, &[u32])] =
+            &[(23, &[11, 8, 3]), (32, &[12, 1, kind]), (59, &[12, 13, 1]), (32, &[14, 7, kind]), (32, &[15, 7, 12])];
+        let more: &[(u32, &[u32])] = &[(32, &[16, 1, 8]), (33, &[17, VOID, 16])];
+        let other: &[(u32, &[u32])] = &[(54, &[VOID, 40, 0, 17]), (55, &[16, 41]), (248, &[42]), (253, &[]), (56, &[])];
+        let types = all(&[NUMBERS, variable, more].concat());
+        module(&all(&[(71, &[13, 11, number])]), &types, &all(code), &all(other))
+    };
+    let place = |code: &[(u32, &[u32])]| built_in(28, 11, code);
+    let with_set = |name: &str| {
+        let mut said = Vec::new();
+        put(&mut said, 10, &[], Some("SPV_KHR_non_semantic_info"), &[]);
+        put(&mut said, 11, &[7], Some(name), &[]);
+        module(&said, &[], &[], &[])
+    };
+    let loaded = |kind: u32, mask: u32| of_type(kind, &[(61, &[kind, 30, 28, mask])]);
+    for (what, bytes, on_cpus, on_gpus) in [
+        ("a name of a call without a result", named("x"), false, true),
+        ("no name of it", named(""), true, true),
+        ("a result that is wider", taking(8, 40, 0), true, true),
+        ("a function that is not captured", taking(11, 40, 5), false, true),
+        ("a pointer that is not captured", taking(11, 41, 5), true, true),
+        ("a private pointer by value", taking(12, 41, 2), true, true),
+        ("a global pointer by value", taking(11, 41, 2), true, false),
+        ("a number by value", taking(8, 41, 2), false, false),
+        ("a variable with an alignment", aligned(4), true, true),
+        ("a variable with none", aligned(0), false, true),
+        ("a barrier", waiting(&[(224, &[9, 9, 13])]), true, true),
+        ("a barrier of a scope that is a sum", waiting(&[(128, &[8, 30, 9, 9]), (224, &[30, 9, 13])]), true, false),
+        ("a barrier of a scope that is handed", called(0), true, true),
+        ("one that is not inlined", called(2), true, false),
+        ("a place", place(&[(61, &[11, 30, 13])]), true, true),
+        ("a part of a place", place(&[(65, &[16, 30, 13, 9]), (61, &[8, 31, 30])]), true, true),
+        ("a part of a place that is handed", place(&[(65, &[16, 30, 13, 9]), (57, &[VOID, 31, 40, 30])]), false, true),
+        ("a place that is copied", place(&[(59, &[14, 31, 7]), (63, &[31, 13])]), false, true),
+        ("a pointer to a place that is copied", place(&[(83, &[12, 30, 13]), (61, &[11, 31, 30])]), false, true),
+        ("a place that is written", place(&[(61, &[11, 30, 13]), (62, &[13, 30])]), false, true),
+        ("a variable whose value is a place", place(&[(59, &[15, 30, 7, 13])]), false, false),
+        ("a place that is one number", built_in(28, 8, &[(61, &[8, 30, 13])]), false, false),
+        ("a number of dimensions", built_in(30, 8, &[(61, &[8, 30, 13])]), true, true),
+        ("a number of dimensions that is a vector", built_in(30, 11, &[(61, &[11, 30, 13])]), false, false),
+        ("a half", loaded(14, 0), true, true),
+        ("a half past the caches", loaded(14, 4), false, true),
+        ("two halves past the caches", loaded(17, 4), true, true),
+        ("a number past the caches", loaded(12, 4), true, true),
+        ("a short number past the caches", loaded(11, 4), true, true),
+        ("one that is a half", of_type(11, &[(61, &[11, 30, 28, 4]), (124, &[14, 31, 30])]), false, true),
+        ("a set for debuggers", with_set("NonSemantic.Shader.DebugInfo.200"), true, true),
+        ("an unknown set without a meaning", with_set("NonSemantic.Foo"), true, false),
+        ("an older set for debuggers", with_set("DebugInfo"), false, false),
+    ] {
+        assert_eq!((runs("m.spv", &bytes, CPU), runs("m.spv", &bytes, "pvc")), (on_cpus, on_gpus), "{what}");
+    }
 }

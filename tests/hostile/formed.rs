@@ -300,7 +300,7 @@ fn variables_that_kernels_share_are_not_divided_or_united_unseen() {
 /// A kernel with a value of a type (a constant of nothing: 23) and an instruction on it. Numbers of types: 10 to 13 integers of 8 to 64
 /// bits, 14 to 16 floats of 16 to 64 bits, 17 and 18 vectors of two halves and two floats, 29 of five floats, 19 and 32 the truth values and vectors of two; 20 to 22 the scopes of a device, a
 /// work-group and a sub-group.
-fn of_type(kind: u32, code: &[(u32, &[u32])]) -> Vec<u8> {
+pub fn of_type(kind: u32, code: &[(u32, &[u32])]) -> Vec<u8> {
     let capabilities: &[(u32, &[u32])] = &[(17, &[39]), (17, &[22]), (17, &[11]), (17, &[9]), (17, &[18]), (17, &[12])];
     let names = [
         "SPV_INTEL_subgroups",
