@@ -60,8 +60,7 @@ enum Kind {
     /// An integer or a float of so many bits.
     Integer(u32),
     Float(u32),
-    /// A pointer, with its storage class.
-    Pointer(u32),
+    Pointer,
     Vector(u32),
     /// An array or a structure of so many parts.
     Parts(u32),
@@ -121,8 +120,9 @@ impl<'m> Declared<'m> {
         let word = |at: usize| instruction.word(at);
         let is_right = match instruction.opcode {
             VARIABLE => {
-                let is_there = self.kind(word(0)) == Some(Kind::Pointer(word(2)));
-                is_there && (in_function || instruction.len() < 4 || self.values.contains(word(3)))
+                // Compilers of explicit SIMD write pointers to memory of another kind.
+                self.kind(word(0)) == Some(Kind::Pointer)
+                    && (in_function || instruction.len() < 4 || self.values.contains(word(3)))
             }
             FUNCTION => match self.signatures.get(&word(3)) {
                 Some(signature) => {
@@ -169,12 +169,12 @@ impl<'m> Declared<'m> {
             TYPE_INT => Kind::Integer(word(1)),
             TYPE_FLOAT => Kind::Float(word(1)),
             TYPE_POINTER if word(2) == word(0) => return false,
-            TYPE_POINTER | TYPE_UNTYPED_POINTER => Kind::Pointer(word(1)),
+            TYPE_POINTER | TYPE_UNTYPED_POINTER => Kind::Pointer,
             TYPE_VECTOR => {
                 self.kinds.insert(word(0), Kind::Vector(word(2)));
                 return match self.kind(word(1)) {
                     Some(Kind::Bool | Kind::Integer(_) | Kind::Float(_)) => true,
-                    Some(Kind::Pointer(_)) => self.has_gather,
+                    Some(Kind::Pointer) => self.has_gather,
                     _ => false,
                 };
             }

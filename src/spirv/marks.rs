@@ -93,7 +93,7 @@ impl Marks {
             self.follow(instruction, shapes, opencl);
         }
         match instruction.opcode {
-            NAME if instruction.text(1).0 != "" => self.named.add(word(0)),
+            NAME if !instruction.text(1).0.is_empty() => self.named.add(word(0)),
             DECORATE => self.decorate(instruction),
             GROUP_DECORATE => {
                 let lists = [&mut self.by_value, &mut self.not_captured, &mut self.unaligned];
@@ -120,10 +120,9 @@ impl Marks {
                     self.halves.insert(word(0));
                 }
             }
-            TYPE_ARRAY | TYPE_STRUCT if self.halves.contains(&word(1)) => {
-                if instruction.opcode == TYPE_ARRAY || instruction.len() == 2 {
-                    self.halves.insert(word(0));
-                }
+            TYPE_ARRAY if self.halves.contains(&word(1)) => _ = self.halves.insert(word(0)),
+            TYPE_STRUCT if instruction.len() == 2 && self.halves.contains(&word(1)) => {
+                self.halves.insert(word(0));
             }
             VARIABLE if !in_function && !self.built_in.is_empty() => self.place(instruction, overloads),
             VARIABLE if in_function && self.unaligned.contains(&word(1)) => {
