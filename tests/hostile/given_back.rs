@@ -93,3 +93,55 @@ fn a_shorter_original_has_all_segments_of_the_program() {
     }
     assert!(!is_taken(forged, &upper));
 }
+
+/// A host that lists images among its own constants, which its code may refer to without a relocation.
+const AMONG_CONSTANTS: &str = r#"
+    asm(".section .rodata\n .balign 16\n"
+        "zero: .incbin \"0.bin\"\n zero_end: .balign 16\n first: .zero 32\n"
+        "one: .incbin \"1.bin\"\n .fill 65536\n one_end: .balign 16\n second: .zero 32\n"
+        "two: .incbin \"2.bin\"\n two_end: .balign 16\n third: .zero 32\n .text\n");
+    extern const char zero[], zero_end[], one[], one_end[], two[], two_end[];
+    struct entry { void *address; const char *name; long size; int flags, reserved; };
+    static struct entry entries[3] = {{0, "k0"}, {0, "k1"}, {0, "k2"}};
+    static struct image {
+        short version; char kind, format; const char *target, *compile, *link, *start, *end;
+        struct entry *entries, *entries_end; void *sets, *sets_end;
+    } images[3] = {{3, 4, 2, "spir64", "", "", zero, zero_end, entries, entries + 1},
+                   {3, 4, 2, "spir64", "", "", one, one_end, entries + 1, entries + 2},
+                   {3, 4, 2, "spir64", "", "", two, two_end, entries + 2, entries + 3}};
+    static struct { short version, count; struct image *images; void *entries, *entries_end; } list = {1, 3, images};
+    void __sycl_register_lib(void *);
+    __attribute__((constructor)) static void begin(void) { __sycl_register_lib(&list); }
+"#;
+
+/// Payloads move in sections of payloads alone: a host's constants may be zeros as padding is.
+#[test]
+fn a_hosts_own_constants_stay_between_payloads() {
+    let folder = Folder::new();
+    for nth in 0..3 {
+        folder.put(&format!("{nth}.bin"), module(&format!("k{nth}"), 0));
+    }
+    folder.put("host.c", AMONG_CONSTANTS);
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-nostdlib", "-Wl,--allow-shlib-undefined", "host.c", "-o", "host.so"]);
+    assert!(cc.current_dir(folder.path()).status().unwrap().success());
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    let original = read("host.so");
+    let removed = module("k1", 0);
+    let [first, place] = [module("k0", 0), removed.clone()]
+        .map(|module| original.windows(module.len()).position(|bytes| bytes == module).unwrap());
+    let more: [&[&str]; 2] = [&["--lose-kernels"], &["--lose-kernels", "--keep-layout"]];
+    let [shrunk, kept] = more.map(|more| {
+        let call = [&["prune", "host.so", "--image", "1", "-o", "pruned.so"], more].concat();
+        let done = tool(&folder, &call);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        read("pruned.so")
+    });
+    let behind = place + removed.len() + 65536;
+    let end = behind + 2 * 64 + removed.len();
+    for pruned in [shrunk, kept] {
+        for range in [first..place, behind..end] {
+            assert_eq!(pruned[range.clone()], original[range]);
+        }
+    }
+}

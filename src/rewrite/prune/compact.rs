@@ -2,18 +2,23 @@
 //!
 //! Payloads that follow each other directly in a section are a run. In a run the payloads that stay move to its front, each to an
 //! address that is congruent to its own, and all that is free is behind them. Only image structures and `.tgtimg` refer
-//! to payloads; where any other relocated word does, nothing moves.
+//! to payloads; where any other relocated word does, nothing moves. Nor does anything in a section that may have more than payloads: a
+//! host's own constants may lie between, and its code may refer to either without a relocation. Compilers and this tool name the
+//! sections that have payloads alone.
 
 use super::{Relocated, range};
 use crate::bundle::Bundle;
 use crate::bundle::structure::listed_in_tgtimg;
 use crate::bytes;
-use crate::container::Host;
+use crate::container::{Host, Section};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 /// Distance to which payloads are aligned; also the most that padding between two may be.
 const ALIGN: u64 = 64;
+
+/// Beginning of the names of sections that have payloads alone; linkers for Windows leave these letters of it.
+const NAME: &str = "__CLANG_";
 
 /// Payload that moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +48,7 @@ impl Compaction {
     }
 
     fn stay(between: &Between<'_>, mut freed: Vec<Range<u64>>) -> Compaction {
+        freed.retain(|range| between.is_of_payloads(range));
         freed.sort_by_key(|range| range.start);
         let mut free: Vec<Range<u64>> = Vec::new();
         for range in freed {
@@ -66,13 +72,14 @@ impl Compaction {
         let between = Between::new(host, out);
         let mut items: BTreeMap<u64, (u64, bool)> = BTreeMap::new();
         for image in bundle.images.iter().filter(|image| !drop.contains(&image.index)) {
-            let Some(range) = range(image).filter(|range| !range.is_empty()) else { continue };
+            let range = range(image).filter(|range| !range.is_empty() && between.is_of_payloads(range));
+            let Some(range) = range else { continue };
             // Two lengths at one address, or payloads within each other: nobody moves.
             if items.insert(range.start, (range.end, true)).is_some_and(|(end, _)| end != range.end) {
                 return Compaction::stay(&between, freed);
             }
         }
-        for range in &freed {
+        for range in freed.iter().filter(|range| between.is_of_payloads(range)) {
             if items.insert(range.start, (range.end, false)).is_some() {
                 return Compaction::stay(&between, freed);
             }
@@ -167,6 +174,8 @@ struct Between<'b> {
     out: &'b [u8],
     /// Addresses of sections, sorted.
     sections: Vec<u64>,
+    /// Addresses of the sections that have payloads alone, sorted.
+    of_payloads: Vec<Range<u64>>,
 }
 
 impl<'b> Between<'b> {
@@ -174,7 +183,18 @@ impl<'b> Between<'b> {
         let mut sections: Vec<u64> =
             host.sections.iter().map(|section| section.address).filter(|at| *at != 0).collect();
         sections.sort_unstable();
-        Between { host, out, sections }
+        let named = host.sections.iter().filter(|section| section.address != 0 && section.name.starts_with(NAME));
+        let range = |section: &Section<'_>| section.address..section.address.saturating_add(section.data.len() as u64);
+        let mut of_payloads: Vec<Range<u64>> = named.map(range).collect();
+        of_payloads.sort_by_key(|section| section.start);
+        Between { host, out, sections, of_payloads }
+    }
+
+    /// Whether a range is in a section that has payloads alone.
+    fn is_of_payloads(&self, range: &Range<u64>) -> bool {
+        let after = self.of_payloads.partition_point(|section| section.start <= range.start);
+        let section = after.checked_sub(1).and_then(|at| self.of_payloads.get(at));
+        section.is_some_and(|section| range.end <= section.end)
     }
 
     /// Whether nothing but padding is between two payloads of one section.
