@@ -4,15 +4,14 @@
 //! relocation leads elsewhere, the program ends with it. The rules are of what LLVM writes; each breach of one was seen to have the
 //! driver of 2026 refuse the program or end.
 
+use super::elf_form::{self, ABSOLUTE, COMMON, ENTRY, STRTAB, SYMTAB, is_within, section, table};
 use crate::bytes;
-use crate::container::device_elf::{DeviceElf, Section};
+use crate::container::device_elf::DeviceElf;
 
 /// Kinds of sections that LLVM writes for x86-64.
 mod kind {
     pub(super) const NULL: u32 = 0;
     pub(super) const PROGBITS: u32 = 1;
-    pub(super) const SYMTAB: u32 = 2;
-    pub(super) const STRTAB: u32 = 3;
     pub(super) const RELA: u32 = 4;
     pub(super) const NOBITS: u32 = 8;
     pub(super) const UNWIND: u32 = 0x7000_0001;
@@ -22,48 +21,26 @@ mod kind {
 const ALLOC: u64 = 2;
 const CODE: u64 = 4;
 const FLAGS: u64 = ALLOC | CODE | 1 | 0x10 | 0x20 | 0x40 | 0x1000_0000;
-/// Bytes of a symbol and of a relocation.
-const ENTRY: u64 = 24;
 /// Types of relocations that the loader applies, each with the bytes that it changes: `R_X86_64_64`, `PC32`, `PLT32`, `GOTPCREL`,
 /// `32`, `32S`, `PC64`, `GOTPCRELX`, `REX_GOTPCRELX`.
 const RELOCATIONS: [(u32, u64); 9] = [(1, 8), (2, 4), (4, 4), (9, 4), (10, 4), (11, 4), (24, 8), (41, 4), (42, 4)];
-/// Sections that are none: of values, and of memory for all files in common.
-const ABSOLUTE: u16 = 0xfff1;
-const COMMON: u16 = 0xfff2;
 
 /// Tells why the driver may refuse an object, or end at it.
 pub(super) fn refused(object: &[u8], elf: &DeviceElf<'_>) -> Option<String> {
-    names(object, elf).or_else(|| layout(elf)).or_else(|| symbols(elf)).or_else(|| relocations(elf))
+    elf_form::names(object, elf)
+        .or_else(|| layout(elf))
+        .or_else(|| elf_form::shared(elf))
+        .or_else(|| symbols(elf))
+        .or_else(|| relocations(elf))
 }
 
-fn section<'e, 'a>(elf: &'e DeviceElf<'a>, index: u64) -> Option<&'e Section<'a>> {
-    elf.sections.get(usize::try_from(index).ok()?)
-}
-
-/// Whether a name begins within a table of names, which ends with a NUL.
-fn is_within(name: Option<u32>, table: &[u8]) -> bool {
-    name.and_then(|name| table.get(usize::try_from(name).ok()?..)).is_some_and(|rest| rest.last() == Some(&0))
-}
-
-/// Names of sections are within the table of names.
-fn names(object: &[u8], elf: &DeviceElf<'_>) -> Option<String> {
-    let index = bytes::u16_at(object, 62).unwrap_or(0);
-    let table = section(elf, index.into()).filter(|table| table.kind == kind::STRTAB);
-    let Some(table) = table else { return Some(format!("section {index} of the object has no names")) };
-    let start = bytes::u64_at(object, 40).and_then(|start| usize::try_from(start).ok()).unwrap_or(object.len());
-    let headers = object.get(start..).unwrap_or_default().chunks(64).take(elf.sections.len());
-    let place = headers.into_iter().position(|header| !is_within(bytes::u32_at(header, 0), table.data));
-    place.map(|index| format!("the name of section {index} of the object is beyond all names"))
-}
-
-/// Sections are of known kinds, and share no bytes.
+/// Sections are of known kinds and flags.
 fn layout(elf: &DeviceElf<'_>) -> Option<String> {
-    let mut places = Vec::new();
     for (index, section) in elf.sections.iter().enumerate() {
         let is_known = match section.kind {
             kind::NULL => index == 0,
-            kind::PROGBITS | kind::STRTAB | kind::NOBITS | kind::UNWIND => index > 0,
-            kind::SYMTAB | kind::RELA => section.entry == ENTRY && section.size.is_multiple_of(ENTRY),
+            kind::PROGBITS | STRTAB | kind::NOBITS | kind::UNWIND => index > 0,
+            SYMTAB | kind::RELA => section.entry == ENTRY && section.size.is_multiple_of(ENTRY),
             _ => false,
         };
         if !is_known {
@@ -72,27 +49,8 @@ fn layout(elf: &DeviceElf<'_>) -> Option<String> {
         if index > 0 && section.flags & !FLAGS != 0 {
             return Some(format!("section `{}` of the object has flags {:#x}", section.name, section.flags));
         }
-        if !section.data.is_empty() && index > 0 {
-            places.push((section.offset, section.size, section.name));
-        }
-    }
-    places.sort_unstable();
-    let mut end = ENTRY;
-    for (offset, size, name) in places {
-        if offset < end {
-            return Some(format!("section `{name}` of the object shares bytes with another"));
-        }
-        end = offset.saturating_add(size);
     }
     None
-}
-
-/// The one table of symbols, and the names that belong to it.
-fn table<'e, 'a>(elf: &'e DeviceElf<'a>) -> Option<(&'e Section<'a>, &'e Section<'a>)> {
-    let mut tables = elf.sections.iter().filter(|section| section.kind == kind::SYMTAB);
-    let (table, None) = (tables.next()?, tables.next()) else { return None };
-    let names = section(elf, table.link.into()).filter(|names| names.kind == kind::STRTAB)?;
-    Some((table, names))
 }
 
 /// Symbols are in sections that there are, and functions in code.
@@ -131,7 +89,7 @@ fn relocations(elf: &DeviceElf<'_>) -> Option<String> {
     let count = table.size / ENTRY;
     for list in elf.sections.iter().filter(|section| section.kind == kind::RELA) {
         let target = section(elf, list.info.into()).filter(|target| target.flags & ALLOC != 0 && list.info > 0);
-        let is_of_table = section(elf, list.link.into()).is_some_and(|own| own.kind == kind::SYMTAB);
+        let is_of_table = section(elf, list.link.into()).is_some_and(|own| own.kind == SYMTAB);
         let Some(target) = target.filter(|_| is_of_table) else {
             return Some(format!("relocations `{}` of the object are of no section", list.name));
         };

@@ -11,7 +11,7 @@
 //! follow, or as many bytes as those two say (4).
 
 use super::ptx::OF_NVIDIAS_DRIVER;
-use super::{Argument, Items, Kernel, Part, Read, spill_note};
+use super::{Argument, Items, Kernel, Part, Read, cubin_rules, spill_note};
 use crate::bundle::format::Format;
 use crate::bytes;
 use crate::container::device_elf::{DeviceElf, Symbol, undefined};
@@ -32,6 +32,7 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     read.part.devices = vec![format!("nvidia_gpu_{architecture}")];
     read.part.stated = architecture;
     read.part.version = Some(format!("ABI {}", elf.abi_version));
+    read.part.refused = cubin_rules::refused(data, &elf);
     let symbols = elf.symbols()?;
     if elf.kind == RELOCATABLE {
         read.part.demands.undefined = undefined(&symbols, &OF_NVIDIAS_DRIVER);

@@ -1,4 +1,4 @@
-//! Texts of PTX, and what `ptxas` says of them (`fixtures/native/ptx_statements.txt`).
+//! What does `ptxas` say of texts of PTX (`fixtures/native/ptx_statements.txt`)?
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 const KERNEL: &str = ".visible .entry k(.param .u64 a) { ret; }\n";

@@ -7,6 +7,7 @@ use sycl_bundle::native::{Kernel, Native};
 use super::tools::{cubin, cubin_recipe, ptx};
 use super::{kernel, read};
 use crate::support::built::Recipe;
+use crate::support::folder::Folder;
 use crate::support::ptx::statements;
 use sycl_bundle::container::{Host, Place};
 
@@ -72,6 +73,54 @@ fn ptx_declares_what_the_cubin_keeps() {
         let sizes =
             |kernel: &Kernel| kernel.arguments.iter().map(|a| (a.index, a.size, a.address_space)).collect::<Vec<_>>();
         assert_eq!(sizes(declared), sizes(kept), "{}", declared.name);
+    }
+}
+
+/// Each edit was refused by a driver, or ended it.
+#[test]
+fn cubins_that_drivers_refuse_are_not_compatible() {
+    let folder = Folder::new();
+    for (architecture, twelve) in [("sm_80", true), ("sm_90", false)] {
+        let sound = cubin(architecture, twelve);
+        let target = format!("nvidia_gpu_{architecture}");
+        let runs = |bytes: &[u8]| {
+            folder.put("k.cubin", bytes);
+            let mut check = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+            check.current_dir(folder.path()).args(["check", "--strict", "-t", &target, "k.cubin"]);
+            check.output().unwrap().status.success()
+        };
+        assert!(runs(&sound), "CUDA 12: {twelve}");
+        let long = |at: usize| u64::from_le_bytes(sound[at..at + 8].try_into().unwrap()) as usize;
+        let of_kind = |kind: u8| (0..).map(|nth| long(40) + nth * 64).find(|at| sound[at + 4] == kind).unwrap();
+        let (first, names, symbols) = (long(40), of_kind(3), of_kind(2));
+        let attributes = (0..).map(|nth| long(40) + nth * 64).find(|at| sound[at + 7] == 0x70).unwrap();
+        for (what, at, value) in [
+            ("another system", 7, 1),
+            ("flags of nothing", if twelve { 49 } else { 48 }, 1),
+            ("flags of other drivers", if twelve { 51 } else { 50 }, 1),
+            ("a first section with a name", first + 3, 1),
+            ("a first section with a place", first + 27, 1),
+            ("names that are none", names + 4, 1),
+            ("symbols of another size", symbols + 56, 16),
+            ("symbols without names", symbols + 40, 0),
+            ("local symbols beyond all", symbols + 45, 0x10),
+            ("an alignment that is none", symbols + 48, 3),
+            ("a name beyond all", symbols + 3, 1),
+            ("a symbol's name beyond all", long(symbols + 24) + 24 + 3, 1),
+            ("a symbol of no section", long(symbols + 24) + 24 + 7, 0x70),
+            ("an attribute of no form", long(attributes + 24), 5),
+        ] {
+            let mut changed = sound.clone();
+            assert_ne!(changed[at], value, "{what}");
+            changed[at] = value;
+            assert!(!runs(&changed), "{what}, CUDA 12: {twelve}");
+        }
+        // CUDA 12 writes no notes for this GPU.
+        if !twelve {
+            let mut changed = sound.clone();
+            changed[of_kind(7) + 24] += 4;
+            assert!(!runs(&changed), "notes that begin elsewhere");
+        }
     }
 }
 
