@@ -264,6 +264,14 @@ impl Examined<'_, '_> {
         if self.is_sycl() { size.to_vec() } else { size.iter().rev().copied().collect() }
     }
 
+    /// Tells of an image that lists no kernel and is of no known form: nobody knows what it runs. A bit may have changed in it.
+    pub(crate) fn unknown(&self) -> Option<Problem> {
+        let is_none = self.format == Format::Unknown && self.kernels.is_empty() && self.problem.is_none();
+        let what = "device code of no known form, and no list of kernels: what it runs, and where, is not known";
+        let error = || Error::at(self.image.offset, what);
+        (is_none && !self.image.stored.is_empty()).then(|| Problem::of_image(self.image.index, error()))
+    }
+
     /// Lists what is wrong with the image: with its payload, and with parts of native code.
     pub fn problems(&self) -> impl Iterator<Item = Problem> {
         let parts = self.native.iter().flat_map(|native| &native.problems);

@@ -121,6 +121,26 @@ fn entry<'a>(image_kind: u16, offload_kind: u16, image: &'a [u8], triple: &'a st
     Entry { image_kind, offload_kind, flags: 0, strings, image, place: Place::default() }
 }
 
+/// Whatever lists no kernels and is of no known form may be a module that a byte changed.
+#[test]
+fn images_of_no_known_form_are_told() {
+    let folder = Folder::new();
+    let good = module("a", 0);
+    let mut changed = module("b", 0);
+    changed[0] ^= 1;
+    const TRIPLE: &str = "spir64-unknown-unknown";
+    for (what, code, expected) in
+        [("a module", &module("b", 0)[..], 0), ("a changed one", &changed, 3), ("text", b"define void @b()", 3)]
+    {
+        let images = [&good[..], code].map(|code| entry(image_kind::SPIRV, SYCL, code, TRIPLE));
+        folder.put("k.bin", write(Version::V2, &images).unwrap());
+        let done = tool(&folder, &["check", "--strict", "-t", GPU, "k.bin"]);
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(expected), "{what}: {told}");
+        assert_eq!(told.contains("image 1: device code of no known form"), expected != 0, "{what}: {told}");
+    }
+}
+
 /// Images of other models, and those of a list for other devices, are not looked into.
 #[test]
 fn what_stands_within_another_image_is_found() {
@@ -141,7 +161,7 @@ fn what_stands_within_another_image_is_found() {
     folder.put("data.bin", &outer[..]);
     linked(&folder, "m.so", &registering(".rodata", at, "data.bin"), &[]);
     let (code, told) = verdict(&folder, "m.so");
-    assert!(code == Some(1) && told.contains("fp64"), "{code:?}: {told}");
+    assert!(code == Some(3) && told.contains("fp64"), "{code:?}: {told}");
     let listed = tool(&folder, &["inspect", "m.so", "--format", "json"]).stdout;
     assert_eq!(String::from_utf8(listed).unwrap().matches("\"blake3\"").count(), 3);
 
@@ -159,7 +179,7 @@ fn what_stands_within_another_image_is_found() {
         );
         let is_placed = place(&std::fs::read(folder.path().join("l.so")).unwrap()).is_some();
         let (code, told) = verdict(&folder, "l.so");
-        assert_eq!(code == Some(1) && told.contains("fp64"), is_placed, "{code:?}: {told}");
+        assert_eq!(code == Some(3) && told.contains("fp64"), is_placed, "{code:?}: {told}");
         is_placed
     });
     assert!(is_hidden);
