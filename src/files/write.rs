@@ -11,7 +11,7 @@ use crate::temporary::{
     Begun, Made, RANDOM, appear, appear_as, begin, hold, in_folder, lock, make_folder, prefix, sweep,
 };
 use rustix::fs::{FlockOperation, Mode, OFlags, XattrFlags, fchown, flock, fremovexattr, fsetxattr, getxattr};
-use rustix::process::{Gid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+use rustix::process::{Gid, PidfdFlags, PidfdGetfdFlags, Uid, getpid, pidfd_getfd, pidfd_open};
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -68,7 +68,7 @@ fn write_at(mut place: Place, path: &Path, bytes: &[u8], mut mode: Option<u32>) 
             let written = open_special(&place).and_then(|mut file| file.write_all(bytes));
             return written.map(|()| true).map_err(|error| failed(&error));
         }
-        mode = mode.filter(|mode| !keeps(*mode, &place.path, metadata));
+        mode = mode.filter(|mode| !keeps(*mode, &place, metadata));
         let same_mode = mode.is_none_or(|mode| metadata.mode() & 0o7777 == allowed(mode, Some(metadata)));
         let is_same = same_mode && metadata.len() == bytes.len() as u64 && !place.is_strangers();
         if is_same && holds(&place, bytes) {
@@ -78,7 +78,7 @@ fn write_at(mut place: Place, path: &Path, bytes: &[u8], mut mode: Option<u32>) 
     let folder = folder_of(&place.path).to_owned();
     let _made = Made::folder(&folder).map_err(|error| failed(&error))?;
     sweep(&folder);
-    let access = Access::new(mode, existing.as_ref());
+    let access = Access::new(mode, existing.as_ref(), is_changed(&place));
     let (_begun, mut file) = temporary(&folder, access).map_err(|error| failed(&error))?;
     place.open_folder().map_err(|error| failed(&error))?;
     write_sparse(file.as_file_mut(), bytes).map_err(|error| failed(&error))?;
@@ -131,24 +131,29 @@ struct Access {
     first: u32,
     /// The last, where they are others.
     last: Option<u32>,
-    /// The group of the file that is replaced, where it is this user's and its bits are kept.
+    /// The group of the file that is replaced, where its bits are kept.
     group: Option<u32>,
+    /// The other user whose file is changed in place, and stays his where this user may say so.
+    owner: Option<u32>,
 }
 
 impl Access {
-    /// Of bits that are asked for, or else of the file that is replaced.
-    fn new(mode: Option<u32>, existing: Option<&std::fs::Metadata>) -> Access {
-        let own = existing.filter(|file| is_own(file));
+    /// Of bits that are asked for, or else of the file that is replaced; whether that is changed in place.
+    fn new(mode: Option<u32>, existing: Option<&std::fs::Metadata>, is_changed: bool) -> Access {
+        let own = existing.filter(|file| is_changed || is_own(file));
+        let owner = own.filter(|file| mode.is_none() && !is_own(file)).map(std::fs::Metadata::uid);
         let kept = mode.map(|mode| allowed(mode, own)).or(own.map(|file| file.mode()));
         match (kept, existing) {
             // Until then nobody else may open what may be nobody else's to read.
             (Some(kept), _) => {
                 let group = own.filter(|_| mode.is_none()).map(|file| file.gid());
-                Access { first: OWNER_MODE, last: Some(kept & PERMISSIONS), group }
+                Access { first: OWNER_MODE, last: Some(kept & PERMISSIONS), group, owner }
             }
             // Another user chose these bits, for a file of his own: no more of them than a new file has.
-            (None, Some(file)) => Access { first: without_group(file.mode() & PERMISSIONS), last: None, group: None },
-            (None, None) => Access { first: FILE_MODE, last: None, group: None },
+            (None, Some(file)) => {
+                Access { first: without_group(file.mode() & PERMISSIONS), last: None, group: None, owner }
+            }
+            (None, None) => Access { first: FILE_MODE, last: None, group: None, owner },
         }
     }
 
@@ -156,6 +161,10 @@ impl Access {
     /// of others who may use it. Where that cannot be, whoever is in the group gets no more than everybody has.
     fn grant(self, file: &File, target: &Path) -> std::io::Result<()> {
         let Some(mut mode) = self.last else { return Ok(()) };
+        if self.owner.is_some_and(|owner| fchown(file, Some(Uid::from_raw(owner)), None).is_err()) {
+            // Another user chose these bits for a file of his own.
+            return file.set_permissions(Permissions::from_mode(without_group(mode) & !umask()));
+        }
         if let Some(group) = self.group {
             let is_kept = file.metadata()?.gid() == group || fchown(file, None, Some(Gid::from_raw(group))).is_ok();
             match (is_kept, list_of(target)) {
@@ -209,9 +218,14 @@ fn is_own(metadata: &std::fs::Metadata) -> bool {
     metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
+/// Whether the file at a place is one that was read, and is changed there; where all may write, a stranger may have left it.
+fn is_changed(place: &Place) -> bool {
+    input::is_opened(&place.path) && !place.is_strangers()
+}
+
 /// Whether a file that is there keeps what it has in the way of permissions: it is what is copied, or has the bits of that.
-fn keeps(mode: u32, path: &Path, there: &std::fs::Metadata) -> bool {
-    is_own(there) && mode == copied(path, there)
+fn keeps(mode: u32, place: &Place, there: &std::fs::Metadata) -> bool {
+    if is_own(there) { mode == copied(&place.path, there) } else { is_changed(place) }
 }
 
 /// Returns the permission bits of a copy of a file: another group, and one of which the bits say nothing, gets no more than
@@ -302,10 +316,10 @@ pub(crate) fn write_streamed<T>(
     let folder = folder_of(&place.path).to_owned();
     let _made = Made::folder(&folder).map_err(|error| failed(&error))?;
     sweep(&folder);
-    let same = existing.as_ref().filter(|there| mode.is_some_and(|mode| keeps(mode, &place.path, there)));
+    let same = existing.as_ref().filter(|there| mode.is_some_and(|mode| keeps(mode, &place, there)));
     let access = match same {
-        Some(_) => Access::new(None, same),
-        None => Access::new(mode, existing.as_ref().filter(|_| mode.is_some())),
+        Some(_) => Access::new(None, same, is_changed(&place)),
+        None => Access::new(mode, existing.as_ref().filter(|_| mode.is_some()), false),
     };
     let (_begun, mut file) = temporary(&folder, access).map_err(|error| failed(&error))?;
     place.open_folder().map_err(|error| failed(&error))?;
@@ -800,7 +814,7 @@ mod tests {
     fn a_folder_that_another_process_took_away_is_made_again() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("gone/too");
-        assert!(temporary(&folder, Access::new(None, None)).is_ok() && folder.is_dir());
+        assert!(temporary(&folder, Access::new(None, None, false)).is_ok() && folder.is_dir());
     }
 
     #[test]
@@ -849,10 +863,10 @@ mod tests {
             let foreign = std::fs::metadata(&path).unwrap();
             assert!(write_atomically(&path, b"new", None).unwrap());
             assert_eq!(mode(&path) & 0o7022 & !0o022, 0);
-            let access = Access::new(None, Some(&foreign));
+            let access = Access::new(None, Some(&foreign), false);
             assert_eq!((access.first, access.last), (0o777, None));
         }
-        let access = Access::new(None, Some(&existing));
+        let access = Access::new(None, Some(&existing), false);
         assert_eq!((access.first, access.last), (0o600, Some(0o777)));
     }
 
@@ -862,7 +876,7 @@ mod tests {
         let path = folder.path().join("out.whl");
         let during = write_streamed(&path, Some(0o640), |file| Ok(file.metadata().unwrap().mode() & 0o777)).unwrap();
         assert_eq!((during, mode(&path)), (0o600, 0o640));
-        let (_begun, file) = temporary(folder.path(), Access::new(Some(0o444), None)).unwrap();
+        let (_begun, file) = temporary(folder.path(), Access::new(Some(0o444), None, false)).unwrap();
         assert_eq!(file.as_file().metadata().unwrap().mode() & 0o777, 0o600);
     }
 
