@@ -14,6 +14,7 @@ use super::{Items, Kernel, Part, Read, Room};
 use crate::bundle::format::Format;
 use crate::bytes;
 use crate::error::{Error, Result};
+use std::collections::HashMap;
 
 pub use module::{Argument, Call, Function, Module, Numbered, Recorded, Use, Variable};
 
@@ -103,7 +104,7 @@ fn table<'a>(mut block: Cursor<'a>) -> Result<Option<&'a [u8]>> {
 
 pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
     let (at, stream) = stream(data)?;
-    let mut module = Bitcode { part: Part::new(Format::LlvmBitcode, data.len()), functions: Vec::new(), strings: &[] };
+    let mut module = Bitcode::new(data);
     let mut problems = Vec::new();
     if let Err(error) = module.top(stream) {
         let offset = error.offset().unwrap_or(0).saturating_add(at as u64);
@@ -114,7 +115,7 @@ pub(super) fn read(data: &[u8], items: &Items<'_>) -> Result<Read> {
 
 /// The functions defined as kernels and the string table that holds their names, where all of the stream can be read.
 pub(crate) fn kernels_and_strings(data: &[u8]) -> Option<(Vec<String>, &[u8])> {
-    let mut module = Bitcode { part: Part::new(Format::LlvmBitcode, data.len()), functions: Vec::new(), strings: &[] };
+    let mut module = Bitcode::new(data);
     module.top(data).ok()?;
     let strings = module.strings;
     let room = Room::of_one(data.len());
@@ -126,9 +127,16 @@ struct Bitcode<'a> {
     /// Offset and length of the name of each kernel in the string table.
     functions: Vec<(u64, u64)>,
     strings: &'a [u8],
+    /// Names of the kernels of a module without a string table.
+    names: Vec<String>,
 }
 
 impl<'a> Bitcode<'a> {
+    fn new(data: &[u8]) -> Bitcode<'a> {
+        let part = Part::new(Format::LlvmBitcode, data.len());
+        Bitcode { part, functions: Vec::new(), strings: &[], names: Vec::new() }
+    }
+
     fn top(&mut self, stream: &'a [u8]) -> Result<()> {
         // Blocks begin at the byte after the magic number; 32-bit alignment counts from the magic number.
         let mut top = Cursor::new(stream);
@@ -148,16 +156,29 @@ impl<'a> Bitcode<'a> {
     }
 
     fn module(&mut self, mut module: Cursor<'a>) -> Result<()> {
+        let (mut version, mut values, mut numbers) = (WITH_STRTAB, 0u64, Vec::new());
         while let Some(item) = module.next()? {
-            let Item::Record(record) = item else { continue };
-            match (record.code, record.operands.as_slice()) {
-                (2, letters) => self.part.stated = text(letters),
-                // [name offset, name length, type, convention, is declaration, ...]
-                (8, [offset, len, _, convention, 0, ..]) if KERNEL_CONVENTIONS.contains(convention) => {
-                    self.functions.push((*offset, *len));
+            let record = match item {
+                Item::Block(block::SYMBOLS, inner) if version < WITH_STRTAB && !numbers.is_empty() => {
+                    let mut names = symbols(inner)?;
+                    self.names.extend(numbers.drain(..).filter_map(|number| names.remove(&number)));
+                    continue;
                 }
+                Item::Block(..) => continue,
+                Item::Record(record) => record,
+            };
+            let named = named(&record.operands, version);
+            match (record.code, named) {
+                (1, _) => version = record.operands.first().copied().unwrap_or(0),
+                (2, _) => self.part.stated = text(&record.operands),
+                // [name, type, convention, is declaration, ...]
+                (8, Some((name, [_, convention, 0, ..]))) if KERNEL_CONVENTIONS.contains(convention) => match name {
+                    Some(place) => self.functions.push(place),
+                    None => numbers.push(values),
+                },
                 _ => {}
             }
+            values = values.saturating_add(u64::from(GLOBALS.contains(&record.code)));
         }
         Ok(())
     }
@@ -165,13 +186,40 @@ impl<'a> Bitcode<'a> {
     fn finish(mut self, items: &Items<'_>) -> Part {
         let names = self.functions.iter().filter_map(|(offset, len)| {
             let name = bytes::slice_at(self.strings, usize::try_from(*offset).ok()?, usize::try_from(*len).ok()?)?;
-            let name = std::str::from_utf8(name).ok()?;
-            items.take(name)?;
-            Some(name.to_owned())
+            Some(std::str::from_utf8(name).ok()?.to_owned())
         });
+        let names = names.chain(std::mem::take(&mut self.names)).map_while(|name| items.take(&name).map(|()| name));
         self.part.kernels = names.map(|name| Kernel { name, ..Kernel::default() }.into()).collect();
         self.part
     }
+}
+
+/// Version of modules since which names are in a table of strings; before (LLVM 4), they are in a block of symbols.
+const WITH_STRTAB: u64 = 2;
+/// Records of values that all functions share: variables, functions, aliases.
+const GLOBALS: [u64; 5] = [7, 8, 9, 14, 18];
+
+/// Takes the place of a name among the strings, where the version has them, from the operands of a global value.
+fn named(operands: &[u64], version: u64) -> Option<(Option<(u64, u64)>, &[u64])> {
+    match operands {
+        rest if version < WITH_STRTAB => Some((None, rest)),
+        [offset, len, rest @ ..] => Some((Some((*offset, *len)), rest)),
+        _ => None,
+    }
+}
+
+/// Returns the names in a block of symbols, by the numbers of their values.
+fn symbols(mut block: Cursor<'_>) -> Result<HashMap<u64, String>> {
+    let mut names = HashMap::new();
+    while let Some(item) = block.next()? {
+        let Item::Record(record) = item else { continue };
+        match (record.code, record.operands.as_slice()) {
+            // [value, letters], and for functions with a body [value, place of the body, letters].
+            (1, [value, letters @ ..]) | (3, [value, _, letters @ ..]) => _ = names.insert(*value, text(letters)),
+            _ => {}
+        }
+    }
+    Ok(names)
 }
 
 /// The text of the first record of that code.

@@ -117,6 +117,27 @@ fn reads(bytes: &[u8]) {
     }
 }
 
+/// Modules of LLVM 4 and older, such as CUDA's `libdevice.10.bc`, have no table of strings: symbols give names by numbers of values.
+#[test]
+fn kernels_of_modules_without_a_table_of_strings() {
+    let mut module = Bits::default();
+    module.record(1, &[1]).record(2, &letters("spir64-unknown-unknown")).block(17, &mut plain());
+    // A variable, a function of others, and a kernel.
+    module.record(7, &[0, 0, 0, 0]).record(8, &[1, 0, 1, 0, 0]).record(8, &[1, 76, 0, 0, 0]);
+    module.block(12, Bits::default().record(1, &[1]).record(10, &[]));
+    let name = |number: &[u64], text: &str| [number, &letters(text)].concat();
+    let mut symbols = Bits::default();
+    symbols.record(1, &name(&[0], "v")).record(3, &name(&[2, 9], "k")).record(1, &name(&[1], "f"));
+    let mut whole = Bits { bytes: vec![b'B', b'C', 0xc0, 0xde], used: 32 };
+    whole.block_of(2, 8, module.block(14, &mut symbols));
+    let folder = Folder::new();
+    folder.put("m.bc", whole.bytes);
+    let done = folder.tool(["kernels", "m.bc", "--format", "json"]);
+    let told: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let kernels = told["kernels"].as_array().unwrap();
+    assert_eq!(kernels.iter().map(|kernel| kernel["name"].as_str().unwrap()).collect::<Vec<_>>(), ["k"], "{told}");
+}
+
 #[test]
 fn a_vector_of_itself() {
     let mut types = Bits::default();

@@ -6,7 +6,7 @@ use super::super::bitstream::{Cursor, Item};
 use super::function::Body;
 use super::metadata::Metadata;
 use super::types::{NO_TYPE, Type, Types};
-use super::{KERNEL_CONVENTIONS, block, text};
+use super::{KERNEL_CONVENTIONS, WITH_STRTAB, block, named, text};
 use crate::bytes;
 use crate::error::{Error, Result};
 use crate::limits;
@@ -260,6 +260,7 @@ impl<'a> Reader<'a> {
     }
 
     fn declarations(&mut self, mut module: Cursor<'a>, strings: &'a [u8]) -> Result<()> {
+        let mut version = WITH_STRTAB;
         while let Some(item) = module.next()? {
             let record = match item {
                 Item::Block(block::TYPES, inner) => {
@@ -290,22 +291,28 @@ impl<'a> Reader<'a> {
                     self.bodies.push(inner);
                     continue;
                 }
+                Item::Block(block::SYMBOLS, inner) if version < WITH_STRTAB => {
+                    self.name_by_number(super::symbols(inner)?);
+                    continue;
+                }
                 Item::Block(..) => continue,
                 Item::Record(record) => record,
             };
-            let name = |offset: u64, len: u64| {
+            let name = |place: Option<(u64, u64)>| {
+                let (offset, len) = place?;
                 let name = bytes::slice_at(strings, usize::try_from(offset).ok()?, usize::try_from(len).ok()?)?;
                 let name = if self.takes(name.len()) { name } else { &[] };
                 Some(String::from_utf8_lossy(name).into_owned())
             };
-            match (record.code, record.operands.as_slice()) {
-                (2, letters) => self.module.triple = text(letters),
+            match (record.code, named(&record.operands, version)) {
+                (1, _) => version = record.operands.first().copied().unwrap_or(0),
+                (2, _) => self.module.triple = text(&record.operands),
                 // [name, type, flags, initial value or 0, linkage, ...]
-                (7, [offset, len, kind, flags, initial, linkage, ..]) => {
+                (7, Some((place, [kind, flags, initial, linkage, ..]))) => {
                     let meaning = Meaning::Variable(self.module.variables.len());
                     let kind = u32::try_from(*kind).unwrap_or(NO_TYPE);
                     self.module.variables.push(Variable {
-                        name: name(*offset, *len).unwrap_or_default(),
+                        name: name(place).unwrap_or_default(),
                         defined: *initial != 0,
                         linked: !is_local(*linkage),
                         space: flags >> 2,
@@ -314,10 +321,10 @@ impl<'a> Reader<'a> {
                     self.push(&module, Value { kind: NO_TYPE, meaning })?;
                 }
                 // [name, type, convention, is declaration, linkage, attributes, ...]
-                (8, [offset, len, kind, convention, declared, linkage, attributes, ..]) => {
+                (8, Some((place, [kind, convention, declared, linkage, attributes, ..]))) => {
                     let meaning = Meaning::Function(self.module.functions.len());
                     self.module.functions.push(Function {
-                        name: name(*offset, *len).unwrap_or_default(),
+                        name: name(place).unwrap_or_default(),
                         defined: *declared == 0,
                         kernel: KERNEL_CONVENTIONS.contains(convention),
                         linked: !is_local(*linkage),
@@ -339,6 +346,22 @@ impl<'a> Reader<'a> {
             self.in_room()?;
         }
         Ok(())
+    }
+
+    /// Names variables and functions by the numbers of their values.
+    fn name_by_number(&mut self, names: HashMap<u64, String>) {
+        for (number, name) in names {
+            let is_taken = self.takes(name.len());
+            let value = usize::try_from(number).ok().and_then(|number| self.values.get(number));
+            let place = match value.map(|value| &value.meaning) {
+                Some(Meaning::Variable(at)) => self.module.variables.get_mut(*at).map(|variable| &mut variable.name),
+                Some(Meaning::Function(at)) => self.module.functions.get_mut(*at).map(|function| &mut function.name),
+                _ => None,
+            };
+            if let Some(place) = place.filter(|_| is_taken) {
+                *place = name;
+            }
+        }
     }
 
     pub(super) fn push(&mut self, at: &Cursor<'_>, value: Value) -> Result<()> {
