@@ -250,6 +250,12 @@ impl Rules<'_> {
                 format!("`grf_count` is {count}, and threads have 32 to 512"),
             ));
         }
+        // Of functions that kernels call, the order is three zeros.
+        const ORDER: &str = "work_group_walk_order_dimensions";
+        let order = environment.get(ORDER).map(Node::items).unwrap_or_default();
+        if !order.iter().all(|dimension| matches!(dimension.word(), Some("0" | "1" | "2"))) {
+            return Err(self.error(environment, ORDER, format!("`{ORDER}` names a dimension that there is not")));
+        }
         if !matches!(number("slm_alloc_mode"), None | Some(0 | 1)) {
             return Err(self.error(environment, "slm_alloc_mode", "`slm_alloc_mode` is neither 0 nor 1"));
         }
@@ -304,7 +310,7 @@ impl Rules<'_> {
         if size == 0 {
             return Ok(());
         }
-        let is_whole = |unit: i64| matches!(size.checked_div(unit), Some(1..=3));
+        let is_whole = |unit: i64| (1..=3).any(|ids| unit.checked_mul(ids) == Some(size));
         let right = match argument.text_of("arg_type") {
             // Each of one to three indices fills registers, which have 32 or 64 bytes.
             Some("local_id") => is_whole(if simd == Some(32) { 64 } else { 32 }) || is_whole(64),
@@ -416,6 +422,12 @@ impl Rules<'_> {
                 ("arg_bypointer", None) => return Err(wrong("addrmode", "a pointer is passed in no way")),
                 ("arg_bypointer", Some("stateless" | "slm")) if kind != Kind::Pointer => {
                     return Err(wrong("addrmode", "an image or a sampler is passed as a pointer"));
+                }
+                ("arg_bypointer", Some("stateless")) if size == 0 => {
+                    return Err(wrong("size", "a pointer is passed as an address of no bytes"));
+                }
+                ("arg_bypointer", Some("stateless")) if piece.text_of("addrspace") == Some("local") => {
+                    return Err(wrong("addrspace", "local memory is passed as an address of global memory"));
                 }
                 ("arg_bypointer", Some(_)) if kind == Kind::Sampler => {
                     samplers = samplers.max(number(piece, "sampler_index").unwrap_or(-1).saturating_add(1));
@@ -578,6 +590,18 @@ mod tests {
             ("grf_count: 65536", String::new(), "`grf_count` is 65536"),
             ("required_work_group_size: [ 4, 2 ]", String::new(), "`required_work_group_size`"),
             ("slm_alloc_mode: 2", String::new(), "neither 0 nor 1"),
+            ("work_group_walk_order_dimensions: [ 5, 1, 0 ]", String::new(), "a dimension that there is not"),
+            (
+                "",
+                argument("arg_type: arg_bypointer, offset: 0, arg_index: 0, addrmode: stateless, addrspace: global"),
+                "no bytes",
+            ),
+            (
+                "",
+                argument("arg_type: arg_bypointer, size: 8, arg_index: 0, addrmode: stateless, addrspace: local"),
+                "as an address of global memory",
+            ),
+            ("", "per_thread_payload_arguments:\n  - arg_type: local_id, offset: 0, size: 48".to_owned(), "48 bytes"),
             ("", argument("arg_type: locax_size, offset: 0, size: 12"), "`arg_type` is `locax_size`"),
             ("", argument("offset: 0, size: 12"), "of no type"),
             ("", argument("arg_type: local_size, offset: 0, size: 16"), "has 16 bytes"),
@@ -622,7 +646,7 @@ mod tests {
             (
                 "",
                 two(
-                    "arg_type: arg_bypointer, arg_index: 0, addrmode: stateless, access_type: readonly",
+                    "arg_type: arg_bypointer, size: 8, arg_index: 0, addrmode: stateless, access_type: readonly",
                     "arg_type: arg_bypointer, arg_index: 0, addrmode: stateful",
                 ),
                 "how it is accessed",

@@ -12,7 +12,22 @@ use crate::container::{Kind, Section};
 use crate::error::Error;
 use std::ops::Range;
 
-const ENDINGS: [&str; 9] = [".cpio", ".rpm", ".7z", ".rar", ".msi", ".iso", ".dmg", ".squashfs", ".AppImage"];
+const ENDINGS: [&str; 14] = [
+    ".cpio",
+    ".rpm",
+    ".7z",
+    ".rar",
+    ".msi",
+    ".iso",
+    ".dmg",
+    ".squashfs",
+    ".AppImage",
+    ".sif",
+    ".flatpak",
+    ".tlz",
+    ".taz",
+    ".tzo",
+];
 const COMPRESSIONS: [&str; 6] = [".lzma", ".lz", ".lzo", ".Z", ".lz4", ".br"];
 /// RPM, 7z, RAR, cabinets of Windows, squashfs (snaps), xar (packages of macOS), packages of Debian before 1996.
 const MAGICS: [&[u8]; 7] = [
