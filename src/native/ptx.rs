@@ -234,7 +234,9 @@ impl<'t, 'i> Reader<'t, 'i> {
         if word == "{" {
             self.part.kernels.push(kernel.into());
             let (size, named) = self.body();
-            self.uses.push((name, size, named));
+            if size > 0 || !named.is_empty() {
+                self.uses.push((name, size, named));
+            }
         }
     }
 

@@ -53,7 +53,7 @@ fn arguments_of_one_kernel_by_the_million() {
 /// Fat binaries of 16 KB with half a million kernels each, and of 104 bytes that inflate to 250 KB.
 #[test]
 fn fat_binaries_of_many_kernels_or_bytes() {
-    let (packed, inflated) = repeated(PTX, ".entry{{", 500_000);
+    let (packed, inflated) = repeated(PTX, ".entry k{}", 500_000);
     let verbs: &[&[&str]] = &[&["inspect"], &["kernels"], &["check", "-t", "nvidia_gpu_sm_90"]];
     read("a.o", of_host(&[(".nv_fatbin", &fatbin(&packed, 0x2000, inflated).repeat(8))]), verbs);
     const BLANKS: usize = 250 << 10;
@@ -64,7 +64,7 @@ fn fat_binaries_of_many_kernels_or_bytes() {
 /// Threads do not decide which of several payloads have the room.
 #[test]
 fn the_first_payloads_have_the_room() {
-    let (packed, inflated) = repeated(PTX, ".entry{{", 60_000);
+    let (packed, inflated) = repeated(PTX, ".entry k{}", 60_000);
     let folder = super::support::folder::Folder::new();
     folder.put("a.o", of_host(&[(".nv_fatbin", &fatbin(&packed, 0x2000, inflated).repeat(10))]));
     let run = |threads: &str| {
