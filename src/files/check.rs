@@ -92,10 +92,11 @@ impl Gate<'_> {
         let options = ReadOptions { skip_hash: true, ..ReadOptions::default() };
         let (mut open, mut count) = (false, 0usize);
         let mut exit = each_file_with(reporter, files, &selector, options, |facts| {
-            facts.problems.extend(facts.images.iter().filter_map(Examined::unknown));
+            others.count(facts.bundle.map(|bundle| bundle.kind), &mut facts.images);
+            let unknown = facts.images.iter().filter_map(Examined::unknown).take(limits::MAX_TOLD_IMAGES);
+            facts.problems.extend(unknown);
             report_problems(reporter, facts);
             problems.extend(facts.problems.iter().map(|problem| FileProblem::new(facts.path, problem)));
-            others.count(facts.bundle.map(|bundle| bundle.kind), &mut facts.images);
             open |= are_open(&facts.images);
             count = count.saturating_add(1);
             findings.file(facts, &Lent::default(), wanted)?;

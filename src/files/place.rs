@@ -199,6 +199,12 @@ impl Place {
         folder.zip(self.there.as_ref()).is_some_and(|(folder, there)| is_strangers_in(&folder, there))
     }
 
+    /// Whether all may write to the folder.
+    pub(super) fn is_open_to_all(&self) -> bool {
+        let folder = self.folder.as_ref().and_then(|folder| folder.metadata().ok());
+        folder.is_none_or(|folder| folder.mode() & 0o002 != 0)
+    }
+
     /// Opens the plain file that is there for reading.
     ///
     /// # Errors

@@ -160,11 +160,20 @@ impl Access {
     /// Gives the file its last bits; with those of the file at `target`, which it is to replace, also that one's group and list
     /// of others who may use it. Where that cannot be, whoever is in the group gets no more than everybody has.
     fn grant(self, file: &File, target: &Path) -> std::io::Result<()> {
-        let Some(mut mode) = self.last else { return Ok(()) };
-        if self.owner.is_some_and(|owner| fchown(file, Some(Uid::from_raw(owner)), None).is_err()) {
+        let Some(mode) = self.last else { return Ok(()) };
+        self.permit(file, target, mode)?;
+        match self.owner.map(|owner| fchown(file, Some(Uid::from_raw(owner)), None)) {
             // Another user chose these bits for a file of his own.
-            return file.set_permissions(Permissions::from_mode(without_group(mode) & !umask()));
+            Some(Err(_)) => {
+                let _ = fremovexattr(file, LIST);
+                file.set_permissions(Permissions::from_mode(without_group(mode) & !umask()))
+            }
+            _ => Ok(()),
         }
+    }
+
+    /// Gives the file permission bits, and what [`Access::grant`] says of the group.
+    fn permit(self, file: &File, target: &Path, mut mode: u32) -> std::io::Result<()> {
         if let Some(group) = self.group {
             let is_kept = file.metadata()?.gid() == group || fchown(file, None, Some(Gid::from_raw(group))).is_ok();
             match (is_kept, list_of(target)) {
@@ -220,12 +229,12 @@ fn is_own(metadata: &std::fs::Metadata) -> bool {
 
 /// Whether the file at a place is one that was read, and is changed there; where all may write, a stranger may have left it.
 fn is_changed(place: &Place) -> bool {
-    input::is_opened(&place.path) && !place.is_strangers()
+    input::is_opened(&place.path) && !place.is_open_to_all()
 }
 
 /// Whether a file that is there keeps what it has in the way of permissions: it is what is copied, or has the bits of that.
 fn keeps(mode: u32, place: &Place, there: &std::fs::Metadata) -> bool {
-    if is_own(there) { mode == copied(&place.path, there) } else { is_changed(place) }
+    mode == copied(&place.path, there) && (is_own(there) || is_changed(place))
 }
 
 /// Returns the permission bits of a copy of a file: another group, and one of which the bits say nothing, gets no more than

@@ -14,7 +14,8 @@ use super::{Items, Kernel, Part, Read, Room};
 use crate::bundle::format::Format;
 use crate::bytes;
 use crate::error::{Error, Result};
-use std::collections::HashMap;
+use crate::limits;
+use std::collections::BTreeMap;
 
 pub use module::{Argument, Call, Function, Module, Numbered, Recorded, Use, Variable};
 
@@ -124,8 +125,8 @@ pub(crate) fn kernels_and_strings(data: &[u8]) -> Option<(Vec<String>, &[u8])> {
 
 struct Bitcode<'a> {
     part: Part,
-    /// Offset and length of the name of each kernel in the string table.
-    functions: Vec<(u64, u64)>,
+    /// Names of the kernels in the string table.
+    functions: Vec<Place>,
     strings: &'a [u8],
     /// Names of the kernels of a module without a string table.
     names: Vec<String>,
@@ -199,8 +200,11 @@ const WITH_STRTAB: u64 = 2;
 /// Records of values that all functions share: variables, functions, aliases.
 const GLOBALS: [u64; 5] = [7, 8, 9, 14, 18];
 
+/// Offset and length of a name in the table of strings.
+type Place = (u64, u64);
+
 /// Takes the place of a name among the strings, where the version has them, from the operands of a global value.
-fn named(operands: &[u64], version: u64) -> Option<(Option<(u64, u64)>, &[u64])> {
+fn named(operands: &[u64], version: u64) -> Option<(Option<Place>, &[u64])> {
     match operands {
         rest if version < WITH_STRTAB => Some((None, rest)),
         [offset, len, rest @ ..] => Some((Some((*offset, *len)), rest)),
@@ -209,10 +213,13 @@ fn named(operands: &[u64], version: u64) -> Option<(Option<(u64, u64)>, &[u64])>
 }
 
 /// Returns the names in a block of symbols, by the numbers of their values.
-fn symbols(mut block: Cursor<'_>) -> Result<HashMap<u64, String>> {
-    let mut names = HashMap::new();
+fn symbols(mut block: Cursor<'_>) -> Result<BTreeMap<u64, String>> {
+    let mut names = BTreeMap::new();
     while let Some(item) = block.next()? {
         let Item::Record(record) = item else { continue };
+        if names.len() >= limits::MAX_BITCODE_METADATA {
+            return Err(block.error("more names than this tool reads"));
+        }
         match (record.code, record.operands.as_slice()) {
             // [value, letters], and for functions with a body [value, place of the body, letters].
             (1, [value, letters @ ..]) | (3, [value, _, letters @ ..]) => _ = names.insert(*value, text(letters)),

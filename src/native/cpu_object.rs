@@ -21,6 +21,8 @@ mod kind {
 const ALLOC: u64 = 2;
 const CODE: u64 = 4;
 const FLAGS: u64 = ALLOC | CODE | 1 | 0x10 | 0x20 | 0x40 | 0x1000_0000;
+/// Bytes of a section or of common memory that a program for CPUs may ask for: more would end the loader, which takes them at once.
+const MOST_BYTES: u64 = 1 << 30;
 /// Types of relocations that the loader applies, each with the bytes that it changes: `R_X86_64_64`, `PC32`, `PLT32`, `GOTPCREL`,
 /// `32`, `32S`, `PC64`, `GOTPCRELX`, `REX_GOTPCRELX`.
 const RELOCATIONS: [(u32, u64); 9] = [(1, 8), (2, 4), (4, 4), (9, 4), (10, 4), (11, 4), (24, 8), (41, 4), (42, 4)];
@@ -46,6 +48,9 @@ fn layout(elf: &DeviceElf<'_>) -> Option<String> {
         if !is_known {
             return Some(format!("section `{}` of the object is of kind {:#x}", section.name, section.kind));
         }
+        if section.size > MOST_BYTES {
+            return Some(format!("section `{}` of the object has {} bytes", section.name, section.size));
+        }
         if index > 0 && section.flags & !FLAGS != 0 {
             return Some(format!("section `{}` of the object has flags {:#x}", section.name, section.flags));
         }
@@ -67,7 +72,8 @@ fn symbols(elf: &DeviceElf<'_>) -> Option<String> {
         let end = long(8).saturating_add(long(16));
         let own = section(elf, place.into());
         let is_sound = match (place, own) {
-            (ABSOLUTE | COMMON, _) => true,
+            (ABSOLUTE, _) => true,
+            (COMMON, _) => long(16) <= MOST_BYTES,
             // Symbols of others have names.
             (0, _) => info & 0xf != SECTION && bytes::u32_at(symbol, 0) != Some(0),
             (_, Some(own)) if info & 0xf == FUNCTION => {
@@ -88,11 +94,15 @@ fn relocations(elf: &DeviceElf<'_>) -> Option<String> {
     let (table, _) = table(elf)?;
     let count = table.size / ENTRY;
     for list in elf.sections.iter().filter(|section| section.kind == kind::RELA) {
-        let target = section(elf, list.info.into()).filter(|target| target.flags & ALLOC != 0 && list.info > 0);
+        let target = section(elf, list.info.into()).filter(|_| list.info > 0);
         let is_of_table = section(elf, list.link.into()).is_some_and(|own| own.kind == SYMTAB);
         let Some(target) = target.filter(|_| is_of_table) else {
             return Some(format!("relocations `{}` of the object are of no section", list.name));
         };
+        // The loader passes over what is for debuggers.
+        if target.flags & ALLOC == 0 {
+            continue;
+        }
         for relocation in list.data.chunks_exact(ENTRY as usize) {
             let offset = bytes::u64_at(relocation, 0).unwrap_or(u64::MAX);
             let own = bytes::u32_at(relocation, 8).unwrap_or(0);

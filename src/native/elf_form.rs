@@ -30,21 +30,27 @@ pub(super) fn headers<'a>(data: &'a [u8], elf: &DeviceElf<'_>) -> impl Iterator<
     data.get(start..).unwrap_or_default().chunks(64).take(elf.sections.len())
 }
 
-/// Tells where the names of sections are not within the table of names.
+/// Tells where headers are of another size, or the names of sections are not within the table of names.
 pub(super) fn names(data: &[u8], elf: &DeviceElf<'_>) -> Option<String> {
-    let index = bytes::u16_at(data, 62).unwrap_or(0);
+    let size = |at| bytes::u16_at(data, at).unwrap_or(0);
+    if [52, 58].into_iter().any(|at| size(at) != 64) {
+        return Some(format!("its headers are said to be {} and {} bytes long, and are 64", size(52), size(58)));
+    }
+    let index = size(62);
     let table = section(elf, index.into()).filter(|table| table.kind == STRTAB);
     let Some(table) = table else { return Some(format!("section {index} has no names of sections")) };
     let place = headers(data, elf).position(|header| !is_within(bytes::u32_at(header, 0), table.data));
     place.map(|index| format!("the name of section {index} is beyond all names"))
 }
 
-/// Tells which sections share bytes with others, or with the header.
+/// Tells which sections share bytes with others, or with the header. Two may have the same bytes: NVIDIA's tools do not write the text
+/// of PTX once more.
 pub(super) fn shared(elf: &DeviceElf<'_>) -> Option<String> {
     const HEADER: u64 = 64;
     let with_bytes = elf.sections.iter().skip(1).filter(|section| !section.data.is_empty());
     let mut places: Vec<_> = with_bytes.map(|section| (section.offset, section.size, section.name)).collect();
     places.sort_unstable();
+    places.dedup_by_key(|(offset, size, _)| (*offset, *size));
     let mut end = HEADER;
     for (offset, size, name) in places {
         if offset < end {

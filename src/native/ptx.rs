@@ -44,6 +44,8 @@ const MOST_DECLARED: usize = 1 << 16;
 const MOST_TOLD: usize = 4;
 /// Bytes of shared memory that a kernel may have without asking for more when it is launched.
 const MOST_SHARED: u64 = 48 << 10;
+/// Blocks within blocks of which no compiler makes as many.
+const MOST_DEPTH: usize = 1000;
 /// Bytes of constants in a module.
 const MOST_CONSTANT: u64 = 64 << 10;
 
@@ -64,6 +66,17 @@ struct Shared {
     is_in_function: bool,
 }
 
+/// Body of a function.
+#[derive(Default)]
+struct Body<'t> {
+    /// Bytes of shared memory that it declares.
+    size: u64,
+    /// Variables of the module in shared memory that it names.
+    named: HashSet<&'t str>,
+    /// Whether it names a function.
+    calls: bool,
+}
+
 struct Reader<'t, 'i> {
     lexer: Lexer<'t>,
     items: &'i Items<'i>,
@@ -75,11 +88,14 @@ struct Reader<'t, 'i> {
     gpu: u32,
     /// Functions and kernels.
     functions: HashMap<&'t str, Declared>,
+    /// Functions with a number for the types of their parameters.
+    signatures: HashMap<&'t str, u64>,
     variables: HashSet<&'t str>,
     /// Variables of the module in shared memory.
     shared: HashMap<&'t str, Shared>,
-    /// Kernels with the bytes of shared memory that they declare themselves, and the variables of the module that they name.
-    uses: Vec<(&'t str, u64, Vec<&'t str>)>,
+    /// Kernels with the bytes of shared memory that they declare themselves, the variables of the module that they name, and whether
+    /// they call functions.
+    uses: Vec<(&'t str, u64, HashSet<&'t str>, bool)>,
     /// Bytes of shared memory that functions declare.
     shared_of_functions: u64,
     constants: u64,
@@ -87,6 +103,8 @@ struct Reader<'t, 'i> {
     has_samplers: bool,
     /// Whether sections for debuggers must be there, and are not so far.
     must_debug: bool,
+    /// Numbers of files.
+    files: HashSet<&'t str>,
 }
 
 impl<'t, 'i> Reader<'t, 'i> {
@@ -99,6 +117,7 @@ impl<'t, 'i> Reader<'t, 'i> {
             version: (0, 0),
             gpu: 0,
             functions: HashMap::new(),
+            signatures: HashMap::new(),
             variables: HashSet::new(),
             shared: HashMap::new(),
             uses: Vec::new(),
@@ -106,6 +125,7 @@ impl<'t, 'i> Reader<'t, 'i> {
             constants: 0,
             has_samplers: false,
             must_debug: false,
+            files: HashSet::new(),
         }
     }
 
@@ -213,11 +233,11 @@ impl<'t, 'i> Reader<'t, 'i> {
     /// `NAME ( .param TYPE NAME, ... ) .reqntid X, Y, Z {`
     fn entry(&mut self, linkage: &'t str) {
         let name = self.word();
-        if name.is_empty() || self.items.take(name).is_none() {
-            return;
-        }
         if !is_name(name) {
             self.strange(format!("kernel `{name:.40}`"));
+        }
+        if name.is_empty() || self.items.take(name).is_none() {
+            return;
         }
         let mut kernel = Kernel { name: name.to_owned(), simd: Some(32), ..Kernel::default() };
         let mut word = self.word();
@@ -226,16 +246,16 @@ impl<'t, 'i> Reader<'t, 'i> {
             word = self.word();
         }
         word = self.limits(&mut kernel, word);
-        if word == "{" && linkage != ".extern" {
+        if word == "{" && linkage != ".extern" && !self.functions.contains_key(name) {
             self.declare(name, true, false);
         } else {
-            self.strange(format!("kernel `{name:.40}` without a body of its own"));
+            self.strange(format!("kernel `{name:.40}` without a body of its own, or a second one"));
         }
         if word == "{" {
             self.part.kernels.push(kernel.into());
-            let (size, named) = self.body();
-            if size > 0 || !named.is_empty() {
-                self.uses.push((name, size, named));
+            let Body { size, named, calls } = self.body();
+            if size > 0 || calls || !named.is_empty() {
+                self.uses.push((name, size, named, calls));
             }
         }
     }
@@ -258,9 +278,11 @@ impl<'t, 'i> Reader<'t, 'i> {
 
     /// `(RESULT) NAME (PARAMETERS) .noreturn {`
     fn function(&mut self, linkage: &'t str) {
+        let mut signature = 0;
         let mut name = self.word();
-        if name == "(" {
-            self.skip_to(")");
+        let has_result = name == "(";
+        if has_result {
+            signature = self.signature();
             name = self.word();
         }
         if !is_name(name) {
@@ -268,16 +290,25 @@ impl<'t, 'i> Reader<'t, 'i> {
         }
         let mut word = self.word();
         if word == "(" {
-            self.skip_to(")");
+            signature = signature.wrapping_mul(31).wrapping_add(self.signature());
             word = self.word();
         }
         if word == ".noreturn" {
+            if has_result || self.version < (6, 4) {
+                self.strange(format!("`.noreturn` of function `{name:.40}`"));
+            }
             word = self.word();
+        }
+        if self.signatures.len() < MOST_DECLARED && *self.signatures.entry(name).or_insert(signature) != signature {
+            self.strange(format!("function `{name:.40}` with two lists of parameters"));
         }
         match word {
             "{" => {
+                if linkage == ".extern" || OF_NVIDIAS_DRIVER.contains(&name) {
+                    self.strange(format!("function `{name:.40}` of others with a body"));
+                }
                 self.declare(name, true, false);
-                let (size, named) = self.body();
+                let Body { size, named, .. } = self.body();
                 self.shared_of_functions = self.shared_of_functions.saturating_add(size);
                 for name in named {
                     if let Some(shared) = self.shared.get_mut(name) {
@@ -301,10 +332,58 @@ impl<'t, 'i> Reader<'t, 'i> {
         }
     }
 
-    /// Reads the body of a function behind its first brace. Returns the bytes of shared memory that it declares, and the variables of
-    /// the module in shared memory that it names.
-    fn body(&mut self) -> (u64, Vec<&'t str>) {
-        let (mut size, mut named) = (0u64, Vec::new());
+    /// Reads the parameters of a function, up to the closing parenthesis. Returns a number that others of the same types have.
+    fn signature(&mut self) -> u64 {
+        let mut number = 1u64;
+        let mut note = |word: &str| {
+            number = word.bytes().fold(number, |number, byte| number.wrapping_mul(31).wrapping_add(byte.into()));
+        };
+        let mut names = HashSet::new();
+        let mut word = self.word();
+        while word != ")" || !names.is_empty() {
+            note(word);
+            let is_register = word == ".reg";
+            word = if is_register { self.word() } else { self.behind(".param", word) };
+            if word == ".align" {
+                let (alignment, behind) = self.alignment();
+                note(&alignment.unwrap_or(0).to_string());
+                word = behind;
+            }
+            note(word);
+            let is_wide = word == ".b128" && (self.version < (8, 3) || self.gpu < 70);
+            if is_wide || size(word).is_none() && !(is_register && word == ".pred") {
+                self.strange(format!("a parameter of type `{word:.40}`"));
+            }
+            let name = self.word();
+            if !is_name(name.trim_start_matches('%')) || !names.insert(name) {
+                self.strange(format!("a parameter `{name:.40}`"));
+            }
+            word = self.word();
+            if word == "[" {
+                // Without a number that is what varies.
+                if self.lexer.take("]") {
+                    word = self.word();
+                } else {
+                    note(&self.number().unwrap_or(0).to_string());
+                    word = self.word();
+                    word = self.behind("]", word);
+                }
+            }
+            match word {
+                "," => word = self.word(),
+                ")" => break,
+                _ => {
+                    self.strange(format!("`{word:.40}` among the parameters of a function"));
+                    break;
+                }
+            }
+        }
+        number
+    }
+
+    /// Reads the body of a function behind its first brace.
+    fn body(&mut self) -> Body<'t> {
+        let mut body = Body::default();
         let mut depth = 1usize;
         loop {
             let word = self.word();
@@ -313,7 +392,12 @@ impl<'t, 'i> Reader<'t, 'i> {
                     self.strange("a body without an end");
                     break;
                 }
-                "{" => depth = depth.saturating_add(1),
+                "{" => {
+                    depth = depth.saturating_add(1);
+                    if depth == MOST_DEPTH {
+                        self.strange("blocks within blocks");
+                    }
+                }
                 "}" => {
                     depth = depth.saturating_sub(1);
                     if depth == 0 {
@@ -322,58 +406,101 @@ impl<'t, 'i> Reader<'t, 'i> {
                 }
                 ".shared" => {
                     for (_, bytes) in self.declarators(".shared", "") {
-                        size = size.saturating_add(bytes);
+                        body.size = body.size.saturating_add(bytes);
                     }
                 }
                 ".const" => {
                     let bytes = self.declarators(".const", "");
                     self.constants = bytes.iter().fold(self.constants, |sum, (_, bytes)| sum.saturating_add(*bytes));
                 }
-                ".pragma" => self.pragma(),
+                // Compilers pass over what they do not know there.
+                ".pragma" => self.skip_to(";"),
                 ".entry" | ".func" | ".version" | ".target" | ".address_size" | ".file" | ".section" | ".alias"
-                | ".visible" | ".weak" | ".common" => {
+                | ".visible" | ".weak" | ".common" | ".extern" | ".maxnreg" | ".noreturn" | ".attribute" => {
                     self.strange(format!("`{word}` in a body"));
                 }
                 _ if word.starts_with(['.', '%']) => {}
                 _ => {
-                    if let Some(Declared::Elsewhere { is_needed }) = self.functions.get_mut(word) {
-                        *is_needed = true;
+                    match self.functions.get_mut(word) {
+                        Some(Declared::Elsewhere { is_needed }) => {
+                            *is_needed = true;
+                            body.calls = true;
+                        }
+                        Some(Declared::Defined) => body.calls = true,
+                        None => {}
                     }
-                    if self.shared.contains_key(word) && !named.contains(&word) {
-                        named.push(word);
+                    if self.shared.contains_key(word) {
+                        body.named.insert(word);
                     }
                 }
             }
         }
-        (size, named)
+        body
     }
 
     /// `1 "name", TIME, SIZE`
     fn file(&mut self) {
-        self.number();
+        let is_number = |word: &str| word.parse::<u32>().is_ok();
+        let number = self.word();
+        if !is_number(number) || self.files.len() >= MOST_DECLARED || !self.files.insert(number) {
+            self.strange(format!("file `{number:.40}`"));
+        }
         let name = self.word();
         if !name.starts_with('"') {
             self.strange(format!("`{name:.40}` in place of a file's name"));
         }
-        while self.lexer.take(",") {
-            self.number();
+        for _ in 0..2 {
+            if self.lexer.take(",") {
+                let number = self.word();
+                if number.parse::<u64>().is_err() {
+                    self.strange(format!("`{number:.40}` of a file"));
+                }
+            }
         }
     }
 
-    /// `.debug_info { ... }`
+    /// `.debug_info { .b8 1, 2  label: .b32 label+4 }`
     fn section(&mut self) {
         let name = self.word();
         self.must_debug &= !name.starts_with(".debug_");
         let word = self.word();
-        if word != "{" {
-            return self.strange(format!("`{word:.40}` in place of a section"));
+        if word != "{" || !name.strip_prefix('.').is_some_and(|name| is_name(&format!("a{name}"))) {
+            return self.strange(format!("`{word:.40}` of section `{name:.40}`"));
         }
-        loop {
-            match self.word() {
-                "}" => return,
+        let mut word = self.word();
+        while word != "}" {
+            word = match word {
+                ".b8" | ".b16" | ".b32" | ".b64" => self.values(),
                 "" => return self.strange("a section without an end"),
-                "{" => self.strange("a block in a section"),
-                _ => {}
+                label if is_name(label) && self.lexer.take(":") => self.word(),
+                _ => {
+                    self.strange(format!("`{word:.40}` in section `{name:.40}`"));
+                    self.word()
+                }
+            };
+        }
+    }
+
+    /// Reads the values of data for debuggers, and returns the word behind them.
+    fn values(&mut self) -> &'t str {
+        loop {
+            let mut word = self.word();
+            loop {
+                if word == "-" {
+                    word = self.word();
+                }
+                let is_number = word.starts_with(|digit: char| digit.is_ascii_digit()) && !word.contains('.');
+                if !is_number && !is_name(word.strip_prefix('.').unwrap_or(word)) {
+                    self.strange(format!("`{word:.40}` among data for debuggers"));
+                }
+                word = self.word();
+                if !matches!(word, "+" | "-") {
+                    break;
+                }
+                word = self.word();
+            }
+            if word != "," {
+                return word;
             }
         }
     }
@@ -381,10 +508,7 @@ impl<'t, 'i> Reader<'t, 'i> {
     /// `"nounroll";`
     fn pragma(&mut self) {
         let text = self.word();
-        let of_versions =
-            [("\"used_bytes_mask ", (8, 3)), ("\"enable_smem_spilling", (9, 0)), ("\"frequency ", (9, 0))];
-        let is_known = |(known, since): &(&str, Version)| text.starts_with(known) && self.version >= *since;
-        if text != "\"nounroll" && !of_versions.iter().any(is_known) {
+        if text != "\"nounroll" {
             self.strange(format!("pragma `{:.40}`", text.trim_start_matches('"')));
         }
         let word = self.word();
@@ -404,7 +528,10 @@ impl<'t, 'i> Reader<'t, 'i> {
             }
             _ => self.strange(format!("an alias `{name:.40}`")),
         }
-        self.skip_to(";");
+        let word = self.word();
+        if word != ";" || self.version < (6, 3) {
+            self.strange(format!("an alias `{name:.40}`"));
+        }
     }
 
     /// Returns what was read, with what is strange in the words for the device.
@@ -420,9 +547,11 @@ impl<'t, 'i> Reader<'t, 'i> {
         }
         let in_functions = self.shared.values().filter(|shared| shared.is_in_function);
         let of_functions = in_functions.fold(self.shared_of_functions, |sum, shared| sum.saturating_add(shared.size));
-        for (kernel, own, named) in std::mem::take(&mut self.uses) {
-            let named = named.iter().filter_map(|name| self.shared.get(name)).filter(|shared| !shared.is_in_function);
-            let own = named.fold(own.saturating_add(of_functions), |sum, shared| sum.saturating_add(shared.size));
+        for (kernel, own, named, calls) in std::mem::take(&mut self.uses) {
+            let named = named.iter().filter_map(|name| self.shared.get(name));
+            let named = named.filter(|shared| !(calls && shared.is_in_function));
+            let own = own.saturating_add(if calls { of_functions } else { 0 });
+            let own = named.fold(own, |sum, shared| sum.saturating_add(shared.size));
             if own > MOST_SHARED {
                 self.strange(format!("{own} bytes of shared memory in `{kernel:.40}`"));
             }

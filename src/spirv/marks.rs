@@ -2,8 +2,8 @@
 //!
 //! All of them are valid. Intel's OpenCL CPU driver 2026.2 ends at a name of what has no value, at attributes of parameters elsewhere, at
 //! variables without an alignment, at halves that are loaded past the caches, and at built-in variables that are used otherwise than
-//! compilers use them; IGC 2.40 refuses arguments by value in other memory, barriers of a scope that is no constant, and sets of instructions that it does not know. Each was
-//! tried on both.
+//! compilers use them; IGC 2.40 refuses arguments by value in other memory, barriers of a scope that is no constant, and sets of
+//! instructions that it does not know. Each was tried on both.
 
 use super::declared::Declared;
 use super::grammar::{self, Slot};

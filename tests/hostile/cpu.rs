@@ -2,7 +2,7 @@
 
 use super::judged::{CPU, module};
 use super::recorded;
-use super::repeated::{of_device, words};
+use super::repeated::words;
 use super::support::folder::{Folder, said};
 
 const NAMES: [&str; 4] = [".ocl.ir", ".ocl.meta", ".ocl.obj", ".ocl.ver"];
@@ -84,7 +84,7 @@ fn containers_that_are_not_as_the_driver_lays_them_out_are_not_compatible() {
 #[test]
 fn objects_at_which_the_driver_ends_are_not_compatible() {
     let folder = Folder::new();
-    let mut runs = |object: &[u8]| {
+    let runs = |object: &[u8]| {
         folder.put("k.bin", container_of(NAMES, object));
         recorded::tool(&folder, &["check", "--strict", "-t", CPU, "k.bin"]).status.success()
     };
@@ -99,6 +99,8 @@ fn objects_at_which_the_driver_ends_are_not_compatible() {
     let first_relocation = long(relocations + 24);
     let other = first_symbol + 24;
     for (what, at, value) in [
+        ("a header of another size", 52, 65),
+        ("headers of sections of another size", 58, 65),
         ("names of sections from nowhere", 62, 0x80),
         ("names of sections from code", 62, 1),
         ("the first section of a kind", sections[0] + 4, 9),

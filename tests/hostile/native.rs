@@ -61,6 +61,16 @@ fn fat_binaries_of_many_kernels_or_bytes() {
     read("a.o", of_host(&[(".nv_fatbin", &fatbin(&packed, 0x8000, BLANKS as u64).repeat(20_000))]), INSPECT);
 }
 
+/// Kernel that names many variables, and one of them again and again.
+#[test]
+fn variables_that_a_kernel_names_without_end() {
+    const COUNT: usize = 30_000;
+    let each = |unit: &dyn Fn(usize) -> String| (0..COUNT).map(unit).collect::<String>();
+    let (declared, named) = (each(&|nth| format!(".shared .b8 s{nth};")), each(&|nth| format!("s{nth} ")));
+    let again = format!("s{} ", COUNT - 1).repeat(300_000);
+    read("a.ptx", format!("{PTX}{declared}.entry k(){{{named}{again}}}").into_bytes(), INSPECT);
+}
+
 /// Threads do not decide which of several payloads have the room.
 #[test]
 fn the_first_payloads_have_the_room() {

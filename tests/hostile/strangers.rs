@@ -265,21 +265,26 @@ fn members_without_number_are_left_early() {
     assert!(said(&done).contains("more members"), "{}", said(&done));
 }
 
-/// Root changes the files of others as `strip` does: they stay theirs, with the permissions that they gave.
+/// Root changes the files of others as `strip` does: they stay theirs, with the permissions that they gave, but where all may write.
 #[test]
 fn files_of_others_that_are_changed_in_place_stay_theirs() {
     let folder = Folder::new();
     recorded::table(&folder, &[(&recorded::module("k", 0), "", "k\n"), (&recorded::module("j", 0), "", "j\n")]);
-    folder.tool(["wrap", "m.table", "--emit", "shared", "-o", "k.so"]);
-    let place = folder.path().join("k.so");
-    std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o640)).unwrap();
-    // Only root gives files away; whoever else runs this has a file of his own.
-    let is_given = chown(&place, Some(65534), Some(65534)).is_ok();
-    let before = std::fs::metadata(&place).unwrap();
-    folder.tool(["prune", "k.so", "--image", "1", "--lose-kernels", "--in-place"]);
-    let after = std::fs::metadata(&place).unwrap();
-    assert_ne!(before.ino(), after.ino());
-    let of = |file: &std::fs::Metadata| (file.uid(), file.gid(), file.mode() & 0o777);
-    assert_eq!(of(&after), of(&before), "given: {is_given}");
-    assert_eq!(before.uid() == 65534, is_given);
+    folder.tool(["wrap", "m.table", "--emit", "shared", "-o", "whole.so"]);
+    for (of_folder, stays) in [(0o755, true), (0o777, false)] {
+        std::fs::create_dir_all(folder.path().join("in")).unwrap();
+        let place = folder.path().join("in/k.so");
+        std::fs::copy(folder.path().join("whole.so"), &place).unwrap();
+        std::fs::set_permissions(&place, Permissions::from_mode(0o640)).unwrap();
+        std::fs::set_permissions(folder.path().join("in"), Permissions::from_mode(of_folder)).unwrap();
+        // Only root gives files away; whoever else runs this has a file of his own, which stays his.
+        let is_given = chown(&place, Some(65534), Some(65534)).is_ok();
+        let before = std::fs::metadata(&place).unwrap();
+        folder.tool(["prune", "in/k.so", "--image", "1", "--lose-kernels", "--in-place"]);
+        let after = std::fs::metadata(&place).unwrap();
+        assert_ne!(before.ino(), after.ino());
+        let of = |file: &std::fs::Metadata| (file.uid(), file.gid(), file.mode() & 0o777);
+        assert_eq!(of(&after) == of(&before), stays || !is_given, "{of_folder:o}");
+        std::fs::remove_file(place).unwrap();
+    }
 }

@@ -13,7 +13,7 @@ use crate::limits;
 use crate::source::{Inlined, SourceLocation};
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 
 /// Code of a bitcode module.
@@ -349,7 +349,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Names variables and functions by the numbers of their values.
-    fn name_by_number(&mut self, names: HashMap<u64, String>) {
+    fn name_by_number(&mut self, names: BTreeMap<u64, String>) {
         for (number, name) in names {
             let is_taken = self.takes(name.len());
             let value = usize::try_from(number).ok().and_then(|number| self.values.get(number));

@@ -9,7 +9,7 @@ const MOST_PARAMETERS: u64 = 4352;
 /// Bytes of parameters of a kernel since PTX 8.1 on GPUs since `sm_70`.
 const MOST_PARAMETERS_SINCE: u64 = 32764;
 /// The largest alignment of which the room that it takes is known.
-const MOST_ALIGNMENT: u64 = 128;
+const MOST_ALIGNMENT: u64 = 1024;
 
 impl<'t> Reader<'t, '_> {
     /// Parameters, up to the closing parenthesis.
@@ -18,8 +18,10 @@ impl<'t> Reader<'t, '_> {
         let mut names = HashSet::new();
         let mut bytes = 0u64;
         let mut word = self.word();
-        let is_empty = word == ")";
-        while !is_empty {
+        if word == ")" {
+            return;
+        }
+        loop {
             if self.items.take("").is_none() {
                 return;
             }
@@ -69,6 +71,9 @@ impl<'t> Reader<'t, '_> {
             }
         }
         argument.kind = word.starts_with('.').then(|| word.to_owned().into());
+        if alignment.is_some_and(|alignment| alignment > MOST_ALIGNMENT) {
+            self.strange("a parameter of an alignment that is not known");
+        }
         let alignment = alignment.or(argument.size).unwrap_or(8);
         word = self.word();
         if word == ".ptr" {
@@ -106,31 +111,45 @@ impl<'t> Reader<'t, '_> {
 
     /// Returns the number behind `.align`, where that is one, and the word behind it.
     pub(super) fn alignment(&mut self) -> (Option<u64>, &'t str) {
-        let alignment = self.number().filter(|number| number.is_power_of_two() && *number <= MOST_ALIGNMENT);
+        let alignment = self.number().filter(|number| number.is_power_of_two());
         if alignment.is_none() {
             self.strange("an alignment that is not known");
         }
         (alignment, self.word())
     }
 
-    /// Returns a number that is not zero, in decimal digits.
+    /// Returns a number that is not zero, in decimal, hexadecimal or octal digits.
     pub(super) fn number(&mut self) -> Option<u64> {
         let word = self.word();
-        let number = word.parse().ok().filter(|_| word.starts_with(|digit: char| ('1'..='9').contains(&digit)));
+        let digits = word.strip_suffix('U').unwrap_or(word);
+        let number = match digits.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => u64::from_str_radix(digits, if digits.starts_with('0') { 8 } else { 10 }),
+        };
+        let number = number.ok().filter(|number| *number > 0);
         if number.is_none() {
             self.strange(format!("`{word:.40}` in place of a number"));
         }
         number
     }
 
+    /// Returns a number of 32 bits.
+    fn limit(&mut self) -> Option<u64> {
+        let number = self.number()?;
+        if number > u32::MAX.into() {
+            self.strange(format!("a limit of {number}"));
+        }
+        Some(number)
+    }
+
     /// One to three numbers with commas between.
     fn sizes(&mut self) -> [u64; 3] {
         let mut sizes = [1; 3];
-        for size in &mut sizes {
-            *size = self.number().unwrap_or_default();
-            if !self.lexer.take(",") {
+        for (place, size) in sizes.iter_mut().enumerate() {
+            if place > 0 && !self.lexer.take(",") {
                 break;
             }
+            *size = self.limit().unwrap_or_default();
         }
         sizes
     }
@@ -152,9 +171,9 @@ impl<'t> Reader<'t, '_> {
                         Some(sizes.iter().fold(1u64, |items, size| items.saturating_mul(*size)));
                     true
                 }
-                ".minnctapersm" | ".maxnreg" => self.number().is_some(),
+                ".minnctapersm" | ".maxnreg" => self.limit().is_some(),
                 ".reqnctapercluster" => self.sizes().iter().all(|size| *size > 0) && self.gpu >= 90,
-                ".maxclusterrank" => self.number().is_some() && self.gpu >= 90,
+                ".maxclusterrank" => self.limit().is_some() && self.gpu >= 90,
                 ".explicitcluster" => self.gpu >= 90,
                 ".blocksareclusters" => self.gpu >= 90 && self.version >= (9, 0),
                 ".pragma" => {

@@ -6,13 +6,17 @@
 pub(super) type Version = (u32, u32);
 
 /// The highest minor number of each version of the PTX ISA, up to that of `ptxas` 13.5.
-const MINORS: [Version; 8] = [(2, 3), (3, 2), (4, 3), (5, 1), (6, 5), (7, 8), (8, 8), (9, 5)];
+const MINORS: [Version; 7] = [(3, 2), (4, 3), (5, 1), (6, 5), (7, 8), (8, 8), (9, 5)];
+
+/// The oldest version that compilers of today write: older ones lack some of what is read here.
+const OLDEST: Version = (3, 2);
 
 /// GPUs with the versions of the PTX ISA that know them: since this one, up to that one.
-const TARGETS: [(&str, Version, Version); 39] = {
+const TARGETS: [(&str, Version, Version); 40] = {
     const ANY: Version = (u32::MAX, 0);
     [
         ("sm_20", (2, 0), ANY),
+        ("sm_21", (2, 0), ANY),
         ("sm_30", (3, 0), ANY),
         ("sm_32", (4, 0), ANY),
         ("sm_35", (3, 1), ANY),
@@ -60,7 +64,7 @@ pub(super) fn version(text: &str) -> Option<Version> {
     let (major, minor) = text.split_once('.')?;
     let version = (major.parse().ok()?, minor.parse().ok()?);
     let is_known = MINORS.iter().any(|(major, last)| *major == version.0 && version.1 <= *last);
-    (is_known && format!("{}.{}", version.0, version.1) == text).then_some(version)
+    (is_known && version >= OLDEST && format!("{}.{}", version.0, version.1) == text).then_some(version)
 }
 
 /// Whether a version of the PTX ISA knows a GPU.

@@ -72,7 +72,7 @@ impl<'t> Lexer<'t> {
 
     /// Reads `# 1 "file"` or `#line 1 "file"`, behind the first letter.
     fn place(&mut self, line: &'t str) {
-        let (line, rest) = line.split_once('\n').unwrap_or((line, ""));
+        let (line, rest) = self.up_to(line, "\n", "a line of a preprocessor without an end");
         self.rest = rest;
         let words = line.strip_prefix("line").unwrap_or(line);
         let place = words.strip_prefix([' ', '\t']).and_then(|words| words.trim().split_once([' ', '\t']));

@@ -6,8 +6,7 @@ impl<'t> Reader<'t, '_> {
     /// `.align 4 .f32 name[8] = { ... }, other;`
     pub(super) fn variable(&mut self, space: &'t str, linkage: &'t str) {
         for (name, bytes) in self.declarators(space, linkage) {
-            let is_new = self.variables.insert(name) || linkage == ".extern";
-            if !is_new || self.functions.contains_key(name) {
+            if !self.variables.insert(name) || self.functions.contains_key(name) {
                 self.strange(format!("`{name:.40}` twice"));
             }
             match space {
@@ -19,7 +18,7 @@ impl<'t> Reader<'t, '_> {
             }
         }
         let is_taken = match linkage {
-            ".common" => space == ".global",
+            ".common" => space == ".global" && self.version >= (5, 0),
             ".extern" => space != ".const",
             _ => true,
         };
@@ -40,6 +39,9 @@ impl<'t> Reader<'t, '_> {
         let mut alignment = None;
         let mut lanes = 1u64;
         if word == ".attribute" {
+            if self.version < (4, 0) || self.gpu < 30 {
+                self.strange("an attribute of a variable");
+            }
             for expected in ["(", ".managed", ")"] {
                 word = self.word();
                 if word != expected || space != ".global" {
@@ -56,16 +58,19 @@ impl<'t> Reader<'t, '_> {
             word = self.word();
         }
         let element = match word {
-            ".texref" | ".surfref" if space == ".global" => 8,
-            ".samplerref" if space == ".global" && self.has_samplers => 8,
+            ".texref" | ".surfref" if space == ".global" && lanes == 1 => 8,
+            ".samplerref" if space == ".global" && lanes == 1 && self.has_samplers => 8,
             _ => size(word).unwrap_or_else(|| {
                 self.strange(format!("a variable of type `{word:.40}`"));
                 1
             }),
         };
+        if element.saturating_mul(lanes) > 16 || word == ".b128" && (self.version < (8, 3) || self.gpu < 70) {
+            self.strange(format!("a variable of type `{word:.40}`"));
+        }
         loop {
             let name = self.word();
-            if !is_name(name) && !name.starts_with('%') {
+            if !is_name(name) {
                 self.strange(format!("variable `{name:.40}`"));
                 return found;
             }
@@ -73,7 +78,7 @@ impl<'t> Reader<'t, '_> {
             let mut is_open = false;
             let mut word = self.word();
             while word == "[" {
-                if self.lexer.take("]") {
+                if bytes == element.saturating_mul(lanes) && !is_open && self.lexer.take("]") {
                     is_open = true;
                 } else {
                     bytes = bytes.saturating_mul(self.number().unwrap_or_default());
@@ -84,11 +89,16 @@ impl<'t> Reader<'t, '_> {
                 }
                 word = self.word();
             }
-            if is_open && linkage != ".extern" && word != "=" {
+            let is_elsewhere = linkage == ".extern" && space == ".shared";
+            if is_open && !is_elsewhere && (linkage == ".extern" || word != "=") {
                 self.strange(format!("variable `{name:.40}` without a size"));
             }
+            // Whoever launches the kernel says how much that is.
+            if is_open && is_elsewhere {
+                bytes = 0;
+            }
             if word == "=" {
-                if space == ".shared" {
+                if space == ".shared" || linkage == ".extern" {
                     self.strange(format!("a value of `{name:.40}`"));
                 }
                 word = self.skip_value();
