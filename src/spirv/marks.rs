@@ -93,7 +93,8 @@ impl Marks {
             self.follow(instruction, shapes, opencl);
         }
         match instruction.opcode {
-            NAME if !instruction.text(1).0.is_empty() => self.named.add(word(0)),
+            // A name that is not empty begins with a letter.
+            NAME if word(1) & 0xff != 0 => self.named.add(word(0)),
             DECORATE => self.decorate(instruction),
             GROUP_DECORATE => {
                 let lists = [&mut self.by_value, &mut self.not_captured, &mut self.unaligned];
@@ -220,8 +221,12 @@ impl Marks {
             EXT_INST if opencl != Some(instruction.word(2)) => return,
             _ => false,
         };
-        let shape = shapes.shape(opcode);
         let is_used = |id: u32| self.places.contains(id);
+        // Of most instructions no word is one of these, be it an id or not.
+        if !instruction.words().any(is_used) {
+            return;
+        }
+        let shape = shapes.shape(opcode);
         let uses = if opcode == EXT_INST {
             let slots = grammar::of_opencl(instruction.word(3)).unwrap_or_default();
             let ids = instruction.words().skip(4).zip(slots).filter(|(_, slot)| matches!(slot, Slot::Id));
