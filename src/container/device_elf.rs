@@ -102,6 +102,13 @@ pub(crate) struct Note<'a> {
     pub(crate) offset: u64,
 }
 
+impl Note<'_> {
+    /// Returns the file offset behind the note and its padding.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset.saturating_add((self.data.len() as u64).next_multiple_of(4))
+    }
+}
+
 /// Segment: what a program header describes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment<'a> {

@@ -193,16 +193,18 @@ impl Place {
         self.open_itself(OFlags::PATH).ok().flatten()?.metadata().ok()
     }
 
+    fn state_of_folder(&self) -> Option<Metadata> {
+        self.folder.as_ref()?.metadata().ok()
+    }
+
     /// Returns whether the file that was there when the place was found is another user's to change.
     pub(super) fn is_strangers(&self) -> bool {
-        let folder = self.folder.as_ref().and_then(|folder| folder.metadata().ok());
-        folder.zip(self.there.as_ref()).is_some_and(|(folder, there)| is_strangers_in(&folder, there))
+        self.state_of_folder().zip(self.there.as_ref()).is_some_and(|(folder, there)| is_strangers_in(&folder, there))
     }
 
     /// Whether all may write to the folder.
     pub(super) fn is_open_to_all(&self) -> bool {
-        let folder = self.folder.as_ref().and_then(|folder| folder.metadata().ok());
-        folder.is_none_or(|folder| folder.mode() & 0o002 != 0)
+        self.state_of_folder().is_none_or(|folder| folder.mode() & 0o002 != 0)
     }
 
     /// Opens the plain file that is there for reading.

@@ -13,7 +13,7 @@ use crate::temporary::{
 use rustix::fs::{FlockOperation, Mode, OFlags, XattrFlags, fchown, flock, fremovexattr, fsetxattr, getxattr};
 use rustix::process::{Gid, PidfdFlags, PidfdGetfdFlags, Uid, getpid, pidfd_getfd, pidfd_open};
 use std::ffi::OsStr;
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -60,6 +60,7 @@ fn write_at(mut place: Place, path: &Path, bytes: &[u8], mut mode: Option<u32>) 
     }
     // A link that leads nowhere is replaced by the file.
     let existing = place.existing();
+    let kept = kept(&place, existing.as_ref());
     if let Some(metadata) = &existing {
         if metadata.is_dir() {
             return Err(Error::new(ErrorKind::Usage, format!("`{}` is a folder", path.display())));
@@ -68,7 +69,7 @@ fn write_at(mut place: Place, path: &Path, bytes: &[u8], mut mode: Option<u32>) 
             let written = open_special(&place).and_then(|mut file| file.write_all(bytes));
             return written.map(|()| true).map_err(|error| failed(&error));
         }
-        mode = mode.filter(|mode| !keeps(*mode, &place, metadata));
+        mode = mode.filter(|mode| !keeps(*mode, &place.path, kept));
         let same_mode = mode.is_none_or(|mode| metadata.mode() & 0o7777 == allowed(mode, Some(metadata)));
         let is_same = same_mode && metadata.len() == bytes.len() as u64 && !place.is_strangers();
         if is_same && holds(&place, bytes) {
@@ -78,7 +79,7 @@ fn write_at(mut place: Place, path: &Path, bytes: &[u8], mut mode: Option<u32>) 
     let folder = folder_of(&place.path).to_owned();
     let _made = Made::folder(&folder).map_err(|error| failed(&error))?;
     sweep(&folder);
-    let access = Access::new(mode, existing.as_ref(), is_changed(&place));
+    let access = Access::new(mode, existing.as_ref(), kept);
     let (_begun, mut file) = temporary(&folder, access).map_err(|error| failed(&error))?;
     place.open_folder().map_err(|error| failed(&error))?;
     write_sparse(file.as_file_mut(), bytes).map_err(|error| failed(&error))?;
@@ -138,10 +139,9 @@ struct Access {
 }
 
 impl Access {
-    /// Of bits that are asked for, or else of the file that is replaced; whether that is changed in place.
-    fn new(mode: Option<u32>, existing: Option<&std::fs::Metadata>, is_changed: bool) -> Access {
-        let own = existing.filter(|file| is_changed || is_own(file));
-        let owner = own.filter(|file| mode.is_none() && !is_own(file)).map(std::fs::Metadata::uid);
+    /// Of bits that are asked for, or else of the file that is replaced; `own` is that file where its bits may be kept.
+    fn new(mode: Option<u32>, existing: Option<&Metadata>, own: Option<&Metadata>) -> Access {
+        let owner = own.filter(|file| mode.is_none() && !is_own(file)).map(Metadata::uid);
         let kept = mode.map(|mode| allowed(mode, own)).or(own.map(|file| file.mode()));
         match (kept, existing) {
             // Until then nobody else may open what may be nobody else's to read.
@@ -191,8 +191,8 @@ impl Access {
 
 /// Returns the bits of an input that its copy gets: those that the umask leaves, as GNU `objcopy` and `cp` have it, and those that
 /// the file in its place has.
-fn allowed(mode: u32, existing: Option<&std::fs::Metadata>) -> u32 {
-    let there = existing.map_or(0, std::fs::Metadata::mode);
+fn allowed(mode: u32, existing: Option<&Metadata>) -> u32 {
+    let there = existing.map_or(0, Metadata::mode);
     mode & PERMISSIONS & (there | !umask())
 }
 
@@ -223,23 +223,24 @@ fn without_group(mode: u32) -> u32 {
 }
 
 /// Whether a file is this user's.
-fn is_own(metadata: &std::fs::Metadata) -> bool {
+fn is_own(metadata: &Metadata) -> bool {
     metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// Whether the file at a place is one that was read, and is changed there; where all may write, a stranger may have left it.
-fn is_changed(place: &Place) -> bool {
-    input::is_opened(&place.path) && !place.is_open_to_all()
+/// Returns the file at a place if its owner and permissions may be kept: it is this user's, or was read, and is changed there. Where all
+/// may write, a stranger may have left it.
+fn kept<'m>(place: &Place, there: Option<&'m Metadata>) -> Option<&'m Metadata> {
+    there.filter(|there| is_own(there) || input::is_opened(&place.path) && !place.is_open_to_all())
 }
 
-/// Whether a file that is there keeps what it has in the way of permissions: it is what is copied, or has the bits of that.
-fn keeps(mode: u32, place: &Place, there: &std::fs::Metadata) -> bool {
-    mode == copied(&place.path, there) && (is_own(there) || is_changed(place))
+/// Whether a file whose permissions may be kept keeps them: it is what is copied, or has the bits of that.
+fn keeps(mode: u32, path: &Path, kept: Option<&Metadata>) -> bool {
+    kept.is_some_and(|there| mode == copied(path, there))
 }
 
 /// Returns the permission bits of a copy of a file: another group, and one of which the bits say nothing, gets no more than
 /// everybody.
-fn copied(path: &Path, metadata: &std::fs::Metadata) -> u32 {
+fn copied(path: &Path, metadata: &Metadata) -> u32 {
     let mode = metadata.mode() & PERMISSIONS;
     let is_own = metadata.gid() == rustix::process::getegid().as_raw();
     if is_own && list_of(path).is_none() { mode } else { without_group(mode) }
@@ -325,10 +326,12 @@ pub(crate) fn write_streamed<T>(
     let folder = folder_of(&place.path).to_owned();
     let _made = Made::folder(&folder).map_err(|error| failed(&error))?;
     sweep(&folder);
-    let same = existing.as_ref().filter(|there| mode.is_some_and(|mode| keeps(mode, &place, there)));
-    let access = match same {
-        Some(_) => Access::new(None, same, is_changed(&place)),
-        None => Access::new(mode, existing.as_ref().filter(|_| mode.is_some()), false),
+    let kept = kept(&place, existing.as_ref());
+    let access = if mode.is_some_and(|mode| keeps(mode, &place.path, kept)) {
+        Access::new(None, kept, kept)
+    } else {
+        let existing = existing.as_ref().filter(|_| mode.is_some());
+        Access::new(mode, existing, existing.filter(|there| is_own(there)))
     };
     let (_begun, mut file) = temporary(&folder, access).map_err(|error| failed(&error))?;
     place.open_folder().map_err(|error| failed(&error))?;
@@ -823,7 +826,7 @@ mod tests {
     fn a_folder_that_another_process_took_away_is_made_again() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("gone/too");
-        assert!(temporary(&folder, Access::new(None, None, false)).is_ok() && folder.is_dir());
+        assert!(temporary(&folder, Access::new(None, None, None)).is_ok() && folder.is_dir());
     }
 
     #[test]
@@ -872,10 +875,10 @@ mod tests {
             let foreign = std::fs::metadata(&path).unwrap();
             assert!(write_atomically(&path, b"new", None).unwrap());
             assert_eq!(mode(&path) & 0o7022 & !0o022, 0);
-            let access = Access::new(None, Some(&foreign), false);
+            let access = Access::new(None, Some(&foreign), None);
             assert_eq!((access.first, access.last), (0o777, None));
         }
-        let access = Access::new(None, Some(&existing), false);
+        let access = Access::new(None, Some(&existing), Some(&existing));
         assert_eq!((access.first, access.last), (0o600, Some(0o777)));
     }
 
@@ -885,7 +888,7 @@ mod tests {
         let path = folder.path().join("out.whl");
         let during = write_streamed(&path, Some(0o640), |file| Ok(file.metadata().unwrap().mode() & 0o777)).unwrap();
         assert_eq!((during, mode(&path)), (0o600, 0o640));
-        let (_begun, file) = temporary(folder.path(), Access::new(Some(0o444), None, false)).unwrap();
+        let (_begun, file) = temporary(folder.path(), Access::new(Some(0o444), None, None)).unwrap();
         assert_eq!(file.as_file().metadata().unwrap().mode() & 0o777, 0o600);
     }
 

@@ -29,7 +29,8 @@ const RELOCATIONS: [(u32, u64); 9] = [(1, 8), (2, 4), (4, 4), (9, 4), (10, 4), (
 
 /// Tells why the driver may refuse an object, or end at it.
 pub(super) fn refused(object: &[u8], elf: &DeviceElf<'_>) -> Option<String> {
-    elf_form::names(object, elf)
+    elf_form::sizes(object)
+        .or_else(|| elf_form::names(object, elf))
         .or_else(|| layout(elf))
         .or_else(|| elf_form::shared(elf))
         .or_else(|| symbols(elf))

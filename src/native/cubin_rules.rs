@@ -6,7 +6,7 @@
 use super::cubin::read_attributes;
 use super::elf_form::{self, ABSOLUTE, COMMON, is_within, section, table};
 use crate::bytes;
-use crate::container::device_elf::DeviceElf;
+use crate::container::device_elf::{DeviceElf, Section};
 
 /// `EI_OSABI` up to ABI version 7, and since.
 const OS_ABI: [u8; 2] = [0x33, 0x41];
@@ -16,6 +16,7 @@ const NOTE: u32 = 7;
 /// Tells why the driver may refuse a cubin.
 pub(super) fn refused(data: &[u8], elf: &DeviceElf<'_>) -> Option<String> {
     header(elf)
+        .or_else(|| elf_form::sizes(data))
         .or_else(|| elf_form::names(data, elf))
         .or_else(|| elf_form::shared(elf))
         .or_else(|| sections(data, elf))
@@ -45,7 +46,7 @@ fn sections(data: &[u8], elf: &DeviceElf<'_>) -> Option<String> {
             _ => alignment.is_power_of_two() || alignment == 0,
         };
         let is_whole = match section.kind {
-            NOTE => has_whole_notes(section.data),
+            NOTE => has_whole_notes(section),
             _ if section.name.starts_with(".nv.info") => read_attributes(section.data).1,
             _ => true,
         };
@@ -57,21 +58,9 @@ fn sections(data: &[u8], elf: &DeviceElf<'_>) -> Option<String> {
 }
 
 /// Whether a section has notes up to its end.
-fn has_whole_notes(data: &[u8]) -> bool {
-    let mut at = 0usize;
-    while at < data.len() {
-        let size = |offset: usize| {
-            let size = bytes::u32_at(data, at.checked_add(offset)?)?;
-            usize::try_from(size).ok()?.checked_next_multiple_of(4)
-        };
-        let end =
-            size(0).zip(size(4)).and_then(|(name, text)| at.checked_add(12)?.checked_add(name)?.checked_add(text));
-        match end.filter(|end| *end <= data.len()) {
-            Some(end) => at = end,
-            None => return false,
-        }
-    }
-    true
+fn has_whole_notes(section: &Section<'_>) -> bool {
+    let end = DeviceElf::notes(section).last().map_or(section.offset, |note| note.end());
+    section.offset.checked_add(section.data.len() as u64) == Some(end)
 }
 
 /// Symbols have names and sections that there are.

@@ -5,6 +5,8 @@
 use crate::bytes;
 use crate::container::device_elf::{DeviceElf, Section};
 
+/// Bytes of the header of a file, and of that of a section.
+pub(super) const HEADER: u64 = 64;
 /// Kinds of sections.
 pub(super) const SYMTAB: u32 = 2;
 pub(super) const STRTAB: u32 = 3;
@@ -27,16 +29,19 @@ pub(super) fn is_within(name: Option<u32>, table: &[u8]) -> bool {
 /// Returns the headers of the sections.
 pub(super) fn headers<'a>(data: &'a [u8], elf: &DeviceElf<'_>) -> impl Iterator<Item = &'a [u8]> {
     let start = bytes::u64_at(data, 40).and_then(|start| usize::try_from(start).ok()).unwrap_or(data.len());
-    data.get(start..).unwrap_or_default().chunks(64).take(elf.sections.len())
+    data.get(start..).unwrap_or_default().chunks(HEADER as usize).take(elf.sections.len())
 }
 
-/// Tells where headers are of another size, or the names of sections are not within the table of names.
+/// Tells where the headers of the file and of its sections are not of the size that they have in all 64-bit files.
+pub(super) fn sizes(data: &[u8]) -> Option<String> {
+    let [header, entry] = [52, 58].map(|at| bytes::u16_at(data, at).map_or(0, u64::from));
+    let what = || format!("its headers are said to be {header} and {entry} bytes long, and are {HEADER}");
+    (header != HEADER || entry != HEADER).then(what)
+}
+
+/// Tells where the names of sections are not within the table of names.
 pub(super) fn names(data: &[u8], elf: &DeviceElf<'_>) -> Option<String> {
-    let size = |at| bytes::u16_at(data, at).unwrap_or(0);
-    if [52, 58].into_iter().any(|at| size(at) != 64) {
-        return Some(format!("its headers are said to be {} and {} bytes long, and are 64", size(52), size(58)));
-    }
-    let index = size(62);
+    let index = bytes::u16_at(data, 62).unwrap_or(0);
     let table = section(elf, index.into()).filter(|table| table.kind == STRTAB);
     let Some(table) = table else { return Some(format!("section {index} has no names of sections")) };
     let place = headers(data, elf).position(|header| !is_within(bytes::u32_at(header, 0), table.data));
@@ -46,7 +51,6 @@ pub(super) fn names(data: &[u8], elf: &DeviceElf<'_>) -> Option<String> {
 /// Tells which sections share bytes with others, or with the header. Two may have the same bytes: NVIDIA's tools do not write the text
 /// of PTX once more.
 pub(super) fn shared(elf: &DeviceElf<'_>) -> Option<String> {
-    const HEADER: u64 = 64;
     let with_bytes = elf.sections.iter().skip(1).filter(|section| !section.data.is_empty());
     let mut places: Vec<_> = with_bytes.map(|section| (section.offset, section.size, section.name)).collect();
     places.sort_unstable();

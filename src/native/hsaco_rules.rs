@@ -73,7 +73,7 @@ pub(super) fn metadata<'a>(elf: &DeviceElf<'a>, segments: &[Segment<'a>], size: 
 fn notes<'a>(section: &Section<'a>, found: &mut Vec<Note<'a>>) -> Result<()> {
     let mut read = section.offset;
     for note in DeviceElf::notes(section) {
-        read = note.offset.saturating_add((note.data.len() as u64).next_multiple_of(4));
+        read = note.end();
         if note.owner == b"AMDGPU" && note.kind == NT_AMDGPU_METADATA {
             if found.len() == limits::MAX_METADATA_NOTES {
                 return Err(Error::at(note.offset, format!("more than {} notes of metadata", found.len())));

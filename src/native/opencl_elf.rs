@@ -11,6 +11,7 @@
 //! to the whole program, then a record for each kernel: its size, that of its files and of its arguments, its name. What
 //! is known here is version 11 (PoCL 7.1); of other versions the kernels are not told where the records do not add up.
 
+use super::elf_form::{self, HEADER};
 use super::{Items, Kernel, Part, Read, Reader, cpu_object, patch_tokens};
 use crate::bundle::format::Format;
 use crate::container::Place;
@@ -125,14 +126,13 @@ fn refused(data: &[u8], elf: &DeviceElf<'_>) -> Option<String> {
     if let Some(name) = CPU_SECTIONS.into_iter().find(|name| named(name) != 1) {
         return Some(format!("the container has {} sections `{name}`, where the driver looks for one", named(name)));
     }
-    let half = |at| bytes::u16_at(data, at).map_or(0, u64::from);
-    let (header, entry, count) = (half(52), half(58), half(60));
-    if header != ENTRY as u64 || entry != ENTRY as u64 {
-        return Some(format!("its headers are said to be {header} and {entry} bytes long, and are {ENTRY}"));
+    if let Some(what) = elf_form::sizes(data) {
+        return Some(what);
     }
-    let table = (bytes::u64_at(data, 40).unwrap_or(0), entry.saturating_mul(count));
+    let count = bytes::u16_at(data, 60).map_or(0, u64::from);
+    let table = (bytes::u64_at(data, 40).unwrap_or(0), HEADER.saturating_mul(count));
     let sections = elf.sections.iter().map(|section| (section.offset, section.size));
-    let mut pieces: Vec<(u64, u64)> = sections.chain([(0, header), table]).filter(|(_, size)| *size > 0).collect();
+    let mut pieces: Vec<(u64, u64)> = sections.chain([(0, HEADER), table]).filter(|(_, size)| *size > 0).collect();
     pieces.sort_unstable();
     let mut end = 0u64;
     for (offset, size) in pieces {

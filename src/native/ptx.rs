@@ -93,9 +93,8 @@ struct Reader<'t, 'i> {
     variables: HashSet<&'t str>,
     /// Variables of the module in shared memory.
     shared: HashMap<&'t str, Shared>,
-    /// Kernels with the bytes of shared memory that they declare themselves, the variables of the module that they name, and whether
-    /// they call functions.
-    uses: Vec<(&'t str, u64, HashSet<&'t str>, bool)>,
+    /// Bodies of kernels that may have shared memory, by their names.
+    bodies: Vec<(&'t str, Body<'t>)>,
     /// Bytes of shared memory that functions declare.
     shared_of_functions: u64,
     constants: u64,
@@ -120,7 +119,7 @@ impl<'t, 'i> Reader<'t, 'i> {
             signatures: HashMap::new(),
             variables: HashSet::new(),
             shared: HashMap::new(),
-            uses: Vec::new(),
+            bodies: Vec::new(),
             shared_of_functions: 0,
             constants: 0,
             has_samplers: false,
@@ -253,9 +252,9 @@ impl<'t, 'i> Reader<'t, 'i> {
         }
         if word == "{" {
             self.part.kernels.push(kernel.into());
-            let Body { size, named, calls } = self.body();
-            if size > 0 || calls || !named.is_empty() {
-                self.uses.push((name, size, named, calls));
+            let body = self.body();
+            if body.size > 0 || body.calls || !body.named.is_empty() {
+                self.bodies.push((name, body));
             }
         }
     }
@@ -340,7 +339,10 @@ impl<'t, 'i> Reader<'t, 'i> {
         };
         let mut names = HashSet::new();
         let mut word = self.word();
-        while word != ")" || !names.is_empty() {
+        if word == ")" {
+            return number;
+        }
+        loop {
             note(word);
             let is_register = word == ".reg";
             word = if is_register { self.word() } else { self.behind(".param", word) };
@@ -350,8 +352,8 @@ impl<'t, 'i> Reader<'t, 'i> {
                 word = behind;
             }
             note(word);
-            let is_wide = word == ".b128" && (self.version < (8, 3) || self.gpu < 70);
-            if is_wide || size(word).is_none() && !(is_register && word == ".pred") {
+            let is_truth = is_register && word == ".pred";
+            if self.is_ahead(word) || size(word).is_none() && !is_truth {
                 self.strange(format!("a parameter of type `{word:.40}`"));
             }
             let name = self.word();
@@ -364,9 +366,9 @@ impl<'t, 'i> Reader<'t, 'i> {
                 if self.lexer.take("]") {
                     word = self.word();
                 } else {
-                    note(&self.number().unwrap_or(0).to_string());
-                    word = self.word();
-                    word = self.behind("]", word);
+                    let (count, behind) = self.count();
+                    note(&count.unwrap_or(0).to_string());
+                    word = behind;
                 }
             }
             match word {
@@ -379,6 +381,11 @@ impl<'t, 'i> Reader<'t, 'i> {
             }
         }
         number
+    }
+
+    /// Whether a type came with a later version or GPU.
+    fn is_ahead(&self, kind: &str) -> bool {
+        kind == ".b128" && (self.version < (8, 3) || self.gpu < 70)
     }
 
     /// Reads the body of a function behind its first brace.
@@ -547,10 +554,10 @@ impl<'t, 'i> Reader<'t, 'i> {
         }
         let in_functions = self.shared.values().filter(|shared| shared.is_in_function);
         let of_functions = in_functions.fold(self.shared_of_functions, |sum, shared| sum.saturating_add(shared.size));
-        for (kernel, own, named, calls) in std::mem::take(&mut self.uses) {
+        for (kernel, Body { size, named, calls }) in std::mem::take(&mut self.bodies) {
             let named = named.iter().filter_map(|name| self.shared.get(name));
             let named = named.filter(|shared| !(calls && shared.is_in_function));
-            let own = own.saturating_add(if calls { of_functions } else { 0 });
+            let own = size.saturating_add(if calls { of_functions } else { 0 });
             let own = named.fold(own, |sum, shared| sum.saturating_add(shared.size));
             if own > MOST_SHARED {
                 self.strange(format!("{own} bytes of shared memory in `{kernel:.40}`"));

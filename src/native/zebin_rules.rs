@@ -116,7 +116,7 @@ pub(super) fn notes<'a>(elf: &DeviceElf<'a>) -> Result<Vec<Note<'a>>> {
     let Some(section) = elf.sections.iter().find(is_compat) else { return Ok(Vec::new()) };
     let (mut notes, mut read) = (Vec::new(), 0);
     for note in DeviceElf::notes(section) {
-        read = note.offset.saturating_add((note.data.len() as u64).next_multiple_of(4));
+        read = note.end();
         let is_text = note.kind == ZEBIN_VERSION;
         let wrong = |what: &str| Error::at(note.offset, format!("{COMPAT}: note {} {what}", note.kind));
         // Drivers do not look at the last byte of the name.

@@ -14,7 +14,7 @@ use std::ops::{Range, RangeInclusive};
 
 /// Operations on constants that the specification allows (`OpSpecConstantOp`), those of kernels among them.
 #[rustfmt::skip]
-const OPERATIONS: [Op; 60] = [
+const OPERATIONS: [Op; 64] = [
     Op::AccessChain, Op::InBoundsAccessChain, Op::PtrAccessChain, Op::InBoundsPtrAccessChain, Op::UntypedAccessChainKHR,
     Op::UntypedInBoundsAccessChainKHR, Op::UntypedPtrAccessChainKHR, Op::UntypedInBoundsPtrAccessChainKHR,
     Op::VectorShuffle, Op::CompositeExtract, Op::CompositeInsert, Op::ConvertFToU, Op::ConvertFToS, Op::ConvertSToF,
@@ -24,10 +24,8 @@ const OPERATIONS: [Op; 60] = [
     Op::LogicalEqual, Op::LogicalNotEqual, Op::LogicalOr, Op::LogicalAnd, Op::LogicalNot, Op::Select, Op::IEqual,
     Op::INotEqual, Op::UGreaterThan, Op::SGreaterThan, Op::UGreaterThanEqual, Op::SGreaterThanEqual, Op::ULessThan,
     Op::SLessThan, Op::ULessThanEqual, Op::SLessThanEqual, Op::ShiftRightLogical, Op::ShiftRightArithmetic,
-    Op::ShiftLeftLogical, Op::BitwiseOr,
+    Op::ShiftLeftLogical, Op::BitwiseOr, Op::BitwiseXor, Op::BitwiseAnd, Op::Not, Op::CooperativeMatrixLengthKHR,
 ];
-/// More of them.
-const BITS: [Op; 4] = [Op::BitwiseXor, Op::BitwiseAnd, Op::Not, Op::CooperativeMatrixLengthKHR];
 /// Operations on floats: results and operands have one type.
 const ON_FLOATS: [Op; 7] = [Op::FNegate, Op::FAdd, Op::FSub, Op::FMul, Op::FDiv, Op::FRem, Op::FMod];
 /// Operations on integers, which have one type too.
@@ -97,9 +95,9 @@ pub(super) struct Declared<'m> {
 }
 
 impl<'m> Declared<'m> {
-    /// Begins a walk over a module with this id bound and this many words.
-    pub(super) fn new(bound: u32, words: usize) -> Declared<'m> {
-        let [values, integers] = [(); 2].map(|()| IdSet::of_module(bound, words));
+    /// Begins a walk over a module that has so many ids at most.
+    pub(super) fn new(ids: usize) -> Declared<'m> {
+        let [values, integers] = [(); 2].map(|()| IdSet::new(ids));
         Declared { values, integers, ..Declared::default() }
     }
 
@@ -236,7 +234,7 @@ impl<'m> Declared<'m> {
             SHUFFLE | INSERT => 2,
             _ => usize::MAX,
         };
-        let is_known = OPERATIONS.iter().chain(&BITS).any(|known| *known as u32 == operation);
+        let is_known = OPERATIONS.iter().any(|known| *known as u32 == operation);
         is_known && instruction.words().skip(3).take(operands).all(|operand| self.values.contains(operand))
     }
 

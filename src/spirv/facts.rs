@@ -217,9 +217,10 @@ impl Module {
     pub fn parse(bytes: &[u8]) -> Result<Module> {
         let words = Words::new(bytes)?;
         let version = words.header(1).to_le_bytes();
-        let (bound, length) = (words.header(3), words.len());
-        let (soundness, declarations) = (Soundness::new(bound, length), Declared::new(bound, length));
-        let mut walk = Walk { soundness, declarations, marks: Marks::new(bound, length), ..Walk::default() };
+        // A header may say more ids than there are words for.
+        let ids = usize::try_from(words.header(3)).unwrap_or(usize::MAX).min(words.len());
+        let (soundness, declarations, marks) = (Soundness::new(ids), Declared::new(ids), Marks::new(ids));
+        let mut walk = Walk { soundness, declarations, marks, ..Walk::default() };
         walk.module.version = (version.get(2).copied().unwrap_or(0), version.get(1).copied().unwrap_or(0));
         walk.module.generator = words.header(2);
         let [low, _, _, high] = version;

@@ -72,9 +72,9 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// Begins a walk over a module with this id bound and this many words.
-    pub(super) fn new(bound: u32, words: usize) -> Marks {
-        let [named, places] = [(); 2].map(|()| IdSet::of_module(bound, words));
+    /// Begins a walk over a module that has so many ids at most.
+    pub(super) fn new(ids: usize) -> Marks {
+        let [named, places] = [(); 2].map(|()| IdSet::new(ids));
         Marks { named, places, ..Marks::default() }
     }
 

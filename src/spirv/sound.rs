@@ -18,13 +18,9 @@ pub(super) struct IdSet {
 }
 
 impl IdSet {
-    fn new(ids: usize) -> IdSet {
+    /// Returns an empty set for a module that has so many ids at most.
+    pub(super) fn new(ids: usize) -> IdSet {
         IdSet { dense: vec![0; ids.div_ceil(64)], sparse: HashSet::new() }
-    }
-
-    /// Returns an empty set for a module with this id bound and this many words.
-    pub(super) fn of_module(bound: u32, words: usize) -> IdSet {
-        IdSet::new(usize::try_from(bound).unwrap_or(usize::MAX).min(words))
     }
 
     /// Adds an id.
@@ -170,9 +166,8 @@ pub(super) struct Soundness {
 }
 
 impl Soundness {
-    /// Begins a walk over a module with this id bound and this many words.
-    pub(super) fn new(bound: u32, words: usize) -> Soundness {
-        let ids = usize::try_from(bound).unwrap_or(usize::MAX).min(words);
+    /// Begins a walk over a module that has so many ids at most.
+    pub(super) fn new(ids: usize) -> Soundness {
         let set = || IdSet::new(ids);
         let [defined, used, types, functions, called, labels, reached, foreign] = [(); 8].map(|()| set());
         let scalars = Scalars { ids, ..Scalars::default() };

@@ -6,7 +6,7 @@ use super::super::bitstream::{Cursor, Item};
 use super::function::Body;
 use super::metadata::Metadata;
 use super::types::{NO_TYPE, Type, Types};
-use super::{KERNEL_CONVENTIONS, WITH_STRTAB, block, named, text};
+use super::{KERNEL_CONVENTIONS, Place, WITH_STRTAB, block, named, text};
 use crate::bytes;
 use crate::error::{Error, Result};
 use crate::limits;
@@ -298,7 +298,7 @@ impl<'a> Reader<'a> {
                 Item::Block(..) => continue,
                 Item::Record(record) => record,
             };
-            let name = |place: Option<(u64, u64)>| {
+            let name = |place: Option<Place>| {
                 let (offset, len) = place?;
                 let name = bytes::slice_at(strings, usize::try_from(offset).ok()?, usize::try_from(len).ok()?)?;
                 let name = if self.takes(name.len()) { name } else { &[] };

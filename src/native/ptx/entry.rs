@@ -65,7 +65,7 @@ impl<'t> Reader<'t, '_> {
             ".texref" | ".surfref" => {}
             _ => {
                 argument.size = size(word);
-                if argument.size.is_none() || word == ".b128" && (self.version < (8, 3) || self.gpu < 70) {
+                if argument.size.is_none() || self.is_ahead(word) {
                     self.strange(format!("a parameter of type `{word:.40}`"));
                 }
             }
@@ -101,12 +101,18 @@ impl<'t> Reader<'t, '_> {
         word = self.word();
         // `name[16]`, a value of 16 bytes.
         if word == "[" {
-            let count = self.number();
+            let (count, behind) = self.count();
             argument.size = argument.size.zip(count).map(|(size, count)| size.saturating_mul(count));
-            word = self.word();
-            word = self.behind("]", word);
+            word = behind;
         }
         (argument, alignment, word)
+    }
+
+    /// Returns the number behind `[`, where that is one, and the word behind the closing bracket.
+    pub(super) fn count(&mut self) -> (Option<u64>, &'t str) {
+        let count = self.number();
+        let word = self.word();
+        (count, self.behind("]", word))
     }
 
     /// Returns the number behind `.align`, where that is one, and the word behind it.

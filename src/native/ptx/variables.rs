@@ -65,7 +65,7 @@ impl<'t> Reader<'t, '_> {
                 1
             }),
         };
-        if element.saturating_mul(lanes) > 16 || word == ".b128" && (self.version < (8, 3) || self.gpu < 70) {
+        if element.saturating_mul(lanes) > 16 || self.is_ahead(word) {
             self.strange(format!("a variable of type `{word:.40}`"));
         }
         loop {
