@@ -116,7 +116,7 @@ pub fn package(bytes: &[u8]) -> bool {
         if let package::Content::Bytes { bytes, .. } = member.content {
             file(bytes);
         }
-        Ok(())
+        Ok(true)
     });
     true
 }

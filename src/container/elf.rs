@@ -9,11 +9,11 @@ mod pages;
 use self::pages::memory;
 use super::Section;
 use super::address::{AddressMap, Segment, WRITTEN, written};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
-use object::elf::{self, Dyn64, DynamicTag, FileHeader64, ProgramHeader64, Rel64, Rela64, Sym64};
+use object::elf::{self, Dyn64, DynamicTag, FileHeader32, FileHeader64, ProgramHeader64, Rel64, Rela64, Sym64};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
-use object::{LittleEndian as LE, U64, pod};
+use object::{BigEndian as BE, LittleEndian as LE, U64, pod};
 
 /// Host machine whose relocations are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,10 +84,59 @@ pub struct Elf<'a> {
     pub(crate) dynamic: Vec<Dynamic>,
     /// Machine, if its relocations are known.
     pub(crate) machine: Option<Machine>,
-    /// Whether the file holds what a debugger needs of another, which has the program.
-    is_debug: bool,
+    /// Whether no loader takes the file: another has the program, and this one what a debugger needs of it, or it is firmware.
+    is_unloaded: bool,
     /// Error of reading the section headers, if there was one.
     pub(crate) section_problem: Option<Error>,
+}
+
+/// Returns the end of the last segment, section or header table in a file of any class and byte order.
+fn end<H: FileHeader>(header: &H, endian: H::Endian, bytes: &[u8]) -> u64 {
+    let table = |at: u64, count: usize, size: usize| (at, (count as u64).saturating_mul(size as u64));
+    let sections = header.section_headers(endian, bytes).unwrap_or_default();
+    let segments = header.program_headers(endian, bytes).unwrap_or_default();
+    let tables = [
+        table(header.e_phoff(endian).into(), segments.len(), segments.first().map_or(0, size_of_val)),
+        table(header.e_shoff(endian).into(), sections.len(), sections.first().map_or(0, size_of_val)),
+    ];
+    let segments = segments.iter().map(|header| (header.p_offset(endian).into(), header.p_filesz(endian).into()));
+    let filled = sections.iter().filter(|section| section.sh_type(endian) != elf::SHT_NOBITS);
+    let sections = filled.map(|section| (section.sh_offset(endian).into(), section.sh_size(endian).into()));
+    let ends = tables.into_iter().chain(segments).chain(sections).map(|(at, size): (u64, u64)| at.saturating_add(size));
+    ends.filter(|end| *end <= bytes.len() as u64).fold(0, u64::max)
+}
+
+/// ELF file for machines that run no SYCL program: 32-bit and big-endian ones.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Foreign {
+    /// The end of what the headers tell of.
+    pub(crate) end: u64,
+}
+
+impl Foreign {
+    /// Reads the header; none where it is not of such a file, or contradicts itself: a bit may have changed.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Foreign> {
+        match (bytes.get(4)?, bytes.get(5)?) {
+            (1, 1) => Self::read_as::<FileHeader32<LE>>(bytes, LE),
+            (1, 2) => Self::read_as::<FileHeader32<BE>>(bytes, BE),
+            (2, 2) => Self::read_as::<FileHeader64<BE>>(bytes, BE),
+            _ => None,
+        }
+    }
+
+    fn read_as<H: FileHeader>(bytes: &[u8], endian: H::Endian) -> Option<Foreign> {
+        let header: &H = pod::from_bytes(bytes).ok()?.0;
+        let has_size = usize::from(header.e_ehsize(endian)) == size_of::<H>();
+        let has_type = (elf::ET_REL.0..=elf::ET_CORE.0).contains(&header.e_type(endian).0);
+        let is_sound = has_size && has_type && header.e_version(endian) == 1;
+        is_sound.then(|| Foreign { end: end(header, endian, bytes) })
+    }
+
+    /// Returns the error for it.
+    pub(super) fn error(self) -> Error {
+        let what = "a 32-bit or big-endian ELF file; SYCL programs are 64-bit little-endian ones";
+        Error::new(ErrorKind::NoDeviceCode, what).with_offset(4)
+    }
 }
 
 impl<'a> Elf<'a> {
@@ -126,29 +175,19 @@ impl<'a> Elf<'a> {
             Ok(sections) => (sections, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let (dynamic, is_debug) = (Vec::new(), false);
-        let mut elf = Elf { bytes, header, program_headers, dynamic, machine, is_debug, section_problem };
-        elf.is_debug = elf.is_debug();
-        if !elf.is_debug {
+        let (dynamic, is_unloaded) = (Vec::new(), false);
+        let mut elf = Elf { bytes, header, program_headers, dynamic, machine, is_unloaded, section_problem };
+        elf.is_unloaded = elf.is_debug();
+        if !elf.is_unloaded {
             elf.dynamic = elf.read_dynamic()?;
+            elf.is_unloaded = elf.is_firmware();
         }
         Ok((elf, sections))
     }
 
     /// Returns the end of the last segment, section or header table in the file. What passes the end of the file is not there.
     pub(crate) fn end(&self) -> u64 {
-        let (header, len) = (self.header, self.bytes.len() as u64);
-        let table = |at: u64, count: usize, size: usize| (at, (count as u64).saturating_mul(size as u64));
-        let sections = header.section_headers(LE, self.bytes).unwrap_or_default();
-        let tables = [
-            table(header.e_phoff(LE), self.program_headers.len(), size_of::<ProgramHeader64<LE>>()),
-            table(header.e_shoff(LE), sections.len(), sections.first().map_or(0, size_of_val)),
-        ];
-        let segments = self.program_headers.iter().map(|header| (header.p_offset(LE), header.p_filesz(LE)));
-        let filled = sections.iter().filter(|section| section.sh_type(LE) != elf::SHT_NOBITS);
-        let sections = filled.map(|section| (section.sh_offset(LE), section.sh_size(LE)));
-        let ends = tables.into_iter().chain(segments).chain(sections).map(|(at, size)| at.saturating_add(size));
-        ends.filter(|end| *end <= len).fold(0, u64::max)
+        end(self.header, LE, self.bytes)
     }
 
     /// Returns the dynamic entry with a tag; of several the last, which is the one that loaders take.
@@ -227,7 +266,7 @@ impl<'a> Elf<'a> {
     /// `Input` where segments pass the end of the file, overlap, or together hold more than the file, where the dynamic section is
     /// not in memory as in the file, and where relocations are relocated themselves.
     pub(crate) fn address_map(&self) -> Result<AddressMap<'a>> {
-        if self.is_debug {
+        if self.is_unloaded {
             return Ok(AddressMap::default());
         }
         let page = self.page()?;

@@ -19,7 +19,7 @@ pub(crate) mod pe;
 use crate::error::{Error, Result};
 use crate::limits;
 use address::AddressMap;
-use elf::Elf;
+use elf::{Elf, Foreign};
 pub use inflate::Allowance;
 pub use kind::Kind;
 use object_file::ObjectFile;
@@ -96,9 +96,14 @@ impl<'a> Host<'a> {
     pub(crate) fn read_within(bytes: &'a [u8], allowance: &Arc<Allowance>) -> Result<Host<'a>> {
         let kind = Kind::identify(bytes)?;
         let plain = Host::plain(kind, bytes, allowance);
+        // The program unpacks the file system behind it.
+        if kind == Kind::Elf && bytes.get(8..10) == Some(b"AI") {
+            return Err(package::unread_form());
+        }
+        if let (Kind::Elf | Kind::ElfObject, Some(foreign)) = (kind, Foreign::read(bytes)) {
+            return Err(foreign.error());
+        }
         match kind {
-            // The program unpacks the file system behind it.
-            Kind::Elf if bytes.get(8..10) == Some(b"AI") => Err(package::unread_form()),
             Kind::Elf => {
                 let (elf, sections) = Elf::parse(bytes)?;
                 let addresses = elf.address_map()?;

@@ -342,6 +342,7 @@ fn tables_are_plain(file: &File<'_>) -> Result<()> {
         }
         let applied = || file.elf_section_table().section(SectionIndex(section.sh_info(file.endian()) as usize)).ok();
         if kind == elf::SHT_REL
+            && is_known(file.architecture())
             && applied().is_some_and(|section| section.sh_flags(file.endian()).contains(elf::SHF_ALLOC))
         {
             let message = "linkers differ in what relocations without addends add to";
@@ -380,6 +381,11 @@ struct Value {
     varies: bool,
 }
 
+/// Whether relocations of a machine are read: of others some linkers take bytes out, and some have no other form of them (BPF).
+fn is_known(machine: Architecture) -> bool {
+    [Architecture::X86_64, Architecture::Aarch64].contains(&machine)
+}
+
 /// Returns what a relocation of a pointer writes at a place of some data, if that is an address of a section in the file.
 fn value_of(
     file: &File<'_>,
@@ -390,9 +396,7 @@ fn value_of(
 ) -> Option<Value> {
     // Linkers of Windows cut an address to 32 bits, others refuse one that has more.
     let is_whole = relocation.size() == 64 || (relocation.size() == 32 && file.format() == BinaryFormat::Elf);
-    // Of other machines some linkers take bytes out.
-    let is_known = [Architecture::X86_64, Architecture::Aarch64].contains(&file.architecture());
-    if relocation.kind() != RelocationKind::Absolute || !is_whole || !is_known {
+    if relocation.kind() != RelocationKind::Absolute || !is_whole || !is_known(file.architecture()) {
         return None;
     }
     let in_place = usize::try_from(place).ok().filter(|_| relocation.has_implicit_addend()).map_or(0, |place| {

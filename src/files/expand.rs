@@ -49,8 +49,8 @@ pub(crate) enum ArgumentKind {
     Package,
 }
 
-/// Takes what an argument stands for, one by one.
-pub(crate) type Each<'e> = dyn FnMut(ArgumentKind, Leaf<'_>) -> Result<()> + 'e;
+/// Takes what an argument stands for, one by one; whether anything is told of it.
+pub(crate) type Each<'e> = dyn FnMut(ArgumentKind, Leaf<'_>) -> Result<bool> + 'e;
 
 /// Hands on each file that an argument stands for; the size of each that is opened is granted to the allowance.
 ///
@@ -97,12 +97,12 @@ impl Expansion<'_, '_> {
     /// A file as it is.
     fn plain(&mut self, form: ArgumentKind, input: &Input) -> Result<()> {
         let absolute = input.absolute().map(|path| (path, 0));
-        (self.each)(form, Leaf { path: input.name(), depth: 0, absolute, bytes: Ok(input.bytes()) })
+        (self.each)(form, Leaf { path: input.name(), depth: 0, absolute, bytes: Ok(input.bytes()) }).map(drop)
     }
 
     /// Something that cannot be read.
     fn damaged(&mut self, path: &str, error: Error) -> Result<()> {
-        (self.each)(ArgumentKind::Package, Leaf { path, depth: 0, absolute: None, bytes: Err(error) })
+        (self.each)(ArgumentKind::Package, Leaf { path, depth: 0, absolute: None, bytes: Err(error) }).map(drop)
     }
 
     /// A file within a folder, a process or a thin archive: what can hold no device code is passed over, as is what
@@ -173,16 +173,18 @@ impl Expansion<'_, '_> {
                     Leaf { path: member.path, depth: member.depth, absolute, bytes: Ok(bytes) },
                 )
             }
-            Content::Damaged(error) => self.damaged(member.path, error),
+            Content::Damaged(error) => self.damaged(member.path, error).map(|()| true),
             Content::Beside(_) if depth >= limits::MAX_NESTING => {
-                let limit = limits::MAX_NESTING;
-                self.damaged(member.path, Error::input(format!("packages are nested deeper than the limit of {limit}")))
+                let error = format!("packages are nested deeper than the limit of {}", limits::MAX_NESTING);
+                self.damaged(member.path, Error::input(error)).map(|()| true)
             }
             Content::Beside(_) if input.absolute().is_none() => {
                 let error = Error::input("the members of a thin archive are files beside it, and this one is no file");
-                self.damaged(member.path, error)
+                self.damaged(member.path, error).map(|()| true)
             }
-            Content::Beside(name) => self.found(&folder.join(name), member.path, true, depth.saturating_add(1)),
+            Content::Beside(name) => {
+                self.found(&folder.join(name), member.path, true, depth.saturating_add(1)).map(|()| true)
+            }
         })
     }
 }

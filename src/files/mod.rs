@@ -158,8 +158,9 @@ pub(crate) fn each_file_with(
         let mut useful = false;
         let allowance = Arc::clone(&files.allowance);
         let form = expand(path, &allowance, &mut |form, leaf| {
-            useful |= files.leaf(form, leaf)?;
-            Ok(())
+            let is_useful = files.leaf(form, leaf)?;
+            useful |= is_useful;
+            Ok(is_useful || reporter.wants_all())
         })?;
         if form == ArgumentKind::Package && !useful {
             files.hollow(path.display().to_string())?;

@@ -282,33 +282,33 @@ impl Package {
             let held = leaf.bytes.and_then(|bytes| Ok(holds_images(bytes, &allowance)?.then_some(bytes)));
             let bytes = match held {
                 Ok(Some(bytes)) => bytes,
-                Ok(None) => return Ok(()),
+                Ok(None) => return Ok(false),
                 Err(error) => {
                     self.exit = Exit::Input;
                     reporter.error(&error.context(leaf.path));
-                    return Ok(());
+                    return Ok(true);
                 }
             };
             let inside = leaf.path.strip_prefix(&prefix).unwrap_or(leaf.path);
             if leaf.depth > 1 {
                 reporter.note(&format!("{} stays as it is: it is in a package within the wheel", leaf.path));
-                return Ok(());
+                return Ok(true);
             }
             let name = inside.rsplit('/').next().unwrap_or_default();
             if name.is_empty() {
                 self.exit = Exit::Input;
                 reporter
                     .error(&Error::input("it has no name that a file can have, and stays as it is").context(leaf.path));
-                return Ok(());
+                return Ok(true);
             }
             if !is_plain(Path::new(inside)) {
                 reporter.note(&format!("{} stays as it is: its path leads out of the wheel", leaf.path));
-                return Ok(());
+                return Ok(true);
             }
             if copies.contains_key(inside) {
                 self.exit = Exit::Input;
                 reporter.error(&Error::input("two members of the wheel have this name").context(leaf.path));
-                return Ok(());
+                return Ok(true);
             }
             // The name stays, as compilers and reports show it.
             let place = |kind: &str| -> Result<PathBuf> {
@@ -321,7 +321,7 @@ impl Package {
             copies.insert(inside.to_owned(), output.clone());
             let output_name = format!("{}!{inside}", wheel_output.display());
             self.files.push(LinkedFile { input, name: leaf.path.to_owned(), output, output_name, of_input: 0 });
-            Ok(())
+            Ok(true)
         })?;
         self.wheels.push(Wheel { input: wheel.to_owned(), output: wheel_output, scratch, copies });
         Ok(())

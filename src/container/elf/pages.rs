@@ -151,11 +151,21 @@ impl<'a> Elf<'a> {
             (is_mapped && !is_cleared).then(|| header.p_offset(LE).wrapping_add(at.wrapping_sub(begin)))
         };
         let loaded = self.program_headers.iter().filter(|header| header.p_type(LE) == elf::PT_LOAD);
-        let is_refused = self.loaded().any(|header| header.p_filesz(LE) > 0 && !skew(header).is_multiple_of(smallest));
         let offsets: Vec<u64> = loaded.filter_map(offset_of).collect();
         // Few segments are near to one address.
         let is_found = || offsets.len() > 8 || offsets.iter().any(|at| may_be_dynamic(self.bytes, *at));
-        sections.any(is_empty) && (is_refused || !is_found())
+        sections.any(is_empty) && (self.is_refused() || !is_found())
+    }
+
+    /// Whether loaders of any page refuse the file.
+    fn is_refused(&self) -> bool {
+        self.loaded().any(|header| header.p_filesz(LE) > 0 && !skew(header).is_multiple_of(PAGES[0]))
+    }
+
+    /// Whether no loader of programs takes the file, which asks for neither a loader nor a library: firmware (OpenSBI, U-Boot).
+    pub(super) fn is_firmware(&self) -> bool {
+        let is_named = self.program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
+        !is_named && self.dynamic_entry(elf::DT_NEEDED).is_none() && self.is_refused()
     }
 
     /// Whether a static program has no bytes in the file where it begins.

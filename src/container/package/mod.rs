@@ -72,7 +72,7 @@ pub fn is_package(kind: Kind) -> bool {
 }
 
 /// Calls `visit` with every member of a package that may hold device images, in the order of the package, and with
-/// every damaged one.
+/// every damaged one. `visit` returns whether anything is told of the member, so that its path counts.
 ///
 /// File tables inside packages are skipped: the files they list are members themselves.
 ///
@@ -83,13 +83,18 @@ pub fn members(
     bytes: &[u8],
     kind: Kind,
     allowance: &Allowance,
-    visit: &mut dyn FnMut(Member<'_>) -> Result<()>,
+    visit: &mut dyn FnMut(Member<'_>) -> Result<bool>,
 ) -> Result<()> {
     let own = (bytes.len() as u64).saturating_mul(limits::MAX_PACKAGE_RATIO).max(limits::MAX_PACKAGE_FLOOR);
     let budget = Budget { own: Cell::new(own), all: allowance };
     let paths = Some(bytes.len().saturating_mul(limits::MAX_PATHS_RATIO).max(limits::MAX_PATHS_FLOOR));
     let mut walk = Walk { visit, budget: &budget, damaged: 0, visited: 0, paths, neighbours: Neighbours::default() };
     walk.package(PackageLocation { path, offset: Some(0), depth: 0 }, bytes, kind)
+}
+
+/// Returns the bytes that a member counts with its path.
+fn cost_of(path: &str) -> usize {
+    path.len().saturating_add(limits::MEMBER_COST)
 }
 
 /// Number of bytes that identify a member.
@@ -100,7 +105,7 @@ const BLOCK: usize = 256 << 10;
 
 /// Walk through a package and all packages in it.
 struct Walk<'w> {
-    visit: &'w mut dyn FnMut(Member<'_>) -> Result<()>,
+    visit: &'w mut dyn FnMut(Member<'_>) -> Result<bool>,
     budget: &'w Budget<'w>,
     damaged: usize,
     /// Number of files that were handed on.
@@ -264,7 +269,10 @@ impl Walk<'_> {
                 self.neighbours.modules.push((Neighbours::hash(name), shown.to_owned()));
             }
             self.visited = self.visited.saturating_add(1);
-            (self.visit)(Member { path: &path, depth, content: Content::Bytes { bytes, offset } })?;
+            // Libraries of imports have tens of thousands of members without device code.
+            if !(self.visit)(Member { path: &path, depth, content: Content::Bytes { bytes, offset } })? {
+                self.paths = self.paths.map(|left| left.saturating_add(cost_of(&path)));
+            }
             unread_behind(kind, bytes).map_or(Ok(()), |error| self.damaged(&path, error))
         }
     }
@@ -306,14 +314,14 @@ impl Walk<'_> {
             Ok(name) => Content::Beside(name),
             Err(_) => Content::Damaged(Error::input("the name of this member is not UTF-8")),
         };
-        (self.visit)(Member { path: &path, depth: 1, content })
+        (self.visit)(Member { path: &path, depth: 1, content }).map(drop)
     }
 
     /// Returns the path of a member that is told of; none once a small package has had too many, or too long ones.
     fn path(&mut self, place: PackageLocation<'_>, name: &[u8]) -> Result<Option<String>> {
         let Some(left) = self.paths else { return Ok(None) };
         let path = place.join(name);
-        self.paths = left.checked_sub(path.len().saturating_add(limits::MEMBER_COST));
+        self.paths = left.checked_sub(cost_of(&path));
         if self.paths.is_none() {
             let error =
                 Error::input("it has more members, or longer paths, than its size warrants; the rest is not read");
@@ -335,14 +343,12 @@ impl Walk<'_> {
     fn damaged(&mut self, path: &str, error: Error) -> Result<()> {
         let depth = 1;
         self.damaged = self.damaged.saturating_add(1);
-        match self.damaged.cmp(&limits::MAX_PROBLEMS) {
-            std::cmp::Ordering::Greater => Ok(()),
-            std::cmp::Ordering::Equal => {
-                let error = Error::input("there are more problems than are reported");
-                (self.visit)(Member { path, depth, content: Content::Damaged(error) })
-            }
-            std::cmp::Ordering::Less => (self.visit)(Member { path, depth, content: Content::Damaged(error) }),
-        }
+        let error = match self.damaged.cmp(&limits::MAX_PROBLEMS) {
+            std::cmp::Ordering::Greater => return Ok(()),
+            std::cmp::Ordering::Equal => Error::input("there are more problems than are reported"),
+            std::cmp::Ordering::Less => error,
+        };
+        (self.visit)(Member { path, depth, content: Content::Damaged(error) }).map(drop)
     }
 }
 

@@ -6,7 +6,7 @@
 use super::TAR_BLOCK;
 use crate::bytes;
 use crate::container::address::occurrences;
-use crate::container::elf::Elf;
+use crate::container::elf::{Elf, Foreign};
 use crate::container::pe;
 use crate::container::{Kind, Section};
 use crate::error::Error;
@@ -138,9 +138,11 @@ pub(crate) fn unread_form() -> Error {
 pub(crate) fn unread_behind(kind: Kind, file: &[u8]) -> Option<Error> {
     let at = match kind {
         Kind::Elf => {
-            let (elf, sections) = Elf::parse(file).ok()?;
+            let (end, sections) = match Foreign::read(file) {
+                Some(foreign) => (foreign.end, Vec::new()),
+                None => Elf::parse(file).map(|(elf, sections)| (elf.end(), sections)).ok()?,
+            };
             let is_archive = |section: &&Section<'_>| ARCHIVES.contains(&section.name) && !section.data.is_empty();
-            let end = elf.end();
             let behind = filled(file, &(end..file.len() as u64)) > 0;
             behind.then_some(end).or_else(|| sections.iter().find(is_archive).map(|section| section.offset))?
         }

@@ -4,6 +4,7 @@
 
 mod extracting;
 mod folders;
+mod foreign;
 mod forms;
 mod hostile;
 mod make;
