@@ -65,26 +65,27 @@ impl Relocations {
             let done = bytes::put(out, at, &entry(place, machine.relative(), value));
             if done { Ok(()) } else { Err(Error::at(at as u64, "no relocation to change there")) }
         };
-        let entries = |places: &mut dyn Iterator<Item = u64>| -> Vec<usize> {
-            places.filter_map(|place| self.rela.get(&place).copied()).collect()
+        let entries = |places: &mut dyn Iterator<Item = u64>| -> Vec<(usize, u64)> {
+            places.filter_map(|place| Some((*self.rela.get(&place)?, place))).collect()
         };
-        let excess = entries(&mut moves.plain.iter().map(|(place, _)| *place));
-        let mut free = [excess, entries(&mut moves.unused.iter().copied())].concat();
+        // Entries at the end of these are taken last, and stay where they are.
+        let mut free = entries(&mut moves.unused.iter().copied());
+        let mut excess = entries(&mut moves.plain.iter().map(|(place, _)| *place));
         let mut missing = Vec::new();
         for &(place, value) in &moves.pointers {
             match self.rela.get(&place) {
                 Some(at) => put(*at, place, value)?,
                 None if self.relr.covers(place) => {}
-                None => match free.pop() {
-                    Some(at) => put(at, place, value)?,
+                None => match excess.pop().or_else(|| free.pop()) {
+                    Some((at, _)) => put(at, place, value)?,
                     None => missing.push(place),
                 },
             }
         }
-        // Left-over entries get an address that is no longer read.
-        if let Some(&idle) = moves.unused.first() {
-            free.iter().try_for_each(|at| put(*at, idle, 0))?;
-        }
+        // Left-over entries write where nothing is read any more, each somewhere else: thousands to one place are refused.
+        free.iter().try_for_each(|(at, place)| put(*at, *place, 0))?;
+        let idle = moves.unused.iter().rev().cycle();
+        excess.iter().zip(idle).try_for_each(|((at, _), place)| put(*at, *place, 0))?;
         let leave: HashSet<u64> =
             moves.plain.iter().map(|(place, _)| *place).filter(|p| self.relr.covers(*p)).collect();
         if missing.is_empty() && leave.is_empty() {

@@ -57,6 +57,20 @@ fn every_loadable_form_loses_images() {
     });
 }
 
+/// A list of hundreds of images leaves thousands of relocations, of which readers and loaders are to find one to a place.
+#[test]
+fn hundreds_of_images_leave_a_file_at_once_and_in_steps() {
+    let images = (0..520).map(|number| samples::add_one().entry(&format!("k{number}")));
+    let form = Fixture::new("hundreds").images(images.collect());
+    check(&form, &|index, _| index > 0);
+    let original = read(&form.build());
+    let first = pruned(&original, &|index, _| index >= 300).bytes;
+    let second = pruned(&first, &|index, _| index > 0).bytes;
+    let once = pruned(&original, &|index, _| index > 0).bytes;
+    let folder = Folder::new();
+    same(&load(&folder.file("second", &second)), &load(&folder.file("once", &once)), "in two steps");
+}
+
 #[test]
 fn every_layout_loses_images() {
     matrix::each(&matrix::layouts(), |form| check(form, &|index, _| matches!(index, 0 | 2 | 5)));
