@@ -14,20 +14,20 @@ use std::ops::{Range, RangeInclusive};
 
 /// Operations on constants that the specification allows (`OpSpecConstantOp`), those of kernels among them.
 #[rustfmt::skip]
-const OPERATIONS: [Op; 64] = [
+const OPERATIONS: [Op; 62] = [
     Op::AccessChain, Op::InBoundsAccessChain, Op::PtrAccessChain, Op::InBoundsPtrAccessChain, Op::UntypedAccessChainKHR,
     Op::UntypedInBoundsAccessChainKHR, Op::UntypedPtrAccessChainKHR, Op::UntypedInBoundsPtrAccessChainKHR,
     Op::VectorShuffle, Op::CompositeExtract, Op::CompositeInsert, Op::ConvertFToU, Op::ConvertFToS, Op::ConvertSToF,
     Op::ConvertUToF, Op::UConvert, Op::SConvert, Op::FConvert, Op::QuantizeToF16, Op::ConvertPtrToU, Op::ConvertUToPtr,
-    Op::PtrCastToGeneric, Op::GenericCastToPtr, Op::Bitcast, Op::SNegate, Op::FNegate, Op::IAdd, Op::FAdd, Op::ISub,
-    Op::FSub, Op::IMul, Op::FMul, Op::UDiv, Op::SDiv, Op::FDiv, Op::UMod, Op::SRem, Op::SMod, Op::FRem, Op::FMod,
+    Op::PtrCastToGeneric, Op::GenericCastToPtr, Op::Bitcast, Op::SNegate, Op::IAdd, Op::FAdd, Op::ISub,
+    Op::FSub, Op::IMul, Op::FMul, Op::UDiv, Op::SDiv, Op::FDiv, Op::UMod, Op::SRem, Op::SMod, Op::FRem,
     Op::LogicalEqual, Op::LogicalNotEqual, Op::LogicalOr, Op::LogicalAnd, Op::LogicalNot, Op::Select, Op::IEqual,
     Op::INotEqual, Op::UGreaterThan, Op::SGreaterThan, Op::UGreaterThanEqual, Op::SGreaterThanEqual, Op::ULessThan,
     Op::SLessThan, Op::ULessThanEqual, Op::SLessThanEqual, Op::ShiftRightLogical, Op::ShiftRightArithmetic,
     Op::ShiftLeftLogical, Op::BitwiseOr, Op::BitwiseXor, Op::BitwiseAnd, Op::Not, Op::CooperativeMatrixLengthKHR,
 ];
 /// Operations on floats: results and operands have one type.
-const ON_FLOATS: [Op; 7] = [Op::FNegate, Op::FAdd, Op::FSub, Op::FMul, Op::FDiv, Op::FRem, Op::FMod];
+const ON_FLOATS: [Op; 5] = [Op::FAdd, Op::FSub, Op::FMul, Op::FDiv, Op::FRem];
 /// Operations on integers, which have one type too.
 #[rustfmt::skip]
 const ON_INTEGERS: [Op; 16] = [

@@ -93,6 +93,8 @@ pub struct Module {
     pub imports: Vec<String>,
     /// Functions and variables that other modules may import, by linkage name, in module order.
     pub exports: Vec<String>,
+    /// Symbols among them of which linkers keep one of equal definitions (`SPV_KHR_linkonce_odr`).
+    pub(crate) merged: Vec<String>,
     /// Ids that the runtime uses to set specialization constants (`SpecId`).
     pub spec_constants: Vec<u32>,
     /// Aspects that the module's types and instructions use: `fp16`, `fp64`, `atomic64`, `ext_intel_esimd`.
@@ -318,6 +320,7 @@ const BUILT_IN: u32 = Decoration::BuiltIn as u32;
 const SPEC_ID: u32 = Decoration::SpecId as u32;
 const VECTOR_COMPUTE: u32 = Decoration::VectorComputeFunctionINTEL as u32;
 const IMPORT: u32 = LinkageType::Import as u32;
+const LINK_ONCE: u32 = LinkageType::LinkOnceODR as u32;
 /// `ArbitraryPrecisionIntegersALTERA` and `Int4TypeINTEL`.
 const OTHER_WIDTHS: [u32; 2] = [5844, 5112];
 /// `BFloat16TypeKHR` and `Float8EXT`.
@@ -523,7 +526,13 @@ impl<'m> Walk<'m> {
             LINKAGE => match instruction.word(instruction.after_string(2)) {
                 IMPORT => self.imported.push(*instruction),
                 LINKAGE_INTERNAL => {}
-                _ => self.exported.push((target, instruction.string(2).0)),
+                kind => {
+                    let name = instruction.string(2).0;
+                    if kind == LINK_ONCE {
+                        self.module.merged.push(name.clone());
+                    }
+                    self.exported.push((target, name));
+                }
             },
             BUILT_IN => {
                 self.built_in.push((target, instruction.word(2)));

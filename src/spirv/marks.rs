@@ -1,9 +1,9 @@
 //! Which names, decorations, memory operands, scopes and built-in variables does a driver not take where they stand?
 //!
 //! All of them are valid. Intel's OpenCL CPU driver 2026.2 ends at a name of what has no value, at attributes of parameters elsewhere, at
-//! variables without an alignment, at halves that are loaded past the caches, and at built-in variables that are used otherwise than
-//! compilers use them; IGC 2.40 refuses arguments by value in other memory, barriers of a scope that is no constant, and sets of
-//! instructions that it does not know. Each was tried on both.
+//! variables without an alignment, at numbers of 8 and 16 bits that are loaded past the caches, and at built-in variables that are used
+//! otherwise than compilers use them; IGC 2.40 refuses arguments by value in other memory, barriers of a scope that is no constant, and
+//! sets of instructions that it does not know. Each was tried on both.
 
 use super::declared::Declared;
 use super::grammar::{self, Slot};
@@ -13,6 +13,7 @@ use super::sound::IdSet;
 use super::words::Instruction;
 use rspirv::spirv::{BuiltIn, Decoration, FunctionControl, FunctionParameterAttribute, MemoryAccess, Op, StorageClass};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 const BUILT_IN: u32 = Decoration::BuiltIn as u32;
 const ALIGNMENT: u32 = Decoration::Alignment as u32;
@@ -29,9 +30,11 @@ const SELECT: u16 = Op::Select as u16;
 const PHI: u16 = Op::Phi as u16;
 const RETURN_VALUE: u16 = Op::ReturnValue as u16;
 const TO_GENERIC: u16 = Op::PtrCastToGeneric as u16;
-const TO_NUMBER: u16 = Op::ConvertPtrToU as u16;
-const EQUAL: u16 = Op::PtrEqual as u16;
-const NOT_EQUAL: u16 = Op::PtrNotEqual as u16;
+const U_CONVERT: u16 = Op::UConvert as u16;
+const S_CONVERT: u16 = Op::SConvert as u16;
+const SHIFT_LOGICAL: u16 = Op::ShiftRightLogical as u16;
+const SHIFT_ARITHMETIC: u16 = Op::ShiftRightArithmetic as u16;
+const BITWISE_AND: u16 = Op::BitwiseAnd as u16;
 
 /// Sets of instructions without a meaning (`NonSemantic.`) that IGC takes.
 const SETS: [&str; 3] = ["AuxData", "Shader.DebugInfo.100", "Shader.DebugInfo.200"];
@@ -42,6 +45,11 @@ const VECTORS: [u32; 8] = [
     BuiltIn::LocalInvocationId as u32, BuiltIn::GlobalInvocationId as u32, BuiltIn::GlobalSize as u32,
     BuiltIn::EnqueuedWorkgroupSize as u32, BuiltIn::GlobalOffset as u32,
 ];
+/// Built-ins of three numbers, and of one of 32 bits, of which IGC has no function for more or others.
+const THREE: [u32; 2] = [BuiltIn::NumWorkgroups as u32, BuiltIn::WorkgroupSize as u32];
+const SHORT: [u32; 3] = [BuiltIn::SubgroupSize as u32, BuiltIn::NumSubgroups as u32, BuiltIn::WorkDim as u32];
+/// Built-ins that are a vector in the standard, and one number to some compilers.
+const MASKS: RangeInclusive<u32> = BuiltIn::SubgroupEqMask as u32..=BuiltIn::SubgroupLtMask as u32;
 
 /// State of the walk.
 #[derive(Debug, Default)]
@@ -59,9 +67,9 @@ pub(super) struct Marks {
     has_places: bool,
     /// Built-in variables of another type than drivers have functions for.
     odd: HashSet<u32>,
-    /// Types of one half, and of what compilers load as such.
-    halves: HashSet<u32>,
-    /// Integers that are as wide and loaded past the caches.
+    /// Types of numbers of 8 and 16 bits, and of what has some.
+    narrow: HashSet<u32>,
+    /// Wider integers that are loaded past the caches, and parts of them: compilers load no more of them than is used.
     loaded: HashSet<u32>,
     /// Parameters of the open function, where it may be inlined.
     parameters: HashSet<u32>,
@@ -90,7 +98,7 @@ impl Marks {
     ) {
         let word = |at: usize| instruction.word(at);
         if self.has_places {
-            self.follow(instruction, shapes, opencl);
+            self.follow(instruction, shapes, opencl, overloads);
         }
         match instruction.opcode {
             // A name that is not empty begins with a letter.
@@ -112,18 +120,19 @@ impl Marks {
                 }
             }
             TYPE_VOID => _ = self.void.get_or_insert(word(0)),
-            TYPE_FLOAT | TYPE_VECTOR => {
-                // Compilers load two, four, eight and sixteen at once.
-                let is_half = |number: &Number| {
-                    number.is_float && number.is_plain && number.width == 16 && is_apart(number.lanes)
+            TYPE_INT | TYPE_FLOAT | TYPE_VECTOR => {
+                let is_narrow = |number: &Number| {
+                    // Two, four, eight and sixteen are loaded at once, if they are more than a short.
+                    let bits = number.width.saturating_mul(number.lanes);
+                    number.is_plain && number.width <= 16 && (is_apart(number.lanes) || bits <= 16)
                 };
-                if overloads.numbers().get(&word(0)).is_some_and(is_half) {
-                    self.halves.insert(word(0));
+                if overloads.numbers().get(&word(0)).is_some_and(is_narrow) {
+                    self.narrow.insert(word(0));
                 }
             }
-            TYPE_ARRAY if self.halves.contains(&word(1)) => _ = self.halves.insert(word(0)),
-            TYPE_STRUCT if instruction.len() == 2 && self.halves.contains(&word(1)) => {
-                self.halves.insert(word(0));
+            TYPE_ARRAY if self.narrow.contains(&word(1)) => _ = self.narrow.insert(word(0)),
+            TYPE_STRUCT if instruction.words().skip(1).any(|member| self.narrow.contains(&member)) => {
+                self.narrow.insert(word(0));
             }
             VARIABLE if !in_function && !self.built_in.is_empty() => self.place(instruction, overloads),
             VARIABLE if in_function && self.unaligned.contains(&word(1)) => {
@@ -148,8 +157,16 @@ impl Marks {
             EXT_INST if opencl == Some(word(2)) && self.void == Some(word(0)) && self.named.contains(word(1)) => {
                 self.name();
             }
-            LOAD if word(3) & NONTEMPORAL != 0 => self.load(instruction, overloads),
-            BITCAST if self.loaded.contains(&word(2)) && self.halves.contains(&word(0)) => self.half(),
+            LOAD if word(3) & NONTEMPORAL != 0 => {
+                if self.narrow.contains(&word(0)) {
+                    self.short();
+                }
+                self.loaded.insert(word(1));
+            }
+            U_CONVERT | S_CONVERT if self.loaded.contains(&word(2)) && self.narrow.contains(&word(0)) => self.short(),
+            BITWISE_AND | SHIFT_LOGICAL | SHIFT_ARITHMETIC if self.loaded.contains(&word(2)) => {
+                self.loaded.insert(word(1));
+            }
             BARRIER if !declared.is_integer(word(0)) && !self.parameters.contains(&word(0)) => {
                 self.on_gpus.insert("a barrier whose scope is no constant");
             }
@@ -172,8 +189,13 @@ impl Marks {
     fn place(&mut self, variable: &Instruction<'_>, overloads: &Overloads) {
         let Some(number) = self.built_in.get(&variable.word(1)) else { return };
         let kind = overloads.pointers().get(&variable.word(0)).and_then(|(_, kind)| overloads.numbers().get(kind));
-        if kind.is_some_and(|kind| (kind.lanes > 1) != VECTORS.contains(number)) {
+        if kind.is_some_and(|kind| (kind.lanes > 1) != VECTORS.contains(number) && !MASKS.contains(number)) {
             self.odd.insert(variable.word(1));
+        }
+        let is_odd =
+            |kind: &Number| THREE.contains(number) && kind.lanes > 3 || SHORT.contains(number) && kind.width != 32;
+        if kind.is_some_and(is_odd) {
+            self.on_gpus.insert("a built-in variable of another type");
         }
         self.places.add(variable.word(1));
         self.has_places = true;
@@ -183,8 +205,8 @@ impl Marks {
         self.on_cpus.insert("a name of a call without a result");
     }
 
-    fn half(&mut self) {
-        self.on_cpus.insert("a half that is loaded past the caches");
+    fn short(&mut self) {
+        self.on_cpus.insert("a number of 8 or 16 bits that is loaded past the caches");
     }
 
     /// Notes a parameter that is taken by value; of a pointer `memory` is the kind.
@@ -196,28 +218,22 @@ impl Marks {
         }
     }
 
-    /// Notes what is loaded past the caches.
-    fn load(&mut self, instruction: &Instruction<'_>, overloads: &Overloads) {
-        let kind = instruction.word(0);
-        let is_short =
-            |number: &Number| !number.is_float && number.is_plain && number.width == 16 && is_apart(number.lanes);
-        if self.halves.contains(&kind) {
-            self.half();
-        } else if overloads.numbers().get(&kind).is_some_and(is_short) {
-            self.loaded.insert(instruction.word(1));
-        }
-    }
-
     /// Follows built-in variables to where something else is made of them than a value that is loaded.
-    fn follow(&mut self, instruction: &Instruction<'_>, shapes: &grammar::Shapes, opencl: Option<u32>) {
+    fn follow(
+        &mut self,
+        instruction: &Instruction<'_>,
+        shapes: &grammar::Shapes,
+        opencl: Option<u32>,
+        overloads: &Overloads,
+    ) {
         let opcode = instruction.opcode;
         let is_taken = match opcode {
             LOAD if self.odd.contains(&instruction.word(2)) => {
                 self.found.insert("a built-in variable of another type");
                 return;
             }
-            LOAD | TO_NUMBER | EQUAL | NOT_EQUAL => return,
-            ACCESS_CHAIN..=IN_BOUNDS_PTR_ACCESS_CHAIN | BITCAST | TO_GENERIC | SELECT => true,
+            LOAD => return,
+            ACCESS_CHAIN..=IN_BOUNDS_PTR_ACCESS_CHAIN | BITCAST | TO_GENERIC => true,
             EXT_INST if opencl != Some(instruction.word(2)) => return,
             _ => false,
         };
@@ -244,10 +260,16 @@ impl Marks {
         }
         if is_taken {
             self.places.add(instruction.word(1));
+            let kind =
+                overloads.pointers().get(&instruction.word(0)).and_then(|(_, kind)| overloads.numbers().get(kind));
+            if opcode == BITCAST && kind.is_none_or(|kind| kind.lanes > 1) {
+                self.found.insert("a built-in variable of another type");
+            }
             return;
         }
         self.on_cpus.insert("a built-in variable that is not only loaded");
-        let is_refused = matches!(opcode, PHI | RETURN_VALUE | VARIABLE | CONSTANT_COMPOSITE | SPEC_CONSTANT_OP);
+        let is_refused =
+            matches!(opcode, PHI | SELECT | RETURN_VALUE | VARIABLE | CONSTANT_COMPOSITE | SPEC_CONSTANT_OP);
         if is_refused {
             self.on_gpus.insert("a pointer to a built-in variable as a value");
         }

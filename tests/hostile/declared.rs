@@ -1,7 +1,7 @@
 //! Which modules with declarations, or marks, that drivers do not take would be called compatible?
 
 use super::costly::put;
-use super::formed::of_type;
+use super::formed::{begun, of_type};
 use super::judged::{CPU, KERNEL, NUMBERS, SIGNATURE, TARGET, VOID, all, module, runs};
 
 /// Intel's OpenCL CPU driver takes each operand of a declaration for what it has to be, and ends.
@@ -39,6 +39,7 @@ fn modules_whose_declarations_are_made_of_other_things_are_not_compatible() {
         ("a comparison", operation(15, &[170, 9, 9])),
         ("a choice", operation(8, &[169, 17, 9, 9])),
         ("a sum of floats", operation(11, &[129, 16, 16])),
+        ("a remainder of floats", operation(11, &[140, 16, 16])),
         ("a part", operation(8, &[81, 9, 0])),
         ("nothing of a structure", more(&[(46, &[14, 30])])),
         ("a variable", more(&[(32, &[30, 5, 8]), (59, &[30, 31, 5, 9])])),
@@ -76,6 +77,8 @@ fn modules_whose_declarations_are_made_of_other_things_are_not_compatible() {
         ("a mode of what is no function", module(&all(&[(16, &[20, 31])]), &[], &[], &[])),
         ("an operation of no number", operation(8, &[4, 9, 9])),
         ("an operation that constants do not have", operation(8, &[61, 9])),
+        ("a float of the other sign", operation(11, &[127, 16])),
+        ("a rest of floats", operation(11, &[141, 16, 16])),
         ("an operation on a type", operation(8, &[128, 9, 8])),
         ("a sum of other numbers", operation(8, &[128, 9, 16])),
         ("a sum of floats of integers", operation(8, &[129, 9, 9])),
@@ -131,11 +134,21 @@ fn marks_where_drivers_do_not_take_them_are_not_compatible() {
         ];
         module(&[], &all(&types), &all(&[(57, &[VOID, 30, 40, 9])]), &all(other))
     };
-    // A built-in variable: pointers to it and to one of its numbers are of type 12 and 16, private ones to both 14 and 15.
+    // A built-in variable: pointers to it and to one of its numbers are of type 12 and 16, private ones to both 14 and 15. Of
+    // vectors of two 19, to which 21 is a pointer, and of four 25; 23 is true.
     let built_in = |number: u32, kind: u32, code: &[(u32, &[u32])]| {
-        let variable: &[(u32, &[u32])] =
-            &[(23, &[11, 8, 3]), (32, &[12, 1, kind]), (59, &[12, 13, 1]), (32, &[14, 7, kind]), (32, &[15, 7, 12])];
-        let more: &[(u32, &[u32])] = &[(32, &[16, 1, 8]), (33, &[17, VOID, 16])];
+        let variable: &[(u32, &[u32])] = &[
+            (23, &[11, 8, 3]),
+            (23, &[19, 8, 2]),
+            (23, &[25, 8, 4]),
+            (20, &[22]),
+            (41, &[22, 23]),
+            (32, &[12, 1, kind]),
+            (59, &[12, 13, 1]),
+            (32, &[14, 7, kind]),
+            (32, &[15, 7, 12]),
+        ];
+        let more: &[(u32, &[u32])] = &[(32, &[16, 1, 8]), (32, &[21, 1, 19]), (33, &[17, VOID, 16])];
         let other: &[(u32, &[u32])] = &[(54, &[VOID, 40, 0, 17]), (55, &[16, 41]), (248, &[42]), (253, &[]), (56, &[])];
         let types = all(&[NUMBERS, variable, more].concat());
         module(&all(&[(71, &[13, 11, number])]), &types, &all(code), &all(other))
@@ -177,8 +190,33 @@ fn marks_where_drivers_do_not_take_them_are_not_compatible() {
         ("a half past the caches", loaded(14, 4), false, true),
         ("two halves past the caches", loaded(17, 4), true, true),
         ("a number past the caches", loaded(12, 4), true, true),
-        ("a short number past the caches", loaded(11, 4), true, true),
+        ("a short number past the caches", loaded(11, 4), false, true),
         ("one that is a half", of_type(11, &[(61, &[11, 30, 28, 4]), (124, &[14, 31, 30])]), false, true),
+        (
+            "a number past the caches that is cut",
+            of_type(12, &[(61, &[12, 30, 28, 4]), (113, &[11, 31, 30])]),
+            false,
+            true,
+        ),
+        (
+            "a part of it",
+            of_type(12, &[(61, &[12, 30, 28, 4]), (199, &[12, 31, 30, 30]), (114, &[11, 33, 31])]),
+            false,
+            true,
+        ),
+        ("a number that is cut", of_type(12, &[(61, &[12, 30, 28]), (113, &[11, 31, 30])]), true, true),
+        ("an address of a place", place(&[(117, &[8, 30, 13])]), false, true),
+        ("one of two places", place(&[(169, &[12, 30, 23, 13, 13]), (61, &[11, 31, 30])]), false, false),
+        ("a place as another vector", place(&[(124, &[21, 30, 13]), (61, &[19, 31, 30])]), false, false),
+        ("a place as one number", place(&[(124, &[16, 30, 13]), (61, &[8, 31, 30])]), true, true),
+        ("numbers of groups in four dimensions", built_in(24, 25, &[(61, &[25, 30, 13])]), true, false),
+        (
+            "a mask that is a vector",
+            begun(&all(&[(17, &[61]), (17, &[64])]), &built_in(4416, 25, &[(61, &[25, 30, 13])])),
+            true,
+            true,
+        ),
+        ("a size of a sub-group", built_in(36, 8, &[(61, &[8, 30, 13])]), true, true),
         ("a set for debuggers", with_set("NonSemantic.Shader.DebugInfo.200"), true, true),
         ("an unknown set without a meaning", with_set("NonSemantic.Foo"), true, false),
         ("an older set for debuggers", with_set("DebugInfo"), false, false),

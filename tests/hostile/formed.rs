@@ -351,7 +351,7 @@ pub fn of_type(kind: u32, code: &[(u32, &[u32])]) -> Vec<u8> {
 }
 
 /// A module with capabilities and extensions, which stand first.
-fn begun(first: &[u32], module: &[u8]) -> Vec<u8> {
+pub fn begun(first: &[u32], module: &[u8]) -> Vec<u8> {
     let first = first.iter().flat_map(|word| word.to_le_bytes());
     module[..20].iter().copied().chain(first).chain(module[20..].iter().copied()).collect()
 }
