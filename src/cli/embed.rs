@@ -24,6 +24,7 @@ use crate::report::edited::{self, Edited};
 use crate::report::text::counted;
 use crate::rewrite::image_data::{OutImage, with_payload};
 use crate::rewrite::renumber::{has_renumbered, renumber};
+use crate::rewrite::virtual_functions::takes_part;
 use crate::rewrite::{self, layers};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -290,9 +291,10 @@ impl Args {
             .collect();
         let same = layers::replaced(&own, &new);
         if !self.replace && !same.is_empty() {
+            // Of virtual functions two definitions are one too many.
+            let what = if new.iter().any(takes_part) { "links all of a set" } else { "may take either" };
             global.note(&format!(
-                "{} has {} of the same target with no other entries, and the runtime may take either; --replace removes \
-                 the old ones",
+                "{} has {} of the same target with no other entries, and the runtime {what}; --replace removes the old ones",
                 linked.name(),
                 counted(same.len(), "image")
             ));

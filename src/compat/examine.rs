@@ -265,17 +265,19 @@ impl Examined<'_, '_> {
     }
 
     /// Tells of an image that lists no kernel and is of no known form: nobody knows what it runs. A bit may have changed in it.
-    pub(crate) fn unknown(&self) -> Option<Problem> {
+    fn unknown(&self) -> Option<Problem> {
         let is_none = self.format == Format::Unknown && self.kernels.is_empty() && self.problem.is_none();
+        let is_ours = !self.image.is_of_another_model();
         let what = "device code of no known form, and no list of kernels: what it runs, and where, is not known";
         let error = || Error::at(self.image.offset, what);
-        (is_none && !self.image.stored.is_empty()).then(|| Problem::of_image(self.image.index, error()))
+        (is_none && is_ours && !self.image.stored.is_empty()).then(|| Problem::of_image(self.image.index, error()))
     }
 
-    /// Lists what is wrong with the image: with its payload, and with parts of native code.
+    /// Lists what is wrong with the image: with its payload, and with parts of native code; or that nobody knows its form.
     pub fn problems(&self) -> impl Iterator<Item = Problem> {
         let parts = self.native.iter().flat_map(|native| &native.problems);
-        self.problem.iter().chain(parts).map(|error| Problem::of_image(self.image.index, error.clone()))
+        let read = self.problem.iter().chain(parts);
+        read.map(|error| Problem::of_image(self.image.index, error.clone())).chain(self.unknown())
     }
 }
 
@@ -329,7 +331,7 @@ pub fn examine_some<'b, 'a>(bundle: &Bundle<'_>, images: &'b [Image<'a>], extent
 /// list as imports (`collectDependentDeviceImagesForVirtualFunctions` in DPC++'s `program_manager.cpp`).
 fn resolve_sets(examined: &mut [Examined<'_, '_>]) {
     let waits = |one: &Examined<'_, '_>| !one.unlisted_imports.is_empty();
-    let has_sets = |one: &Examined<'_, '_>| !one.image.properties.set(set::VIRTUAL_FUNCTIONS).is_empty();
+    let has_sets = |one: &Examined<'_, '_>| one.image.is_of_a_set();
     if !examined.iter().any(|one| waits(one) && has_sets(one)) {
         return;
     }

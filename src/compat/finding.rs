@@ -133,6 +133,8 @@ rules! {
     NotNative, "not-native", Kernel, Error, "The kernel is not compiled for the device ahead of time", JUST_IN_TIME;
     KernelBundle, "kernel-bundle", Kernel, Error,
         "A native image for another GPU breaks executable bundles of the kernel", KERNEL_BUNDLE;
+    LinkedTwice, "linked-twice", Kernel, Error, "The kernel is linked to two definitions of a function",
+        "Linking fails when the kernel is first submitted.";
     ForbiddenAspect, "forbidden-aspect", Policy, Error, "A kernel needs an aspect that the policy forbids",
         "`forbidden-aspects` of the policy names aspects that no kernel may need.";
     BudgetBytes, "budget-bytes", Policy, Error, "More bytes than the policy's budget", BUDGET;

@@ -6,6 +6,7 @@
 
 mod following;
 pub mod judgement;
+mod twice;
 
 use super::aspects::{Code, Sets};
 use super::choice::{Choice, choose_among, refused_in_bundles};
@@ -27,6 +28,7 @@ use judgement::{Found, Grouping, Item, Judgement, Kernels, Whose};
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
+use twice::Twice;
 
 /// Demands on a kernel beyond that it runs.
 #[derive(Debug, Clone, Default)]
@@ -61,6 +63,8 @@ pub struct Gate<'g> {
     shadowed: HashSet<usize>,
     /// Image without kernels at which the runtime ends.
     deadly: Option<usize>,
+    /// The symbols that several images define.
+    twice: Twice<'g>,
 }
 
 /// Answers that have been worked out for a target.
@@ -109,11 +113,11 @@ impl<'g> Gate<'g> {
             }
         }
         let kinds = judgement::kinds(images.iter().enumerate().map(|(at, image)| Kind::new(at, image, &engine)));
-        let shadowed = shadowed(images);
-        let mut groups: HashMap<(Vec<(usize, bool)>, bool), usize> = HashMap::new();
+        let (shadowed, twice) = (shadowed(images), Twice::read(images));
+        let mut groups: HashMap<(Vec<(usize, bool, Option<usize>)>, bool), usize> = HashMap::new();
         let group = |kernel: usize| {
             let images = kernels.images(kernel);
-            let kind = |image: &usize| Some((*kinds.get(*image)?, shadowed.contains(image)));
+            let kind = |image: &usize| Some((*kinds.get(*image)?, shadowed.contains(image), twice.kind(*image)));
             let own = images.iter().filter_map(kind).collect();
             let key = (own, kernels.name(kernel).is_some_and(|name| is_hidden(&exporters, name, images)));
             let next = groups.len();
@@ -143,6 +147,7 @@ impl<'g> Gate<'g> {
             exporters,
             shadowed,
             deadly: deadly(images),
+            twice,
         }
     }
 
@@ -251,6 +256,15 @@ impl<'g> Gate<'g> {
         if let Some(message) = others.as_ref().and_then(|others| self.open_set(chosen, others, subject)) {
             judgement.push(own(RuleId::UnlistedImports, true, message));
         }
+        let all = std::iter::once(chosen).chain(others.iter().flatten().copied());
+        if let Some(symbol) = self.twice.symbol_of(all) {
+            let names = named(&[symbol.to_owned()]).unwrap_or_default();
+            let message = format!("Two images that the runtime links to the kernel define {names}.");
+            judgement.push(own(RuleId::LinkedTwice, true, message));
+        }
+        if let Some(message) = others.as_ref().and_then(|others| self.packed_set(chosen, others)) {
+            judgement.push(own(RuleId::Target, true, message));
+        }
         let code = self.images().get(chosen).map(|image| image.coverage_where_taken(subject));
         let native = code.is_some_and(|code| code != Coverage::Jit);
         // Of a target of which little is known something else is open, too.
@@ -324,6 +338,25 @@ impl<'g> Gate<'g> {
         let names = named(&open)?;
         let target = &subject.target.name;
         Some(format!("Virtual functions of the kernel ({names}) are in images that {target} does not meet."))
+    }
+
+    /// Tells which image the runtime links to another by a set of virtual functions alone, and is compressed: it hands that to the driver
+    /// as it is, which refuses it (seen with libsycl 2026.2; images that define imported symbols are inflated).
+    fn packed_set(&self, at: usize, others: &[usize]) -> Option<String> {
+        let exports = |image: &Examined<'_, '_>| {
+            self.images().get(at).is_some_and(|own| image.exports.iter().any(|symbol| own.imports.contains(symbol)))
+        };
+        let is_packed = |image: &&Examined<'_, '_>| {
+            image.image.is_of_a_set()
+                && image.image.origin.is_some()
+                && image.image.compression().is_some()
+                && !exports(image)
+        };
+        let image = others.iter().filter_map(|other| self.images().get(*other)).find(is_packed)?;
+        let number = image.image.index;
+        Some(format!(
+            "Image {number}, of a set of virtual functions, is compressed; the runtime links it to the kernel as it is."
+        ))
     }
 
     /// Finds what speaks against an image of a kernel and those that it is linked to; none of these where they are too many.

@@ -190,7 +190,7 @@ pub(crate) fn anywhere(examined: &Examined<'_, '_>) -> Option<Stay> {
     if examined.module.is_none() {
         return Some(Stay::NotSpirV(examined.format));
     }
-    if !image.properties.set(set::VIRTUAL_FUNCTIONS).is_empty() {
+    if image.is_of_a_set() {
         return Some(Stay::VirtualFunctions);
     }
     None

@@ -7,7 +7,7 @@ use super::gather::Origin;
 use super::package::is_folder;
 use super::parts::{has_place_beside, write_spirv, write_table};
 use super::sources::{self, spare_inputs, spare_opened};
-use super::write::write_atomically;
+use super::write::{has_other_names, write_atomically};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::image::{EntryLayout, Image, State};
 use crate::bundle::offload_binary::{SYCL, Version, kind_number};
@@ -298,6 +298,9 @@ pub(crate) fn write(
         Some(level) => Payload::Zstd(level),
         None => Payload::Stored,
     };
+    if matches!(payload, Payload::Zstd(_)) && images.iter().any(Image::is_of_a_set) {
+        reporter.note("images of sets of virtual functions are not compressed: the runtime links them as they are");
+    }
     let mut settled = Vec::with_capacity(images.len());
     for (number, mut image) in images.drain(..).enumerate() {
         store(&arena, &mut image, payload).map_err(|error| error.context(format!("image {}", image.index)))?;
@@ -537,7 +540,10 @@ pub(crate) fn to(reporter: &dyn Reporter, path: &Path, bytes: &[u8], mode: Optio
     if path == Path::new("-") {
         reporter.binary(bytes)?;
     } else {
-        write_atomically(path, bytes, mode)?;
+        let is_shared = has_other_names(path);
+        if write_atomically(path, bytes, mode)? && is_shared {
+            reporter.note(&format!("{}: other names of the file (hard links) keep what it was before", path.display()));
+        }
     }
     Ok(bytes.len() as u64)
 }

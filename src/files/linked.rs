@@ -1,10 +1,10 @@
 //! How does a linked file become a copy with another list of images?
 
 use super::compiled::one_march;
-use super::emit::check_place;
+use super::emit::{self, check_place};
 use super::input::Input;
 use super::sources::{replaces_input, same_file, spare_opened};
-use super::write::{mode_of, write_atomically};
+use super::write::mode_of;
 use crate::bundle::Bundle;
 use crate::bytes::Draft;
 use crate::compat::examine::{Examined, Extent, examine_some};
@@ -102,7 +102,7 @@ impl Linked {
             Before::Gone { images, kernels, .. } => return Err(not_restored(images, &kernels).context(named())),
         };
         let (images_before, images_after) = (images(self.bytes()).context(named)?, images(&original).context(named)?);
-        write_atomically(&target.output, &original, mode_of(&self.path))?;
+        emit::to(reporter, &target.output, &original, mode_of(&self.path))?;
         let removed = images_before.saturating_sub(images_after);
         let edited = Edited {
             schema_version: SchemaVersion,
@@ -175,12 +175,7 @@ impl Linked {
         if !target.in_place {
             spare_opened(&target.output)?;
         }
-        let mode = mode_of(&self.path);
-        if target.output.as_os_str() == "-" {
-            reporter.binary(&edited.bytes)?;
-        } else {
-            write_atomically(&target.output, &edited.bytes, mode)?;
-        }
+        emit::to(reporter, &target.output, &edited.bytes, mode_of(&self.path))?;
         let damaged = !problems.is_empty();
         for problem in problems {
             let error =

@@ -222,6 +222,11 @@ fn without_group(mode: u32) -> u32 {
     mode & !0o070 | mode & (mode & 0o007) << 3
 }
 
+/// Whether a file has other names, which lead to it as it is, and not to what replaces it.
+pub(crate) fn has_other_names(path: &Path) -> bool {
+    !is_open_file(path) && path.metadata().is_ok_and(|file| file.is_file() && file.nlink() > 1)
+}
+
 /// Whether a file is this user's.
 fn is_own(metadata: &Metadata) -> bool {
     metadata.uid() == rustix::process::geteuid().as_raw()

@@ -281,7 +281,8 @@ fn set_compile_target<'k>(arena: &'k Arena, image: &mut Image<'k>, name: Option<
     Ok(())
 }
 
-/// Stores the payload with the given compression.
+/// Stores the payload with the given compression. An image of a set of virtual functions is not compressed: the runtime does not
+/// inflate what it links to a kernel by a set (libsycl 2026.2).
 ///
 /// # Errors
 /// `Input` where it does not inflate or the arena is full.
@@ -292,7 +293,7 @@ pub fn store<'k>(arena: &'k Arena, image: &mut Image<'k>, payload: Payload) -> R
             image.stored = arena.keep(image.contents()?.into_owned())?;
             image.declared = Declared::None;
         }
-        Payload::Zstd(level) if !compressed && image.stored.len() >= ZSTD_THRESHOLD => {
+        Payload::Zstd(level) if !compressed && !image.is_of_a_set() && image.stored.len() >= ZSTD_THRESHOLD => {
             let frame = inflate::zstd_frame(image.stored, level)?;
             if frame.len() < image.stored.len() {
                 image.stored = arena.keep(frame)?;

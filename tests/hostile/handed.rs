@@ -224,6 +224,70 @@ fn images_of_a_set_of_virtual_functions_define_what_others_call() {
     assert!(!table_runs(&[calling()], CPU));
 }
 
+/// Linkers of devices refuse a function that two modules define, and the runtime hands them all of a set.
+#[test]
+fn functions_that_two_images_of_a_set_define_are_refused() {
+    let calling = |set: &str| {
+        (module(&[], &[], &[], &[]), "k", format!("[SYCL/virtual functions]\nuses-virtual-functions-set={set}\n"))
+    };
+    let defining = |name: &str, kind: u32, set: &str| {
+        let function: &[(u32, &[u32])] = &[(54, &[8, 40, 0, 10]), (248, &[41]), (254, &[9]), (56, &[])];
+        let code = module(&linked(40, name, kind), &all(NUMBERS), &[], &all(function));
+        (code, "_ZN1a1fEv", format!("[SYCL/virtual functions]\nvirtual-functions-set={set}\n"))
+    };
+    let [s, t] = [bytes(b"s"), bytes(b"t")];
+    for (what, one, other, runs) in [
+        ("two functions", defining("f", 0, &s), defining("g", 0, &s), true),
+        ("one of two sets", defining("f", 0, &s), defining("f", 0, &t), true),
+        ("one twice", defining("f", 0, &s), defining("f", 0, &s), false),
+        ("one that linkers unite", defining("f", 2, &s), defining("f", 2, &s), true),
+        ("an intrinsic's", defining("spirv.llvm_fshl_i32", 0, &s), defining("spirv.llvm_fshl_i32", 0, &s), true),
+    ] {
+        for target in [CPU, GPU] {
+            assert_eq!(table_runs(&[calling(&s), one.clone(), other.clone()], target), runs, "{what} on {target}");
+        }
+    }
+}
+
+/// The runtime inflates the kernel's own image, and those that define imported symbols, but none of a set of virtual functions.
+#[test]
+fn compressed_images_of_a_set_of_virtual_functions_are_refused() {
+    let padded = |modes: Vec<u32>, function: &[(u32, &[u32])]| {
+        let mut said = Vec::new();
+        put(&mut said, 7, &[35], Some(&"a".repeat(2000)), &[]);
+        module(&[said, modes].concat(), &all(NUMBERS), &[], &all(function))
+    };
+    let function: &[(u32, &[u32])] = &[(54, &[8, 40, 0, 10]), (248, &[41]), (254, &[9]), (56, &[])];
+    let folder = Folder::new();
+    let code = [padded(Vec::new(), &[]), padded(linked(40, "_ZN1a1fEv", 0), function)];
+    // The name is made right once the images are compressed.
+    let sets = ["uses-virtual-functions-set", "virtual-functions-set"]
+        .map(|key| format!("{REQUIREMENTS}[SYCL/virtual functionz]\n{key}={}\n", bytes(b"s")));
+    for (name, is_compressed) in [("SYCL/virtual functions", false), ("SYCL/virtual functionz", true)] {
+        let sets = sets.each_ref().map(|text| text.replace("SYCL/virtual functionz", name));
+        table(&folder, &[(code[0].as_slice(), &sets[0], "k\n"), (code[1].as_slice(), &sets[1], "_ZN1a1fEv\n")]);
+        for (options, compressed) in [(&[][..], false), (&["--compress"], is_compressed)] {
+            let out = tool(&folder, &[&["wrap", "m.table", "--emit", "shared", "-o", "l.so"], options].concat());
+            assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+            let told = String::from_utf8_lossy(&out.stderr).contains("are not compressed");
+            assert_eq!(told, !options.is_empty() && !is_compressed);
+            let mut file = folder.read("l.so");
+            while let Some(at) = file.windows(22).position(|text| text == b"SYCL/virtual functionz") {
+                file[at + 21] = b's';
+            }
+            folder.put("l.so", file);
+            let out = tool(&folder, &["check", "--strict", "-t", CPU, "l.so"]);
+            assert_eq!(
+                out.status.code(),
+                Some(i32::from(compressed)),
+                "{}{}",
+                String::from_utf8_lossy(&out.stdout),
+                String::from_utf8_lossy(&out.stderr)
+            );
+        }
+    }
+}
+
 /// Intel's compiler for CPUs looks for functions of OpenCL C by name alone.
 #[test]
 fn functions_under_names_of_opencl_c_are_unknown_on_cpus() {

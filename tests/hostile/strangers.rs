@@ -288,3 +288,22 @@ fn files_of_others_that_are_changed_in_place_stay_theirs() {
         std::fs::remove_file(place).unwrap();
     }
 }
+/// Programs of which a folder has several names (package managers that link to a store) have one of them changed.
+#[test]
+fn other_names_of_a_file_that_is_changed_in_place_are_told_of() {
+    let folder = Folder::new();
+    folder.put("m.spv", spirv::module("add_one"));
+    assert!(tool(&folder, ["wrap", "m.spv", "--emit", "shared", "-o", "lib.so"]).status.success());
+    let call = ["embed", "lib.so", "m.spv", "--as-target", "spir64_x86_64", "--in-place"];
+    let told = |folder: &Folder| {
+        let done = tool(folder, call);
+        assert!(done.status.success(), "{}", said(&done));
+        said(&done).contains("lib.so: other names of the file (hard links) keep what it was before")
+    };
+    let before = folder.read("lib.so");
+    std::fs::hard_link(folder.path().join("lib.so"), folder.path().join("store")).unwrap();
+    assert!(told(&folder));
+    assert_eq!(folder.read("store"), before);
+    assert_ne!(folder.read("lib.so"), before);
+    assert!(!told(&folder), "it has one name now");
+}

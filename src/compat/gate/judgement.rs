@@ -566,8 +566,7 @@ fn settled(image: &Examined<'_, '_>) -> bool {
 /// use sets of virtual functions, where any does.
 fn linked(images: &[Examined<'_, '_>]) -> HashSet<usize> {
     let mut places = by_symbol(images);
-    let sets = |image: &Examined<'_, '_>| !image.image.properties.set(set::VIRTUAL_FUNCTIONS).is_empty();
-    places.extend(images.iter().enumerate().filter(|(_, image)| sets(image)).map(|(at, _)| at));
+    places.extend(images.iter().enumerate().filter(|(_, image)| image.image.is_of_a_set()).map(|(at, _)| at));
     places
 }
 

@@ -198,8 +198,7 @@ fn united(images: &[Image<'_>], is_code: &[bool], mode: Mode) -> Vec<usize> {
     let mut alike: HashMap<(&str, &str, &str), usize> = HashMap::new();
     for (at, image) in images.iter().enumerate().filter(|(at, _)| is_code.get(*at) == Some(&true)) {
         // The runtime chooses among the images of the device library, and links those of virtual functions.
-        let apart = !image.properties.set(set::DEVICELIB).is_empty()
-            || !image.properties.set(set::VIRTUAL_FUNCTIONS).is_empty();
+        let apart = !image.properties.set(set::DEVICELIB).is_empty() || image.is_of_a_set();
         if apart {
             continue;
         }
