@@ -6,7 +6,6 @@ use super::write::write_atomically;
 use super::{ReadOptions, collect_offers, each_file, each_file_with, each_linked, report_problems};
 use crate::bundle::image::State;
 use crate::compat::aspects::codes_where;
-use crate::compat::examine::Examined;
 use crate::compat::finding::Verdict;
 use crate::compat::fit::Subject;
 use crate::compat::gate::judgement::Depth;
@@ -93,8 +92,6 @@ impl Gate<'_> {
         let (mut open, mut count) = (false, 0usize);
         let mut exit = each_file_with(reporter, files, &selector, options, |facts| {
             others.count(facts.bundle.map(|bundle| bundle.kind), &mut facts.images);
-            let unknown = facts.images.iter().filter_map(Examined::unknown).take(limits::MAX_TOLD_IMAGES);
-            facts.problems.extend(unknown);
             report_problems(reporter, facts);
             problems.extend(facts.problems.iter().map(|problem| FileProblem::new(facts.path, problem)));
             open |= are_open(&facts.images);

@@ -118,6 +118,7 @@ fn values_end_where_the_runtime_takes_them_for_texts() {
     let new = properties.map(|properties| OutImage {
         target: "spir64",
         format: 0,
+        payload: module(&[], &[], &[], &[]).into(),
         property_sets: vec![PropertySet { name: "SYCL/virtual functions", properties }],
         ..new_image()
     });

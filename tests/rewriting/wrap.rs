@@ -448,9 +448,11 @@ fn what_a_form_has_no_place_for_is_told() {
     assert!(note("model.so").contains("has no place for the programming model; 1 image had another than SYCL"));
     // AdaptiveCpp's model has no number in LLVM, and CUDA's has one.
     folder.put("in", "object-id=1\n{.images\n{.llvm-ir.global\n{.__binary\nstart=0\nsize=4\n}.__binary\n}.llvm-ir.global\n}.images\n__acpp_hcf_binary_appendixBC\u{3}\u{4}");
+    // The code in it is of no known form, which is told, too.
     let form = |emit: &str| {
-        let done = folder.tool(["wrap", "in", "--emit", emit, "-o", "out"]);
-        String::from_utf8(done.stderr).unwrap()
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        let done = command.current_dir(folder.path()).args(["wrap", "in", "--emit", emit, "-o", "out"]).output();
+        String::from_utf8(done.unwrap().stderr).unwrap()
     };
     let none = "an OffloadBinary has no place for the programming model; 1 image had one that LLVM has no number for";
     assert!(form("offload-binary").contains(none));

@@ -19,8 +19,9 @@ fn each_row_is_an_image_with_what_lies_beside_it() {
     put("a.prop", b"[SYCL/misc properties]\noptLevel=1|2\n");
     put("a.sym", b"_ZTS1a\n");
     put("b.bin", b"native");
+    put("b.sym", b"_ZTS1b\n");
     let table = folder.path().join("t");
-    put("t", b"[Code|Properties|Symbols]\na.spv|a.prop|a.sym\nb.bin||\n");
+    put("t", b"[Code|Properties|Symbols]\na.spv|a.prop|a.sym\nb.bin||b.sym\n");
     let (code, json) = inspect(&table);
     assert_eq!(code, Some(0), "{json}");
     let file = &json["files"][0];
