@@ -8,7 +8,7 @@
 //!
 //! Here the open symbols say what is needed, and of each module only what they reach is taken: the largest has 3 MB.
 
-use crate::compat::built_in::is_of_library;
+use crate::compat::built_in::{BFLOAT16_CONVERSIONS, is_of_library};
 use crate::device::target::Target as Facts;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::spirv::Module;
@@ -36,8 +36,6 @@ const MODULES: [&str; 11] = [
 ];
 const BFLOAT16: &str = "libsycl-fallback-bfloat16.spv";
 const NATIVE_BFLOAT16: &str = "libsycl-native-bfloat16.spv";
-/// The OpenCL extension of drivers that the latter is for.
-const CONVERSIONS: &str = "cl_intel_bfloat16_conversions";
 
 /// The device library of a runtime, read when it is first needed.
 #[derive(Debug, Default)]
@@ -127,7 +125,7 @@ impl DeviceLibrary {
             return Ok(None);
         }
         let mut extensions = facts.and_then(|facts| facts.opencl_extensions.as_ref()).into_iter().flatten();
-        let native = extensions.any(|name| name == CONVERSIONS)
+        let native = extensions.any(|name| name == BFLOAT16_CONVERSIONS)
             && self.modules().iter().any(|module| module.name == NATIVE_BFLOAT16);
         let left_out = if native { BFLOAT16 } else { NATIVE_BFLOAT16 };
         let modules: Vec<&LibraryModule> = self.modules().iter().filter(|module| module.name != left_out).collect();

@@ -8,6 +8,7 @@ use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::spec_constants::{ConstantName, ITT};
+use crate::compat::built_in::is_of_library;
 use crate::compat::examine::{Examined, examine};
 use crate::compat::finding::{Finding, RuleId};
 use crate::compat::fit::{Subject, fit};
@@ -174,8 +175,9 @@ fn linked(module: &[u8], imports: &[String], needed: &[Needed<'_, '_>]) -> Resul
     }
 }
 
+/// Returns the symbols that an image has to define: those of the device library come later, if none does.
 fn names(symbols: &[String]) -> HashSet<&str> {
-    symbols.iter().map(String::as_str).collect()
+    symbols.iter().map(String::as_str).filter(|symbol| !is_of_library(symbol)).collect()
 }
 
 /// The images that others may import from, for one target.
@@ -192,6 +194,12 @@ impl<'l, 'a> Library<'l, 'a> {
         let places = all.iter().enumerate().map(|(place, examined)| (examined.image.index, place)).collect();
         let against = all.iter().map(|_| OnceCell::new()).collect();
         Library { all, places, providers: Providers::from_images(all), against }
+    }
+
+    /// Whether an image imports something that another one defines.
+    fn defines(&self, examined: &Examined<'_, '_>) -> bool {
+        !examined.imports.is_empty()
+            && self.places.get(&examined.image.index).is_some_and(|at| !self.providers.needs(*at).images.is_empty())
     }
 
     /// Returns the modules that an image has to be linked with, each with what it imports itself.
@@ -217,7 +225,8 @@ impl<'l, 'a> Library<'l, 'a> {
             let module = examined.image.contents().map_err(|_| None)?;
             modules.push(Needed { module, imports: &examined.imports });
         }
-        if needs.missing.is_empty() { Ok(modules) } else { Err(None) }
+        // Compilers bring the device library, or it is added for them.
+        if needs.missing.iter().all(|symbol| is_of_library(symbol)) { Ok(modules) } else { Err(None) }
     }
 }
 
@@ -298,7 +307,9 @@ impl<'p, 'a> Planner<'p, 'a> {
             return Err(Left::Damaged(error.clone()));
         }
         let recipe = (wanted.recipe)(examined);
-        let not_alone = if self.objects { None } else { native::not_alone(examined) };
+        let imports = || self.library.filter(|library| library.defines(examined)).map(|_| examined.imports.clone());
+        let not_alone = || native::not_alone(examined).or_else(|| imports().map(Stay::Imports));
+        let not_alone = if self.objects { None } else { not_alone() };
         if !recipe.native && not_alone.is_none() {
             return Err(Left::Stays(Stay::Rule(wanted.rules.to_owned())));
         }

@@ -4,6 +4,8 @@
 //! LLVM, and functions of OpenCL C, which LLVM leaves as imports where it has no instruction for one. They are told by name alone:
 //! one of OpenCL C's with other parameters is not told from the device's.
 
+use crate::bundle::image::Image;
+use crate::bundle::property_sets::{key, set};
 use crate::spirv::grammar::is_instruction;
 use crate::spirv::opencl_c::{self, base_name};
 
@@ -31,6 +33,20 @@ const MOST_WORDS: usize = 16;
 /// that needs them.
 pub(crate) fn of_bfloat16(symbol: &str) -> bool {
     symbol.starts_with("__devicelib_Convert")
+}
+
+/// The OpenCL extension of devices with conversions of bfloat16 of their own.
+pub(crate) const BFLOAT16_CONVERSIONS: &str = "cl_intel_bfloat16_conversions";
+
+/// Returns the form of conversions of bfloat16 that an image has: 0 for all devices, 1 for those with conversions of their own.
+pub(crate) fn bfloat16_form(image: &Image<'_>) -> Option<u32> {
+    image.properties.number(set::DEVICELIB, key::BFLOAT16)
+}
+
+/// Whether the runtime links an image to others on a device with such conversions, or without: of the conversions of bfloat16 there
+/// are two forms, and each device gets one alone (libsycl 2026.2).
+pub(crate) fn is_form_for(image: &Image<'_>, converts: bool) -> bool {
+    bfloat16_form(image).is_none_or(|form| (form == 1) == converts)
 }
 
 /// Whether a symbol is one of DPC++'s device library (`libdevice` of intel/llvm): conversions, assertions, functions of C's

@@ -8,6 +8,7 @@ use super::table::Beside;
 use super::{ReadOptions, each_file_with, report_problems};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::image::{Image, State};
+use crate::compat::built_in::bfloat16_form;
 use crate::compat::examine::Examined;
 use crate::compat::other_models::OtherModels;
 use crate::container::Arena;
@@ -116,18 +117,38 @@ impl Gathered<'_> {
     /// `Input` where a payload is damaged.
     pub(crate) fn leave_out_copies(&mut self, reporter: &dyn Reporter) -> Result<()> {
         let stay: Vec<bool> = join::copies(&self.images)?.into_iter().map(|copy| !copy).collect();
+        let count = self.leave_out(&stay);
+        let what = if count == 1 { "1 copy" } else { &format!("{count} copies") };
+        if count > 0 {
+            reporter.note(&format!("{what} of images left out"));
+        }
+        Ok(())
+    }
+
+    /// Leaves out the images of the device library for devices with conversions of bfloat16 of their own, where there is one for all,
+    /// and says so: both define the same functions.
+    pub(crate) fn leave_out_native_conversions(&mut self, reporter: &dyn Reporter) {
+        let for_all: HashSet<&str> =
+            self.images.iter().filter(|image| bfloat16_form(image) == Some(0)).map(|image| image.target).collect();
+        let stays = |image: &Image<'_>| bfloat16_form(image) != Some(1) || !for_all.contains(image.target);
+        let stay: Vec<bool> = self.images.iter().map(stays).collect();
+        match self.leave_out(&stay) {
+            0 => {}
+            count => reporter.note(&format!(
+                "{} of the device library left out: its conversions of bfloat16 are for some devices",
+                counted(count, "image")
+            )),
+        }
+    }
+
+    /// Leaves out the images without a mark in `stay`, numbers the others through, and returns how many selected ones are gone.
+    fn leave_out(&mut self, stay: &[bool]) -> usize {
         let selected = self.selected;
-        self.keep_marked(&stay);
+        self.keep_marked(stay);
         for (number, image) in self.images.iter_mut().enumerate() {
             image.index = number;
         }
-        let count = selected.saturating_sub(self.selected);
-        if count == 0 {
-            return Ok(());
-        }
-        let what = if count == 1 { "1 copy" } else { &format!("{count} copies") };
-        reporter.note(&format!("{what} of images left out"));
-        Ok(())
+        selected.saturating_sub(self.selected)
     }
 }
 

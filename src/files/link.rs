@@ -172,6 +172,9 @@ impl Linking<'_> {
         if self.each {
             gathered.images.iter_mut().try_for_each(|image| list_symbols(&arena, image))?;
         }
+        if !self.each {
+            gathered.leave_out_native_conversions(reporter);
+        }
         let options = Options { partial: self.partial };
         let mut exit = gathered.exit;
         let made = if !wanted.is_empty() {

@@ -7,6 +7,8 @@ use super::sources::{replaces_input, same_file, spare_opened};
 use super::write::mode_of;
 use crate::bundle::Bundle;
 use crate::bytes::Draft;
+use crate::compat::aspects::Sets;
+use crate::compat::built_in::bfloat16_form;
 use crate::compat::examine::{Examined, Extent, examine_some};
 use crate::container::{Host, Kind};
 use crate::error::Exit;
@@ -199,14 +201,7 @@ impl Linked {
         add: &[OutImage<'_>],
     ) -> Edited {
         let (gone, stay): (Vec<_>, Vec<_>) = images.iter().partition(|image| drop.contains(&image.image.index));
-        let exports: HashSet<&str> = stay.iter().flat_map(|image| &image.exports).map(String::as_str).collect();
-        let gone_exports: HashSet<&str> = gone.iter().flat_map(|image| &image.exports).map(String::as_str).collect();
-        let open: BTreeSet<&str> = stay
-            .iter()
-            .flat_map(|image| &image.imports)
-            .map(String::as_str)
-            .filter(|symbol| gone_exports.contains(symbol) && !exports.contains(symbol))
-            .collect();
+        let open = open(&gone, &stay);
         let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
         Edited {
             schema_version: SchemaVersion,
@@ -260,6 +255,36 @@ fn not_restored(images: usize, kernels: &BTreeSet<String>) -> Error {
         "take a copy of the file from before; `--lose-kernels` takes away what was added, and leaves what is left of the \
          file's own images",
     )
+}
+
+/// Returns the symbols that images which stay import, or call as virtual functions, and only images which are gone define.
+fn open<'i>(gone: &[&'i Examined<'_, '_>], stay: &[&'i Examined<'_, '_>]) -> BTreeSet<&'i str> {
+    // Of the conversions of bfloat16 each device takes one form.
+    let exports = |images: &[&'i Examined<'_, '_>]| -> HashSet<(&'i str, Option<u32>)> {
+        let of_image = |image: &&'i Examined<'_, '_>| {
+            let (image, form) = (*image, bfloat16_form(image.image));
+            image.exports.iter().map(move |symbol| (symbol.as_str(), form))
+        };
+        images.iter().flat_map(of_image).collect()
+    };
+    let (all, left) = (exports(gone), exports(stay));
+    let lost: HashSet<&str> = all.difference(&left).map(|(symbol, _)| *symbol).collect();
+    let imports = stay.iter().flat_map(|image| &image.imports).map(String::as_str);
+    let mut open: BTreeSet<&str> = imports.filter(|symbol| lost.contains(symbol)).collect();
+    let used: HashSet<String> = stay.iter().flat_map(|image| Sets::read(image.image).used).collect();
+    let functions = |images: &[&'i Examined<'_, '_>]| -> HashSet<&'i str> {
+        let of_sets =
+            images.iter().filter(|image| Sets::read(image.image).defined.iter().any(|set| used.contains(set)));
+        of_sets
+            .filter_map(|image| image.module.as_ref())
+            .flat_map(|module| &module.exports)
+            .map(String::as_str)
+            .collect()
+    };
+    if !used.is_empty() {
+        open.extend(functions(gone).difference(&functions(stay)));
+    }
+    open
 }
 
 /// The kernels that are in no image any more.

@@ -224,6 +224,56 @@ fn images_of_a_set_of_virtual_functions_define_what_others_call() {
     assert!(!table_runs(&[calling()], CPU));
 }
 
+/// The runtime gives devices with conversions of bfloat16 of their own one form of those of the device library, and others the other.
+#[test]
+fn each_device_needs_its_form_of_the_conversions_of_bfloat16() {
+    const NAME: &str = "__devicelib_ConvertFToBF16INTEL";
+    let types = all(&[(21, &[8, 32, 0]), (33, &[10, 8]), (54, &[8, 40, 0, 10]), (56, &[])]);
+    let calling = module(&linked(40, NAME, 1), &types, &all(&[(57, &[8, 30, 40])]), &[]);
+    let function: &[(u32, &[u32])] = &[(54, &[8, 40, 0, 10]), (248, &[41]), (254, &[9]), (56, &[])];
+    let mut defining = module(&linked(40, NAME, 0), &all(NUMBERS), &[], &all(function));
+    // A kernel of another name, which nothing lists.
+    let at = defining.windows(4).position(|word| word == b"k\0\0\0").unwrap();
+    defining[at] = b'j';
+    let importing = format!("{REQUIREMENTS}[SYCL/imported symbols]\n{NAME}=1|1\n");
+    let exporting = |form: u32| {
+        format!("{REQUIREMENTS}[SYCL/exported symbols]\n{NAME}=1|1\n[SYCL/devicelib metadata]\nbfloat16=1|{form}\n")
+    };
+    let forms = [exporting(0), exporting(1)];
+    let symbols = format!("{NAME}\n");
+    let folder = Folder::new();
+    for (given, on_cpu, on_gpu) in
+        [(&[0, 1][..], true, true), (&[0], true, false), (&[1], false, true), (&[], false, false)]
+    {
+        let rows = given.iter().map(|form| (defining.as_slice(), forms[*form].as_str(), symbols.as_str()));
+        let rows: Vec<_> = [(calling.as_slice(), importing.as_str(), "k\n")].into_iter().chain(rows).collect();
+        table(&folder, &rows);
+        for (target, expected) in [(CPU, on_cpu), (GPU, on_gpu)] {
+            let done = tool(&folder, &["check", "--strict", "-t", target, "m.table"]);
+            assert_eq!(done.status.success(), expected, "{given:?} on {target}");
+        }
+        let done = tool(&folder, &["link", "m.table", "-o", "all.spv"]);
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.success(), !given.is_empty(), "{given:?}: {told}");
+        assert_eq!(told.contains("are for some devices"), given.len() > 1, "{told}");
+    }
+    // What goes with an image is told, where the other form stays.
+    table(
+        &folder,
+        &[
+            (calling.as_slice(), importing.as_str(), "k\n"),
+            (&defining, &forms[0], &symbols),
+            (&defining, &forms[1], &symbols),
+        ],
+    );
+    assert!(tool(&folder, &["wrap", "m.table", "--emit", "shared", "-o", "l.so"]).status.success());
+    for image in ["1", "2"] {
+        let done = tool(&folder, &["prune", "l.so", "--image", image, "-o", "p.so"]);
+        let told = String::from_utf8_lossy(&done.stderr).into_owned() + &String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success() && told.contains("no image defines any more: 1"), "{told}");
+    }
+}
+
 /// Linkers of devices refuse a function that two modules define, and the runtime hands them all of a set.
 #[test]
 fn functions_that_two_images_of_a_set_define_are_refused() {

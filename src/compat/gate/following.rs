@@ -5,7 +5,7 @@
 
 use super::{Demand, Gate, Known, counts, forbidden};
 use crate::bundle::format::Format;
-use crate::compat::built_in::{of_bfloat16, of_the_device};
+use crate::compat::built_in::{BFLOAT16_CONVERSIONS, is_form_for, of_bfloat16, of_the_device};
 use crate::compat::examine::Examined;
 use crate::compat::finding::{Finding, RuleId};
 use crate::compat::fit::{Subject, runtime_checks};
@@ -211,10 +211,14 @@ impl<'g> Gate<'g> {
             return *offer;
         }
         let exporters = self.exporters.get(symbol).map(Vec::as_slice).unwrap_or_default();
+        let extensions = subject.target.opencl_extensions.as_ref();
+        let converts = extensions.map(|names| names.iter().any(|name| name == BFLOAT16_CONVERSIONS));
         let mut offered = Vec::new();
         for place in exporters {
+            let is_taken = |one: &&Examined<'_, '_>| converts.is_none_or(|converts| is_form_for(one.image, converts));
             // The runtime links images of one format.
-            let Some(other) = self.images().get(*place).filter(|one| one.format == format) else { continue };
+            let of_format = self.images().get(*place).filter(|one| one.format == format);
+            let Some(other) = of_format.filter(is_taken) else { continue };
             let (mut refused, mut fails) = (false, false);
             if exporters.len() > 1 {
                 refused = !self.meets(*place, subject, known);

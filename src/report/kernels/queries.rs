@@ -14,7 +14,8 @@ use crate::build::{
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
-use crate::bundle::property_sets::{key, set};
+
+use crate::compat::built_in::{BFLOAT16_CONVERSIONS, is_form_for};
 use crate::compat::examine::Examined;
 use crate::compat::kernels::KernelFacts;
 use crate::compat::native::Stay;
@@ -152,14 +153,9 @@ fn exporters<'b, 'a: 'b>(
     images: impl Iterator<Item = &'b Image<'a>>,
     device: &Device,
 ) -> HashMap<&'a str, &'b Image<'a>> {
-    let converts = device.extensions.iter().any(|name| name == "cl_intel_bfloat16_conversions");
+    let converts = device.extensions.iter().any(|name| name == BFLOAT16_CONVERSIONS);
     let mut found = HashMap::new();
-    for image in images {
-        // The device library comes in two forms; the native one needs the device's own conversions.
-        let form = image.properties.number(set::DEVICELIB, key::BFLOAT16);
-        if form == Some(1) && !converts || form == Some(0) && converts {
-            continue;
-        }
+    for image in images.filter(|image| is_form_for(image, converts)) {
         for symbol in image.exports() {
             found.entry(symbol).or_insert(image);
         }

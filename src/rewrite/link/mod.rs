@@ -15,8 +15,8 @@ mod properties;
 use super::property_sets::{names, text};
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::{Image, State};
-use crate::bundle::property_sets::{key, set};
-use crate::compat::built_in::can_be_imported;
+use crate::bundle::property_sets::set;
+use crate::compat::built_in::{bfloat16_form, can_be_imported};
 use crate::compat::examine::Examined;
 use crate::container::Arena;
 use crate::error::{Error, ErrorKind, Result};
@@ -256,8 +256,8 @@ impl<'p> Providers<'p> {
         for symbol in exports {
             self.exporters.entry((image.target, symbol)).or_default().push(self.images.len());
         }
-        let flavour = image.properties.number(set::DEVICELIB, key::BFLOAT16);
-        self.images.push(Symbols { target: image.target, imports, is_native_library: flavour == Some(1) });
+        let is_native_library = bfloat16_form(image) == Some(1);
+        self.images.push(Symbols { target: image.target, imports, is_native_library });
     }
 
     /// Returns the needs of one of the images. Of several exporters of a symbol the first is taken; of device libraries
