@@ -433,6 +433,15 @@ fn bfloat16_library(_: &Properties<'_>, property: &Property<'_>, _: Epoch) -> Op
     if property.name == key::BFLOAT16 { word_of(property, &["fallback", "native"]) } else { None }
 }
 
+/// Returns the number of arguments in the source by a mask of so many bits, where a kernel has `own` left; none where the mask is not
+/// the kernel's. The compiler that libsycl has for run time fills masks up to whole bytes.
+pub(crate) fn arguments_of_source(count: u64, eliminated: &[u64], own: u64) -> Option<u64> {
+    let padding = count.checked_sub(eliminated.len() as u64)?.checked_sub(own)?;
+    let real = count.checked_sub(padding)?;
+    let is_filled = || count.is_multiple_of(8) && padding < 8 && eliminated.iter().all(|at| *at < real);
+    (padding == 0 || is_filled()).then_some(real)
+}
+
 /// Decodes a bit array: bit i, lowest first, is set if argument i of the source was removed.
 fn eliminated_arguments(_: &Properties<'_>, property: &Property<'_>, _: Epoch) -> Option<Decoded> {
     let Value::Bytes(raw) = property.value else { return None };
@@ -472,10 +481,13 @@ impl fmt::Display for Decoded {
             Decoded::Text(text) => out.write_str(text),
             Decoded::Names(names) if names.is_empty() => out.write_str("none"),
             Decoded::Names(names) => out.write_str(&names.join(", ")),
-            Decoded::Arguments { count, eliminated } if eliminated.is_empty() => {
-                write!(out, "{count} arguments, none removed")
+            Decoded::Arguments { count, eliminated } => {
+                // Some compilers fill the mask up to whole bytes.
+                let most = if count.is_multiple_of(8) { "at most " } else { "" };
+                let removed =
+                    if eliminated.is_empty() { "none removed" } else { &format!("removed {}", list(eliminated)) };
+                write!(out, "{most}{count} arguments, {removed}")
             }
-            Decoded::Arguments { count, eliminated } => write!(out, "{count} arguments, removed {}", list(eliminated)),
             Decoded::SpecConstant(parts) => {
                 let part =
                     |part: &SpecConstant| format!("id {}: {} bytes at offset {}", part.id, part.size, part.offset);
@@ -557,6 +569,23 @@ mod tests {
         let raw = array(u64::MAX, &[1]);
         let arguments = Decoded::Arguments { count: 8, eliminated: vec![0] };
         assert_eq!(one(set::PARAM_OPT, "_ZTS1k", Value::Bytes(&raw)), Some(arguments));
+    }
+
+    #[test]
+    fn masks_may_be_filled_up() {
+        for (count, eliminated, own, expected) in [
+            (3, &[1][..], 2, Some(3)),
+            (3, &[1], 1, None),
+            (3, &[], 4, None),
+            (8, &[], 1, Some(1)),
+            (8, &[1], 2, Some(3)),
+            (8, &[7], 1, None),
+            (16, &[], 9, Some(9)),
+            (16, &[], 8, None),
+            (u64::MAX, &[], 1, None),
+        ] {
+            assert_eq!(arguments_of_source(count, eliminated, own), expected, "{count} {eliminated:?} {own}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{disable_transparent_huge_pages, transparent_huge_pages_are_disabled};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::flag;
+use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::os::fd::BorrowedFd;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -358,6 +359,8 @@ const PLENTY: u64 = 4096;
 const MOST_THREADS: usize = 8;
 /// Bytes of memory that a thread takes: its stack, which stays when it has ended, and its part of the heap.
 const THREAD_MEMORY: u64 = 4 << 20;
+/// Bytes of addresses that a thread takes: the C library sets 64 MiB aside for its part of the heap, and looks for twice as many.
+const THREAD_ADDRESSES: u64 = 136 << 20;
 /// Number of threads whose memory is left for the work itself.
 const SPARE_THREADS: usize = 8;
 
@@ -367,12 +370,15 @@ pub(crate) fn threads_that_can_be_had() {
     let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|count| count.parse().ok()).filter(|count| *count > 0);
     let threads = asked.unwrap_or(processors).min(processors.saturating_mul(MOST_THREADS));
-    let limits = [Resource::Data, Resource::As].into_iter().filter_map(|memory| getrlimit(memory).current);
-    let places = limits.min().map(|memory| usize::try_from(memory / THREAD_MEMORY).unwrap_or(usize::MAX));
-    let scarce = places.is_some_and(|places| places < threads.saturating_add(SPARE_THREADS));
-    let few = getrlimit(Resource::Nproc).current.is_some_and(|limit| limit < PLENTY);
-    let can_be_had = !scarce && can_have(if few { threads } else { 1 });
-    if can_be_had && asked.is_none_or(|asked| asked == threads) {
+    let places =
+        |limit: Resource, each: u64| getrlimit(limit).current.and_then(|most| usize::try_from(most / each).ok());
+    let places = [places(Resource::Data, THREAD_MEMORY), places(Resource::As, THREAD_ADDRESSES)];
+    let places = places.into_iter().flatten().min();
+    let few = places.is_some() || getrlimit(Resource::Nproc).current.is_some_and(|limit| limit < PLENTY);
+    let wanted = threads;
+    let threads = places.map_or(threads, |places| threads.min(places.saturating_sub(SPARE_THREADS)));
+    let can_be_had = threads > 1 && can_have(if few { threads } else { 1 });
+    if can_be_had && threads == wanted && asked.is_none_or(|asked| asked == threads) {
         return;
     }
     // Only the first pool that is tried counts, also where it cannot be had.
@@ -389,7 +395,8 @@ fn can_have(threads: usize) -> bool {
     let closed = gate.lock();
     let waiting = (0..threads).map_while(|_| {
         let gate = Arc::clone(&gate);
-        std::thread::Builder::new().spawn(move || drop(gate.lock())).ok()
+        // Threads that ask for memory have a part of the heap.
+        std::thread::Builder::new().spawn(move || drop((black_box(vec![0u8; 1 << 10]), gate.lock()))).ok()
     });
     let waiting: Vec<_> = waiting.collect();
     drop(closed);

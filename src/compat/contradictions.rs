@@ -6,7 +6,7 @@ use super::fit::named;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::image::Image;
 use crate::bundle::property::Property;
-use crate::bundle::property_sets::{Decoded, decode, set};
+use crate::bundle::property_sets::{Decoded, arguments_of_source, decode, set};
 use crate::native::{Native, Part};
 use crate::spirv::Module;
 use std::collections::{HashMap, HashSet};
@@ -32,9 +32,12 @@ pub(super) fn contradictions(
     let disguised = disguised.map(|kernel| {
         format!("the image has {} as a function for others to use, and its code as a kernel", told(kernel))
     });
+    let lost = module.and_then(|module| lost_global(image, module));
+    let lost = lost.map(|name| format!("the image lists device global {}, which its code does not have", told(name)));
     absent
         .into_iter()
         .chain(unlisted)
+        .chain(lost)
         .chain(stranger)
         .chain(disguised)
         .chain(module.into_iter().flat_map(|module| arguments(image, module)))
@@ -67,6 +70,18 @@ fn told(kernel: &str) -> String {
     named(&[kernel.to_owned()]).unwrap_or_default()
 }
 
+/// The first device global that is stored and that the code does not have: the host writes to each where a kernel is launched, which
+/// fails (seen with libsycl 2026.2).
+fn lost_global<'i>(image: &'i Image<'_>, module: &Module) -> Option<&'i str> {
+    let mut globals = image.device_globals().map(|(name, _)| name).peekable();
+    globals.peek()?;
+    let own: HashSet<&str> = module.host_names.iter().chain(&module.exports).map(String::as_str).collect();
+    let mapped = image.properties.set(set::PROGRAM_METADATA).iter();
+    let mapped: HashMap<&str, &str> =
+        mapped.filter_map(|property| Some((property.name.rsplit_once('@')?.0, property.value.text()?))).collect();
+    globals.find(|name| !own.contains(name) && !mapped.get(name).is_some_and(|symbol| own.contains(symbol)))
+}
+
 /// Finds kernels whose number of arguments is another than is stored.
 fn arguments(image: &Image<'_>, module: &Module) -> Vec<String> {
     let (masks, places) = (image.properties.set(set::PARAM_OPT), image.properties.set(set::IMPLICIT_LOCAL));
@@ -78,7 +93,7 @@ fn arguments(image: &Image<'_>, module: &Module) -> Vec<String> {
     let differs = |mask: &&Property<'_>| {
         let decoded = decode(&image.properties, set::PARAM_OPT, mask, Epoch::From2026);
         let Some(Decoded::Arguments { count, eliminated }) = decoded else { return false };
-        parameters.get(mask.name).is_some_and(|own| count.checked_sub(eliminated.len() as u64) != Some(*own))
+        parameters.get(mask.name).is_some_and(|own| arguments_of_source(count, &eliminated, *own).is_none())
     };
     let is_beyond = |place: &&Property<'_>| {
         // DPC++ writes -1 where the kernel has no such argument after all, and the runtime passes none.

@@ -10,7 +10,7 @@ use super::examine::Examined;
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
 use crate::bundle::property::Property;
-use crate::bundle::property_sets::{Decoded, decode, key, set};
+use crate::bundle::property_sets::{Decoded, arguments_of_source, decode, key, set};
 use crate::bundle::{Bundle, spec_constants};
 use crate::error::Result;
 use crate::limits;
@@ -699,9 +699,8 @@ fn source_mask(
     let Some(Decoded::Arguments { count, eliminated }) = decode(properties, set::PARAM_OPT, property, epoch) else {
         return None;
     };
-    let removed: HashSet<usize> = eliminated.into_iter().filter_map(|at| usize::try_from(at).ok()).collect();
-    let count = usize::try_from(count).ok()?;
-    (count.checked_sub(removed.len()) == Some(passed)).then_some((count, removed))
+    let count = usize::try_from(arguments_of_source(count, &eliminated, passed as u64)?).ok()?;
+    Some((count, eliminated.into_iter().filter_map(|at| usize::try_from(at).ok()).collect()))
 }
 
 fn arguments(passed: Vec<Argument>, mask: Option<(usize, HashSet<usize>)>) -> Vec<SourceArgument> {

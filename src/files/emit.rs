@@ -7,7 +7,7 @@ use super::gather::Origin;
 use super::package::is_folder;
 use super::parts::{has_place_beside, write_spirv, write_table};
 use super::sources::{self, spare_inputs, spare_opened};
-use super::write::{has_other_names, write_atomically};
+use super::write::{unkept, write_atomically};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::image::{EntryLayout, Image, State};
 use crate::bundle::offload_binary::{SYCL, Version, kind_number};
@@ -540,9 +540,9 @@ pub(crate) fn to(reporter: &dyn Reporter, path: &Path, bytes: &[u8], mode: Optio
     if path == Path::new("-") {
         reporter.binary(bytes)?;
     } else {
-        let is_shared = has_other_names(path);
-        if write_atomically(path, bytes, mode)? && is_shared {
-            reporter.note(&format!("{}: other names of the file (hard links) keep what it was before", path.display()));
+        let unkept = unkept(path);
+        if write_atomically(path, bytes, mode)? {
+            unkept.iter().for_each(|what| reporter.note(&format!("{}: {what}", path.display())));
         }
     }
     Ok(bytes.len() as u64)

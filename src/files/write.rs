@@ -10,7 +10,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::temporary::{
     Begun, Made, RANDOM, appear, appear_as, begin, hold, in_folder, lock, make_folder, prefix, sweep,
 };
-use rustix::fs::{FlockOperation, Mode, OFlags, XattrFlags, fchown, flock, fremovexattr, fsetxattr, getxattr};
+use rustix::fs::{
+    FlockOperation, Mode, OFlags, XattrFlags, fchown, flock, fremovexattr, fsetxattr, getxattr, listxattr,
+};
 use rustix::process::{Gid, PidfdFlags, PidfdGetfdFlags, Uid, getpid, pidfd_getfd, pidfd_open};
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, Permissions};
@@ -26,6 +28,8 @@ const FILE_MODE: u32 = 0o666;
 const OWNER_MODE: u32 = 0o600;
 /// The bits that say who may read, write and execute; not set-user-id and the like, which are trust in the very bytes.
 const PERMISSIONS: u32 = 0o777;
+/// The bits by which a program runs as its owner, or in its group.
+const SET_ID: u32 = 0o6000;
 /// The permission bits of a new folder, before the process's umask.
 const FOLDER_MODE: u32 = 0o777;
 /// The time that a pipe is waited for: an output for a reader, an input for a writer.
@@ -222,9 +226,30 @@ fn without_group(mode: u32) -> u32 {
     mode & !0o070 | mode & (mode & 0o007) << 3
 }
 
-/// Whether a file has other names, which lead to it as it is, and not to what replaces it.
-pub(crate) fn has_other_names(path: &Path) -> bool {
-    !is_open_file(path) && path.metadata().is_ok_and(|file| file.is_file() && file.nlink() > 1)
+/// Tells what a file at a path has that one which replaces it does not get.
+pub(crate) fn unkept(path: &Path) -> Vec<&'static str> {
+    const CAPABILITIES: &[u8] = b"security.capability";
+    let there = path.metadata().ok().filter(|file| file.is_file() && !is_open_file(path));
+    let Some(there) = there else { return Vec::new() };
+    let mut names = vec![0; MAX_LIST];
+    let len = listxattr(path, names.as_mut_slice()).unwrap_or(0);
+    names.truncate(len);
+    let has = |is: fn(&[u8]) -> bool| names.split(|byte| *byte == 0).any(is);
+    [
+        (there.nlink() > 1, "other names of the file (hard links) keep what it was before"),
+        (
+            there.mode() & SET_ID != 0,
+            "its set-user-id or set-group-id bit is not kept: it is trust in the bytes before",
+        ),
+        (has(|name| name == CAPABILITIES), "its capabilities are not kept: they are trust in the bytes before"),
+        (
+            has(|name| name.starts_with(b"user.")),
+            "its attributes (user.*) are not kept: they may be about the bytes before",
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(is_so, what)| is_so.then_some(what))
+    .collect()
 }
 
 /// Whether a file is this user's.

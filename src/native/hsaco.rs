@@ -64,7 +64,9 @@ fn describe(data: &[u8], elf: &DeviceElf<'_>, items: &Items<'_>, read: &mut Read
         };
         match msgpack::read(note.data) {
             Ok(document) => {
-                hsaco_rules::version(&document).unwrap_or_else(&mut wrong);
+                hsaco_rules::version(&document)
+                    .and_then(|()| hsaco_rules::kernels(&document))
+                    .unwrap_or_else(&mut wrong);
                 documents.push(document);
             }
             Err(error) => wrong(error),

@@ -98,6 +98,46 @@ pub(super) fn version(metadata: &Value<'_>) -> Result<()> {
     }
 }
 
+/// Numbers that the metadata of every kernel has.
+const NUMBERS: [&str; 8] = [
+    ".kernarg_segment_size",
+    ".group_segment_fixed_size",
+    ".private_segment_fixed_size",
+    ".kernarg_segment_align",
+    ".wavefront_size",
+    ".sgpr_count",
+    ".vgpr_count",
+    ".max_flat_workgroup_size",
+];
+/// Kinds of arguments, beside hidden ones.
+const KINDS: [&str; 7] = ["by_value", "global_buffer", "dynamic_shared_pointer", "sampler", "image", "pipe", "queue"];
+
+/// Checks that the metadata says of every kernel and its arguments what it has to: LLVM's compiler and assembler write no other
+/// (`AMDGPUMetadataVerifier.cpp`), and HIP drops all kernels where one has no name.
+///
+/// # Errors
+/// `Input` for the first that it does not.
+pub(super) fn kernels(metadata: &Value<'_>) -> Result<()> {
+    for kernel in metadata.items("amdhsa.kernels") {
+        let name = kernel.text(".name").unwrap_or_default();
+        let wrong = |what: &str| Error::at(0, format!("kernel `{name}` has no `{what}`"));
+        for key in [".name", ".symbol"] {
+            kernel.text(key).ok_or_else(|| wrong(key))?;
+        }
+        for key in NUMBERS {
+            kernel.number(key).ok_or_else(|| wrong(key))?;
+        }
+        for argument in kernel.items(".args") {
+            for key in [".size", ".offset"] {
+                argument.number(key).ok_or_else(|| wrong(&format!("{key} of an argument")))?;
+            }
+            let kind = argument.text(".value_kind").filter(|kind| KINDS.contains(kind) || kind.starts_with("hidden_"));
+            kind.ok_or_else(|| wrong(".value_kind of an argument"))?;
+        }
+    }
+    Ok(())
+}
+
 /// Checks that every kernel of the metadata has a descriptor.
 ///
 /// # Errors

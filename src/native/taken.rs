@@ -348,14 +348,27 @@ fn runs_on_amd(part: &Part, gpu: &str) -> Has {
     }
 }
 
-/// Whether an AMD GPU is the target that an id names (`gfx90a:xnack+`). A generic processor stands for several that its name does
-/// not tell, and a device may be set not to retry page faults.
+/// Generic processors, and those that they stand for (LLVM's `AMDGPUUsage`, "Generic processors").
+const GENERIC_PROCESSORS: [(&str, &[&str]); 7] = [
+    ("gfx9-generic", &["gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"]),
+    ("gfx9-4-generic", &["gfx940", "gfx941", "gfx942", "gfx950"]),
+    ("gfx10-1-generic", &["gfx1010", "gfx1011", "gfx1012", "gfx1013"]),
+    ("gfx10-3-generic", &["gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"]),
+    ("gfx11-generic", &["gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"]),
+    ("gfx12-generic", &["gfx1200", "gfx1201"]),
+    ("gfx12-5-generic", &["gfx1250", "gfx1251"]),
+];
+
+/// Whether an AMD GPU is the target that an id names (`gfx90a:xnack+`). Which runtimes take code for a generic processor of its, and
+/// AMD's SPIR-V (`amdgcnspirv`), is not known, and a device may be set not to retry page faults.
 pub(crate) fn is_amd_target(id: &str, gpu: &str) -> Has {
     let (processor, features) = id.split_once(':').unwrap_or((id, ""));
     if gpu == processor && !["xnack+", "sramecc-"].iter().any(|other| features.contains(other)) {
         return Has::Yes;
     }
-    let is_other = gpu != processor && !processor.ends_with("generic") && processor.starts_with("gfx");
+    let is_of = |(name, members): &(&str, &[&str])| *name == processor && !members.contains(&gpu);
+    let is_single = processor.starts_with("gfx") && !processor.ends_with("generic");
+    let is_other = gpu != processor && is_single || GENERIC_PROCESSORS.iter().any(is_of);
     if is_other { Has::No } else { Has::Unknown }
 }
 
@@ -639,7 +652,8 @@ mod tests {
             (&[("hipv4-nvptx64-nvidia-cuda--sm_90", "gfx90a")], Some(&[])),
             (&[("hipv4-amdgcn-amd-amdhsa", "gfx90a")], Some(&[])),
             (&[(own, "gfx1030"), (own, "gfx90a")], Some(&[])),
-            (&[(own, "gfx9-4-generic")], None),
+            (&[(own, "gfx9-4-generic")], Some(&[])),
+            (&[(own, "gfx13-generic")], None),
             (&[("hip-spirv64-amd-amdhsa--amdgcnspirv", "")], None),
             // Whether page faults are retried is the user's choice.
             (

@@ -93,7 +93,9 @@ pub struct Module {
     pub imports: Vec<String>,
     /// Functions and variables that other modules may import, by linkage name, in module order.
     pub exports: Vec<String>,
-    /// Symbols among them of which linkers keep one of equal definitions (`SPV_KHR_linkonce_odr`).
+    /// Names by which the host looks for device globals, in module order.
+    pub(crate) host_names: Vec<String>,
+    /// Symbols among the exports of which linkers keep one of equal definitions (`SPV_KHR_linkonce_odr`).
     pub(crate) merged: Vec<String>,
     /// Ids that the runtime uses to set specialization constants (`SpecId`).
     pub spec_constants: Vec<u32>,
@@ -534,6 +536,7 @@ impl<'m> Walk<'m> {
                     self.exported.push((target, name));
                 }
             },
+            number if HOST_ACCESS.contains(&number) => self.module.host_names.push(instruction.string(3).0),
             BUILT_IN => {
                 self.built_in.push((target, instruction.word(2)));
             }

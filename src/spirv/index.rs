@@ -489,6 +489,17 @@ impl Index<'_> {
         let linked = ids.into_iter().filter_map(|id| Some((id, self.linkage(id)?)));
         linked.filter(|(id, _)| self.decoration(*id, BUILT_IN).is_none()).collect()
     }
+
+    /// Returns the device globals that only this module sees (`static`), with the names by which the host looks for them, in order
+    /// of their ids.
+    pub(crate) fn host_named(&self) -> Vec<(u32, String)> {
+        let own = self.annotations.decorations.iter().filter_map(|(id, at)| {
+            let decoration = self.instruction(*at as usize)?;
+            let is_named = op::HOST_ACCESS.contains(&decoration.word(OPERANDS - 1)) && decoration.word(0) == *id;
+            is_named.then(|| (*id, decoration.string(OPERANDS.saturating_add(1)).0))
+        });
+        own.filter(|(id, name)| !name.is_empty() && self.linkage(*id).is_none()).collect()
+    }
 }
 
 /// Function, declared or defined.

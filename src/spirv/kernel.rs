@@ -240,7 +240,7 @@ impl Reader<'_, '_> {
                 kernel.local_memory = kernel.local_memory.saturating_add(bytes);
             }
             GLOBAL if !kernel.lists_left_out => {
-                let host = || index.decorations(id).any(|decoration| HOST_ACCESS.contains(&decoration.decoration));
+                let host = || index.decorations(id).any(|decoration| op::HOST_ACCESS.contains(&decoration.decoration));
                 let named = self.symbol(id).map(|(name, _)| name);
                 let named = named.or_else(|| index.name(id).filter(|_| host()).map(Arc::from));
                 if let Some(name) = named {
@@ -306,9 +306,6 @@ impl Reader<'_, '_> {
         Some(found)
     }
 }
-
-/// Decorations of a device global: `HostAccessINTEL`, and the number that it had before it was published.
-const HOST_ACCESS: [u32; 2] = [6188, 6147];
 
 /// Returns the size of a variable in bytes, or 0 where its type has none.
 fn size(index: &Index<'_>, layouts: &Layouts, variable: &super::words::Instruction<'_>) -> u64 {

@@ -9,6 +9,10 @@ use rspirv::spirv::Op;
 /// (`internal::LinkageTypeInternal` in KhronosGroup/SPIRV-LLVM-Translator). Drivers take it.
 pub(crate) const LINKAGE_INTERNAL: u32 = 0x7fff_fffe;
 
+/// Decorations of a device global: `HostAccessINTEL`, and the number that it had before it was published, which DPC++ writes. Behind the
+/// access stands the name by which the host looks for the variable.
+pub(crate) const HOST_ACCESS: [u32; 2] = [6188, 6147];
+
 macro_rules! opcodes {
     ($($name:ident = $op:ident,)*) => {
         $(#[allow(missing_docs, reason = "the name is the specification's")] pub(crate) const $name: u16 = Op::$op as u16;)*

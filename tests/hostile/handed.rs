@@ -1,6 +1,7 @@
 //! Which images that a runtime hands on otherwise than drivers take them would be called compatible?
 
 use super::costly::put;
+use super::formed::begun;
 use super::judged::{CPU, NUMBERS, all, linked, module, runs};
 use super::recorded::{bytes, table, tool, words};
 use super::support::folder::Folder;
@@ -23,9 +24,25 @@ fn table_runs(images: &[(Vec<u8>, &str, String)], target: &str) -> bool {
     out.status.success()
 }
 
+/// Begins a module with what device globals need.
+fn hosted(module: &[u8]) -> Vec<u8> {
+    let mut extension = Vec::new();
+    put(&mut extension, 10, &[], Some("SPV_INTEL_global_variable_decorations"), &[]);
+    begun(&[all(&[(17, &[6146])]), extension].concat(), module)
+}
+
+/// A module with the device globals `g` and `h`, which the host knows by these names.
+fn with_globals() -> Vec<u8> {
+    let mut said = Vec::new();
+    put(&mut said, 71, &[30, 6147, 2], Some("g"), &[]);
+    put(&mut said, 71, &[31, 6147, 2], Some("h"), &[]);
+    let more: &[(u32, &[u32])] = &[(32, &[11, 5, 8]), (46, &[8, 12]), (59, &[11, 30, 5, 12]), (59, &[11, 31, 5, 12])];
+    hosted(&module(&said, &all(&[NUMBERS, more].concat()), &[], &[]))
+}
+
 /// Judges one module with these properties.
 fn with(properties: &str, target: &str) -> bool {
-    table_runs(&[(module(&[], &[], &[], &[]), "k", properties.to_owned())], target)
+    table_runs(&[(with_globals(), "k", properties.to_owned())], target)
 }
 
 /// The runtime makes an option of the number of registers, which the driver of CPUs refuses.
@@ -157,19 +174,64 @@ pub(super) fn function_alone() -> Vec<u8> {
 fn device_globals_of_two_images_are_not_compatible() {
     let has = |name: &str, of_image: u32| format!("[SYCL/device globals]\n{name}={}\n", words(&[4, of_image]));
     let pair = |first: String, second: String| {
-        let image = |kernel, properties| (module(&[], &[], &[], &[]), kernel, properties);
+        let image = |kernel, properties| (with_globals(), kernel, properties);
         table_runs(&[image("k", first), image("k", second)], CPU)
     };
     assert!(pair(has("g", 1), has("h", 1)));
+    assert!(!pair(has("g", 1), has("none", 1)), "the host finds none of that name");
     assert!(pair(has("g", 0), has("g", 0)));
     assert!(!pair(has("g", 1), has("g", 1)));
+}
+
+/// Static device globals: the host finds them by name in each image that lists them, and by one name one alone.
+#[test]
+fn device_globals_of_one_module_stay_whole() {
+    let folder = Folder::new();
+    let own = |kernel: &str| {
+        let mut said = Vec::new();
+        put(&mut said, 71, &[30, 6147, 2], Some("g"), &[]);
+        let more: &[(u32, &[u32])] = &[(32, &[11, 5, 8]), (46, &[8, 12]), (59, &[11, 30, 5, 12])];
+        let second: &[(u32, &[u32])] = &[(54, &[1, 40, 0, 2]), (248, &[41]), (61, &[8, 42, 30]), (253, &[]), (56, &[])];
+        let mut modes = Vec::new();
+        put(&mut modes, 15, &[6, 40], Some(&format!("{kernel}2")), &[]);
+        let mut bytes = module(&[modes, said].concat(), &all(&[NUMBERS, more].concat()), &[], &all(second));
+        let at = bytes.windows(4).position(|word| word == b"k\0\0\0").unwrap();
+        bytes[at] = kernel.as_bytes()[0];
+        hosted(&bytes)
+    };
+    let hosts = |path: &str| {
+        let bytes = folder.read(path);
+        bytes.windows(4).filter(|word| *word == b"g\0\0\0").count()
+    };
+    let globals = format!("{REQUIREMENTS}[SYCL/device globals]\ng={}\n", words(&[4, 0]));
+    table(&folder, &[(&own("k"), &globals, "k\nk2\n"), (&own("j"), &globals, "j\nj2\n")]);
+    let runs = |file: &str| {
+        let done = tool(&folder, &["check", "--strict", "-t", CPU, file]);
+        assert!(
+            done.status.success(),
+            "{file}: {}{}",
+            String::from_utf8_lossy(&done.stdout),
+            String::from_utf8_lossy(&done.stderr)
+        );
+    };
+    runs("m.table");
+    // The first kernels do not use it.
+    let done = tool(&folder, &["split", "m.table", "--mode", "per_kernel", "-o", "s/images.table"]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    runs("s/images.table");
+    for number in 0..4 {
+        assert_eq!(hosts(&format!("s/images_{number}.spv")), 1, "{number}");
+    }
+    let done = tool(&folder, &["link", "m.table", "-o", "l.spv"]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(hosts("l.spv"), 1);
 }
 
 /// The runtime ends at kernels of a SYCLBIN that reach device globals of all images.
 #[test]
 fn device_globals_in_a_syclbin_are_not_compatible() {
     let folder = Folder::new();
-    let plain = module(&[], &[], &[], &[]);
+    let plain = with_globals();
     let mut other = plain.clone();
     other[plain.windows(4).position(|word| word == b"k\0\0\0").unwrap()] = b'j';
     let globals = |of_image: u32| format!("[SYCL/device globals]\ng={}\n", words(&[4, of_image]));
@@ -257,7 +319,7 @@ fn each_device_needs_its_form_of_the_conversions_of_bfloat16() {
         assert_eq!(done.status.success(), !given.is_empty(), "{given:?}: {told}");
         assert_eq!(told.contains("are for some devices"), given.len() > 1, "{told}");
     }
-    // What goes with an image is told, where the other form stays.
+    // Symbols that go with an image are told, where the other form stays.
     table(
         &folder,
         &[

@@ -290,12 +290,15 @@ fn a_member_of_a_wheel_may_have_any_name() {
 fn where_memory_has_no_place_for_threads_one_does_the_work() {
     let folder = Folder::new();
     folder.put("m.spv", module());
-    // The stacks of 16 threads have 32 MiB.
-    let script = "ulimit -d 40000; RAYON_NUM_THREADS=16 exec \"$0\" kernels m.spv";
-    let mut command = Command::new("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_sycl-bundle")]).current_dir(folder.path());
-    let done = command.output().unwrap();
-    assert!(done.status.success(), "{}: {}", done.status, said(&done));
+    // The stacks of 16 threads have 32 MiB, and their heaps have 64 MiB of addresses each.
+    let addresses = (140_000..700_000).step_by(40_000).map(|most| format!("-v {most}"));
+    for limit in ["-d 40000".to_owned()].into_iter().chain(addresses) {
+        let script = format!("ulimit {limit}; RAYON_NUM_THREADS=16 exec \"$0\" kernels m.spv");
+        let mut command = Command::new("timeout");
+        command.args(["60", "sh", "-c", &script, env!("CARGO_BIN_EXE_sycl-bundle")]).current_dir(folder.path());
+        let done = command.output().unwrap();
+        assert!(done.status.success(), "{limit}: {}: {}", done.status, said(&done));
+    }
 }
 
 #[test]

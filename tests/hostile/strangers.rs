@@ -306,4 +306,12 @@ fn other_names_of_a_file_that_is_changed_in_place_are_told_of() {
     assert_eq!(folder.read("store"), before);
     assert_ne!(folder.read("lib.so"), before);
     assert!(!told(&folder), "it has one name now");
+    // Bits and attributes that say of the very bytes who may do what are told, too.
+    std::fs::set_permissions(folder.path().join("lib.so"), Permissions::from_mode(0o4755)).unwrap();
+    let path = folder.path().join("lib.so");
+    let has_attributes = rustix::fs::setxattr(&path, "user.origin", b"x", rustix::fs::XattrFlags::empty()).is_ok();
+    let done = tool(&folder, call);
+    assert!(said(&done).contains("lib.so: its set-user-id or set-group-id bit is not kept"), "{}", said(&done));
+    assert_eq!(said(&done).contains("lib.so: its attributes (user.*) are not kept"), has_attributes, "{}", said(&done));
+    assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o755);
 }

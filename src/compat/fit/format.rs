@@ -104,9 +104,9 @@ fn other_device(target: &Target, label: &str) -> Match {
     }
 }
 
-/// Whether code that was compiled for an AMD GPU with features, or for a generic one, is for a target (`gfx90a:xnack+`).
+/// Whether code that was compiled for an AMD GPU with features, or for a generic one, is for a target (`gfx90a:xnack+`), or AMD's SPIR-V.
 fn runs_on_amd(target: &Target, label: &str) -> Has {
-    let gpu = target.name.strip_prefix("amd_gpu_").filter(|_| label.starts_with("gfx"));
+    let gpu = target.name.strip_prefix("amd_gpu_").filter(|_| label.starts_with("gfx") || label == "amdgcnspirv");
     gpu.map_or(Has::No, |gpu| is_amd_target(label, gpu))
 }
 

@@ -59,12 +59,12 @@ impl Entry<'_> {
     }
 }
 
-/// Exported variable.
+/// Variable that others look for: an exported one, or a device global.
 #[derive(Debug, Clone)]
 pub(crate) struct Variable {
     /// Id of the variable.
     pub(crate) id: u32,
-    /// Symbol of the variable.
+    /// Symbol of the variable; of a device global that only the module sees the name by which the host looks for it.
     pub(crate) symbol: String,
     /// Unique name in "SYCL/device globals", where it is listed there.
     pub(crate) unique: Option<String>,
@@ -74,7 +74,7 @@ pub(crate) struct Variable {
     pub(crate) everywhere: bool,
 }
 
-/// Returns the exported variables. In a module without property sets each image gets those it uses.
+/// Returns the exported variables and the device globals. In a module without property sets each image gets those it uses.
 pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
     let known = !image.properties.sets.is_empty();
     let globals = image.properties.set(set::DEVICE_GLOBALS);
@@ -88,10 +88,15 @@ pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
         .collect();
     let linked = index.linked().into_iter();
     let exported = linked.filter(|(id, linkage)| linkage.kind == LinkageKind::Export && index.function(*id).is_none());
+    let exported = exported.map(|(id, linkage)| (id, linkage.name));
+    // The host looks for the others, too.
+    let own = index.host_named().into_iter();
+    let own = own.filter(|(_, name)| globals.iter().any(|property| property.name == name));
     exported
-        .map(|(id, linkage)| {
-            let unique = mapped.get(linkage.name.as_str()).copied();
-            let name = unique.unwrap_or(&linkage.name);
+        .chain(own)
+        .map(|(id, symbol)| {
+            let unique = mapped.get(symbol.as_str()).copied();
+            let name = unique.unwrap_or(&symbol);
             let listed = globals.iter().find(|property| property.name == name);
             let image_scope = listed.is_some_and(|property| {
                 let epoch = crate::bundle::aspect::Epoch::From2026;
@@ -103,7 +108,7 @@ pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
                 unique: listed.map(|property| property.name.to_owned()),
                 image_scope,
                 everywhere: known && !image_scope,
-                symbol: linkage.name,
+                symbol,
             }
         })
         .collect()

@@ -215,7 +215,7 @@ pub(crate) fn split_indexed<'k>(
         if groups.len() > 1 {
             facts.check_names()?;
         }
-        for symbol in &facts.exports {
+        for symbol in facts.exports.iter().chain(&facts.host_names) {
             let user = users.get_mut(symbol.as_str()).and_then(|user| user.replace(made.len()));
             if user.is_some_and(|user| user != made.len()) {
                 return Err(in_two_images(symbol));

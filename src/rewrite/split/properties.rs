@@ -51,7 +51,8 @@ pub(super) struct Symbols {
 
 impl Symbols {
     pub(super) fn from_module(module: Module) -> Symbols {
-        let Module { exports, imports, spec_constants, .. } = module;
+        let Module { mut exports, imports, spec_constants, host_names, .. } = module;
+        exports.extend(host_names);
         Symbols { exports, imports, spec_constants }
     }
 }

@@ -10,8 +10,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Number of users that an error about a missing definition names.
 const NAMED: usize = 5;
-/// `HostAccessINTEL`, and the number that it had before it was published, which DPC++ writes.
-const HOST_ACCESS: [u32; 2] = [6188, 6147];
 /// Number of parameters that the text of a type shows.
 const SHOWN_PARAMETERS: usize = 12;
 /// Kinds of parameter attributes that change how a value is passed: ByVal and Sret.
@@ -24,6 +22,8 @@ const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
 #[derive(Debug)]
 pub(crate) struct Symbol {
     name: String,
+    /// Whether the name is one by which the host looks for a device global, and no symbol for other modules.
+    is_of_host: bool,
     /// Definition, or for an open import the declaration that stays.
     pub(crate) kept: Definition,
     /// Id in the module of `kept`.
@@ -50,6 +50,8 @@ pub(crate) struct Symbols {
 #[derive(Default)]
 struct Candidates {
     name: String,
+    /// Whether the name is one by which the host looks for a device global, and no symbol for other modules.
+    is_of_host: bool,
     /// Exports, in module order.
     strong: Vec<Candidate>,
     /// Linkonce definitions, of which one is kept.
@@ -143,6 +145,7 @@ impl Symbols {
                 id: kept.id,
                 is_function: kept.is_function,
                 is_defined: definition.is_some(),
+                is_of_host: candidates.is_of_host,
                 name: candidates.name,
             });
         }
@@ -160,6 +163,7 @@ impl Symbols {
         let mut named = HashMap::new();
         let mut candidates: Vec<Candidates> = Vec::new();
         let mut by_name: HashMap<String, usize> = HashMap::new();
+        let mut of_host: HashMap<String, usize> = HashMap::new();
         let mut kernels: HashMap<(u32, &str), usize> = HashMap::new();
         for (number, part) in parts.iter().enumerate() {
             for entry in &part.index.entry_points {
@@ -202,14 +206,26 @@ impl Symbols {
                     errors.push(part.refuse(candidate.place.at, message));
                 }
             }
+            // The host looks for these by name, and finds none where there are two.
+            for (id, name) in part.index.host_named() {
+                let Ok(Some(candidate)) = candidate(number, part, id) else { continue };
+                let at = *of_host.entry(name.clone()).or_insert_with(|| {
+                    candidates.push(Candidates { name, is_of_host: true, ..Candidates::default() });
+                    candidates.len().saturating_sub(1)
+                });
+                candidates.get_mut(at).into_iter().for_each(|own| own.weak.push(candidate));
+            }
         }
         (candidates, named)
     }
 
     /// Returns the names of the symbols that the result exports.
     pub(crate) fn exports(&self, sources: &[Source<'_>]) -> Vec<String> {
-        let stays =
-            |symbol: &&Symbol| symbol.is_defined && sources.get(symbol.kept.part).is_none_or(|source| !source.internal);
+        let stays = |symbol: &&Symbol| {
+            symbol.is_defined
+                && !symbol.is_of_host
+                && sources.get(symbol.kept.part).is_none_or(|source| !source.internal)
+        };
         self.list.iter().filter(stays).map(|symbol| symbol.name.clone()).collect()
     }
 
@@ -275,7 +291,7 @@ fn candidate(number: usize, part: &InputModule<'_>, id: u32) -> Result<Option<Ca
 
 /// Whether an id is a device global: each image that uses it has a copy, and the runtime synchronises them.
 fn is_device_global(part: &InputModule<'_>, id: u32) -> bool {
-    part.index.decorations(id).any(|found| HOST_ACCESS.contains(&found.decoration))
+    part.index.decorations(id).any(|found| op::HOST_ACCESS.contains(&found.decoration))
 }
 
 #[cold]
