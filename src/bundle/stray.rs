@@ -11,6 +11,7 @@ use super::structure::{Descriptor, ImageLayout, count, is_printable, sound_image
 use crate::container::Host;
 use crate::container::address::{AddressMap, occurrences};
 use crate::{bytes, limits};
+use std::cell::LazyCell;
 use std::collections::HashSet;
 
 /// Heads of structures: version (2 bytes) and kind.
@@ -203,11 +204,27 @@ fn unknown_fields<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm
         let size = map.pointer(end)?.checked_sub(map.pointer(start)?)?;
         Some(map.slice(map.pointer(start)?, size).is_some_and(|bytes| !bytes.is_empty()))
     };
+    // Tables of addresses of symbols hold nothing but such words: a structure of a list is pointed to by a word that a loader writes.
+    let pointers = LazyCell::new(move || {
+        let segments = map.segments().iter().filter(|segment| segment.holds_pointers);
+        let words = segments.flat_map(|segment| {
+            let (first, words) = segment.words();
+            words.iter().enumerate().map(move |(nth, word)| (first.saturating_add(nth as u64 * 8), word))
+        });
+        let is_pointer = |place| map.first_changed(place, 8).is_some() && map.first_open(place, 8).is_none();
+        let pointers = words.filter(|(place, word)| **word != [0; 8] && is_pointer(*place));
+        let mut words: Vec<u64> = pointers.map(|(_, word)| u64::from_le_bytes(*word)).collect();
+        words.sort_unstable();
+        words
+    });
     let is_one = move |at: &u64| -> Option<bool> {
         if open(*at) {
             // Much else begins with an unknown word and a text: only a target's name tells, or device code.
             let named = target(*at).filter(|_| !open(at.saturating_add(8)));
             let is_target = named.is_some_and(is_target);
+            if !is_target && !map.is_unaligned() && pointers.binary_search(at).is_err() {
+                return None;
+            }
             // The words before a table of sizes are none.
             let are_pointers = |layout: &ImageLayout| {
                 let fields = [8, layout.payload(), layout.payload() + 8];

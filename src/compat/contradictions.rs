@@ -5,8 +5,9 @@
 use super::fit::named;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::image::Image;
-use crate::bundle::property::Property;
+use crate::bundle::property::{Property, Value};
 use crate::bundle::property_sets::{Decoded, arguments_of_source, decode, set};
+use crate::bytes;
 use crate::native::{Native, Part};
 use crate::spirv::Module;
 use std::collections::{HashMap, HashSet};
@@ -32,12 +33,16 @@ pub(super) fn contradictions(
     let disguised = disguised.map(|kernel| {
         format!("the image has {} as a function for others to use, and its code as a kernel", told(kernel))
     });
+    let cut = cut_mask(image).map(|name| {
+        format!("the image's record of removed arguments of {} is cut short: the runtime ends", told(name))
+    });
     let lost = module.and_then(|module| lost_global(image, module));
     let lost = lost.map(|name| format!("the image lists device global {}, which its code does not have", told(name)));
     absent
         .into_iter()
         .chain(unlisted)
         .chain(lost)
+        .chain(cut)
         .chain(stranger)
         .chain(disguised)
         .chain(module.into_iter().flat_map(|module| arguments(image, module)))
@@ -68,6 +73,17 @@ fn stranger<'i>(image: &'i Image<'_>, listed: &[String]) -> Option<&'i str> {
 /// Name of a kernel in a sentence.
 fn told(kernel: &str) -> String {
     named(&[kernel.to_owned()]).unwrap_or_default()
+}
+
+/// The first mask of arguments that says that it has more bits than bytes: the runtime reads all masks when it registers the image, and
+/// ends (seen with libsycl 2024.1 and 2026.2).
+pub(crate) fn cut_mask<'i>(image: &'i Image<'_>) -> Option<&'i str> {
+    let is_cut = |mask: &&Property<'_>| {
+        let Value::Bytes(raw) = mask.value else { return false };
+        let stored = raw.len().saturating_sub(8) as u64;
+        bytes::u64_at(raw, 0).is_some_and(|count| count.div_ceil(8) > stored)
+    };
+    image.properties.set(set::PARAM_OPT).iter().find(is_cut).map(|mask| mask.name)
 }
 
 /// The first device global that is stored and that the code does not have: the host writes to each where a kernel is launched, which

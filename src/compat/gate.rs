@@ -10,6 +10,7 @@ mod twice;
 
 use super::aspects::{Code, Sets};
 use super::choice::{Choice, choose_among, refused_in_bundles};
+use super::contradictions::cut_mask;
 use super::engine::Engine;
 use super::examine::{Examined, Home};
 use super::finding::{Finding, RuleId, build_remedy, remedy};
@@ -315,7 +316,8 @@ impl<'g> Gate<'g> {
         }
         if let Some(at) = self.deadly {
             let number = self.images().get(at).map_or(at, |image| image.image.index);
-            let message = format!("Image {number}, which has no kernels, is stored as the runtime does not survive.");
+            let message =
+                format!("Image {number} is stored as the runtime does not survive, whatever kernel is launched.");
             judgement.push(own(RuleId::Unread, false, message));
         }
         if judgement.is_empty() {
@@ -434,6 +436,10 @@ impl<'g> Gate<'g> {
             None if is_foreign => {
                 (message, "launch it there with AdaptiveCpp, which compiles it at run time".to_owned())
             }
+            None if of_kernel().all(|one| one.module.is_none()) => {
+                let name = crate::native::gpu_of(subject.target);
+                (message, format!("the file has no SPIR-V of it; at compile time: -fsycl-targets={name}"))
+            }
             None => (message, build_remedy(subject.target)),
             Some((true, said)) => (format!("{message} {said}"), build_remedy(subject.target)),
             Some((false, said)) => (format!("{message} {said}"), "launch it on devices that take SPIR-V".to_owned()),
@@ -496,15 +502,14 @@ fn shadowed(images: &[Examined<'_, '_>]) -> HashSet<usize> {
     shadowed
 }
 
-/// Finds the first image without kernels, and registered with the others, whose properties or compressed code end libsycl 2026.2 when
-/// it is registered.
+/// Finds the first image, registered with the others, whose properties or compressed code end libsycl 2026.2 when it is registered; of
+/// one with kernels most is told of these.
 fn deadly(images: &[Examined<'_, '_>]) -> Option<usize> {
     images.iter().position(|image| {
         // Sets of properties, beside requirements that are not read.
         let is_misstored = || image.requirements.unread.iter().any(|name| name.contains('/'));
-        image.image.origin.is_some()
-            && image.kernels.is_empty()
-            && (is_misstored() || image.image.lacks_its_size() || !image.contradictions.is_empty())
+        let ends = || is_misstored() || image.image.lacks_its_size() || !image.contradictions.is_empty();
+        image.image.origin.is_some() && (cut_mask(image.image).is_some() || image.kernels.is_empty() && ends())
     })
 }
 

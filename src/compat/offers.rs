@@ -9,6 +9,7 @@ use super::examine::{Examined, examine_image};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
+use crate::native::bitcode;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -66,8 +67,9 @@ pub(crate) fn are_open(images: &[Examined<'_, '_>]) -> bool {
 impl<'k> Offers<'k> {
     /// Whether an image offers anything.
     pub(crate) fn wants(examined: &Examined<'_, '_>) -> bool {
-        // AdaptiveCpp links its images among themselves.
+        // AdaptiveCpp links its images among themselves, and no runtime links code of a host.
         !examined.image.is_of_adaptivecpp()
+            && examined.bitcode.as_ref().is_none_or(bitcode::Module::is_for_devices)
             && (!examined.exports.is_empty() || !Sets::read(examined.image).defined.is_empty())
     }
 

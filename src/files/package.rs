@@ -159,7 +159,7 @@ impl Package {
             return Err(Error::input("no file in it can be read and holds device code"));
         }
         if package.files.is_empty() {
-            let error = Error::new(ErrorKind::NoDeviceCode, "no linked file in it holds device code");
+            let error = Error::new(ErrorKind::NoDeviceCode, "no linked file in it lists images for the SYCL runtime");
             let remedy = "`sycl-bundle inspect` tells what is in each file; --emit chooses another form than copies";
             return Err(error.with_remedy(remedy));
         }

@@ -256,3 +256,20 @@ fn value_of(file: &[u8], place: usize) -> [u8; 8] {
     let entry = entries.into_iter().find(|at| word(*at) & 0xfff == place as u64 & 0xfff).unwrap();
     file[entry + 16..entry + 24].try_into().unwrap()
 }
+
+/// Tables of addresses of other files' symbols are no structures, though two of them may be around bitcode.
+#[test]
+fn addresses_of_symbols_around_bitcode_are_no_structures() {
+    let folder = Folder::new();
+    let table = "extern char a, b; const char code[] = \"BC\\xc0\\xde\" \"0123456789abcdef\";\n\
+                 const void *table[] = { &a, &b, &a, &b, code, code + sizeof code };\n";
+    for (pointed, code) in [("", 6), ("const void *list[] = { (void *)0x100000001, table };", 3)] {
+        folder.put("a.c", format!("{table}{pointed}\n"));
+        let mut compiler = Command::new("gcc");
+        let built =
+            compiler.args(["-shared", "-fPIC", "-o", "a.so", "a.c"]).current_dir(folder.path()).status().unwrap();
+        assert!(built.success());
+        let done = tool(&folder, ["inspect", "a.so"]);
+        assert_eq!(done.status.code(), Some(code), "{pointed}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+}

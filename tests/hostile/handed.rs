@@ -3,7 +3,7 @@
 use super::costly::put;
 use super::formed::begun;
 use super::judged::{CPU, NUMBERS, all, linked, module, runs};
-use super::recorded::{bytes, table, tool, words};
+use super::recorded::{array, bytes, table, tool, words};
 use super::support::folder::Folder;
 
 const GPU: &str = "intel_gpu_pvc";
@@ -79,6 +79,8 @@ fn properties_that_a_runtime_does_not_survive_are_not_compatible() {
         // Arguments that the kernel does not have.
         format!("[SYCL/kernel param opt]\nk={}\n", bytes(&[254])),
         "[SYCL/implicit local arg]\nk=1|0\n".to_owned(),
+        // More bits than there are, of another kernel.
+        format!("[SYCL/kernel param opt]\nother={}\n", array(&[0], 1 << 20)),
         // Of a kernel that the image does not have.
         "[SYCL/implicit local arg]\nother=1|0\n".to_owned(),
         "[SYCL/work group dynamic local mem]\nother=1|1\n".to_owned(),
@@ -154,6 +156,7 @@ fn images_without_kernels_that_end_the_runtime_leave_no_kernel_compatible() {
         "[SYCL/device globals]\ng=1|3\n",
         "[SYCL/virtual functions]\nuses-virtual-functions-set=1|3\n",
         "[SYCL/implicit local arg]\nother=1|0\n",
+        &format!("[SYCL/kernel param opt]\nother={}\n", array(&[0], 1 << 20)),
     ] {
         assert!(!runs_with(properties), "{properties}");
     }

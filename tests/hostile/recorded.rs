@@ -37,7 +37,7 @@ fn decorated(kernel: &str, generator: u32, decorations: &[u32]) -> Vec<u8> {
 }
 
 /// A byte array that states so many bits.
-fn array(bytes: &[u8], bits: u64) -> String {
+pub fn array(bytes: &[u8], bits: u64) -> String {
     format!("2|{}", encode_base64(&[&bits.to_le_bytes()[..], bytes].concat()))
 }
 

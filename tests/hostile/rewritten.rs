@@ -15,10 +15,13 @@ use sycl_bundle::rewrite::embed::embed_images;
 use sycl_bundle::rewrite::layers::{self, Before};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
+/// A module of nothing.
+const EMPTY: [u32; 5] = [0x0723_0203, 0x0001_0000, 0, 1, 0];
+
 /// A list of so many images for a target each, which share a payload.
 fn list(file: &mut Linked, targets: &[u64]) -> u64 {
-    let payload = file.add(&[1; 64]);
-    let image = |target: &u64| words(&[2 | 4 << 16 | 1 << 24, *target, 0, 0, 0, 0, payload, payload + 64, 0, 0, 0, 0]);
+    let payload = file.add(&EMPTY.map(u32::to_le_bytes).concat());
+    let image = |target: &u64| words(&[2 | 4 << 16 | 1 << 24, *target, 0, 0, 0, 0, payload, payload + 20, 0, 0, 0, 0]);
     file.add(&targets.iter().flat_map(image).collect::<Vec<u8>>())
 }
 
@@ -50,6 +53,35 @@ fn lists_of_images_beside_a_long_table_of_relocations() {
     folder.put("n.spv", module.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>());
     let arguments = ["embed", "a.so", "n.spv", "--as-target", "spir64_x86_64", "-o", "out.so"];
     run_bounded(&folder, &arguments, TIME_LIMIT, &[0]);
+}
+
+/// Structures of removed images stay listed, and runtimes read all of them but the payload.
+#[test]
+fn structures_that_need_a_payload_that_goes_are_left_alone() {
+    for is_within in [false, true] {
+        let mut file = Linked::new();
+        let (target, payload) = (file.add(b"spir64_gen\0"), file.add(&[&[1; 64][..], b"SYCL/some set\0"].concat()));
+        let name = if is_within { payload + 64 } else { file.add(b"SYCL/some set\0") };
+        let key = file.add(b"key\0");
+        let property = file.add(&words(&[key, 0, 1, 7]));
+        let sets = file.add(&words(&[name, property, property + 32]));
+        let entries = file.add(b"kernel\0");
+        let entry = file.add(&words(&[0, entries, 0, 0]));
+        let ends = [payload, payload + 80, entry, entry + 32, sets, sets + 24];
+        let image = [&[2 | 4 << 16 | 1 << 24, target, 0, 0, 0, 0][..], &ends].concat();
+        let kept = file.add(&EMPTY.map(u32::to_le_bytes).concat());
+        let other = [2 | 4 << 16 | 1 << 24, target, 0, 0, 0, 0, kept, kept + 20, 0, 0, 0, 0];
+        let array = file.add(&words(&[&image[..], &other].concat()));
+        let list = file.add(&words(&[1 | 2 << 16, array, 0, 0]));
+        let spare = file.add(&[0; 8]);
+        let rela = file.add(&words(&[spare, 8, 0]).repeat(32));
+        let places = [list + 8, array + 8, array + 48, array + 56, array + 64, array + 72, array + 80, array + 88];
+        let others = [array + 96 + 8, array + 96 + 48, array + 96 + 56];
+        let places = [&places[..], &others, &[property, sets, sets + 8, sets + 16, entry + 8]].concat();
+        let bytes = with_relr(file, &words(&places), &[7, rela, 8, 32 * 24, 9, 24]);
+        let edited = layers::edit(&bytes, &HashSet::from([0]), &[new_image()], &[]);
+        assert_eq!(edited.is_err(), is_within, "{:?}", edited.err());
+    }
 }
 
 /// A run of relocations may begin where the file has nothing, and lead into it.
@@ -90,10 +122,10 @@ fn payloads_beside_sections_by_the_ten_thousands() {
     const SECTIONS: u64 = 100_000;
     let mut file = Linked::new();
     let (kept, removed) = (file.add(b"spir64\0"), file.add(b"spir64_gen\0"));
-    let payload = file.add(&[1; IMAGES as usize + 16]);
+    let payload = file.add(&EMPTY.map(u32::to_le_bytes).concat().repeat(IMAGES as usize));
     let image = |nth: u64| {
-        let (target, at) = (if nth == 0 { kept } else { removed }, payload + nth);
-        words(&[2 | 4 << 16 | 1 << 24, target, 0, 0, 0, 0, at, at + 1, 0, 0, 0, 0])
+        let (target, at) = (if nth == 0 { kept } else { removed }, payload + 20 * nth);
+        words(&[2 | 4 << 16 | 1 << 24, target, 0, 0, 0, 0, at, at + 20, 0, 0, 0, 0])
     };
     let array = file.add(&(0..IMAGES).flat_map(image).collect::<Vec<u8>>());
     file.add(&words(&[1 | IMAGES << 16, array, 0, 0]));

@@ -33,6 +33,15 @@ pub struct Module {
     pub(crate) required: OnceLock<Vec<Vec<String>>>,
 }
 
+impl Module {
+    /// Whether the code is for devices, by its triple; of one without a triple that is not known.
+    pub(crate) fn is_for_devices(&self) -> bool {
+        let machine = self.triple.split('-').next().unwrap_or_default();
+        let begins = ["spir", "nvptx", "amdgcn", "native_cpu"];
+        machine.is_empty() || begins.iter().any(|begin| machine.starts_with(begin))
+    }
+}
+
 /// Aspect by the number in the metadata, with its name where the module has a table of them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Numbered {

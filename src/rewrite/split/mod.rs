@@ -123,6 +123,10 @@ pub fn split<'k>(arena: &'k Arena, input: Input<'_, 'k>, options: &Options<'_>) 
             error.with_remedy("split it with sycl-post-link, or translate it first: llvm-spirv IN.bc -o OUT.spv")
         );
     }
+    // Native code stays as it is. Whatever is of no known form may be a damaged module.
+    if !matches!(input.image.format(), Format::SpirV | Format::Unknown) {
+        return Ok(unsplit(input.image));
+    }
     let index = Index::read(input.image.stored)?;
     split_indexed(arena, input, index, options)
 }
