@@ -158,16 +158,6 @@ impl<'a> Image<'a> {
         self.offload_kind == hcf::MODEL
     }
 
-    /// Whether the image is of CUDA or HIP, which put theirs beside SYCL's.
-    pub(crate) fn is_of_another_model(&self) -> bool {
-        self.is_for_another_maker() && !matches!(self.offload_kind, "" | "sycl")
-    }
-
-    /// Whether the image is in no list of a SYCL runtime, and for GPUs of NVIDIA or AMD.
-    pub(crate) fn is_for_another_maker(&self) -> bool {
-        self.origin.is_none() && ["nvptx64", "amdgcn"].contains(&self.target)
-    }
-
     /// Whether the image takes part in a set of virtual functions.
     pub(crate) fn is_of_a_set(&self) -> bool {
         !self.properties.set(set::VIRTUAL_FUNCTIONS).is_empty()

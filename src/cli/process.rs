@@ -372,9 +372,9 @@ pub(crate) fn threads_that_can_be_had() {
     let threads = asked.unwrap_or(processors).min(processors.saturating_mul(MOST_THREADS));
     let places =
         |limit: Resource, each: u64| getrlimit(limit).current.and_then(|most| usize::try_from(most / each).ok());
-    let places = [places(Resource::Data, THREAD_MEMORY), places(Resource::As, THREAD_ADDRESSES)];
-    let places = places.into_iter().flatten().min();
-    let few = places.is_some() || getrlimit(Resource::Nproc).current.is_some_and(|limit| limit < PLENTY);
+    let addresses = places(Resource::As, THREAD_ADDRESSES);
+    let places = [places(Resource::Data, THREAD_MEMORY), addresses].into_iter().flatten().min();
+    let few = addresses.is_some() || getrlimit(Resource::Nproc).current.is_some_and(|limit| limit < PLENTY);
     let wanted = threads;
     let threads = places.map_or(threads, |places| threads.min(places.saturating_sub(SPARE_THREADS)));
     let can_be_had = threads > 1 && can_have(if few { threads } else { 1 });

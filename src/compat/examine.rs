@@ -267,7 +267,8 @@ impl Examined<'_, '_> {
     /// Tells of an image that lists no kernel and is of no known form: nobody knows what it runs. A bit may have changed in it.
     fn unknown(&self) -> Option<Problem> {
         let is_none = self.format == Format::Unknown && self.kernels.is_empty() && self.problem.is_none();
-        let is_ours = !self.image.is_of_another_model();
+        // Other models have forms of their own.
+        let is_ours = matches!(self.image.offload_kind, "" | "sycl");
         let what = "device code of no known form, and no list of kernels: what it runs, and where, is not known";
         let error = || Error::at(self.image.offset, what);
         (is_none && is_ours && !self.image.stored.is_empty()).then(|| Problem::of_image(self.image.index, error()))

@@ -62,9 +62,9 @@ pub struct Gate<'g> {
     symbols: Vec<OnceLock<Symbols<'g>>>,
     /// The places of images with device globals of their own that an image before them has too.
     shadowed: HashSet<usize>,
-    /// Image without kernels at which the runtime ends.
+    /// Image at which the runtime ends when it is registered.
     deadly: Option<usize>,
-    /// The symbols that several images define.
+    /// The functions that several images define.
     twice: Twice<'g>,
 }
 
@@ -502,8 +502,8 @@ fn shadowed(images: &[Examined<'_, '_>]) -> HashSet<usize> {
     shadowed
 }
 
-/// Finds the first image, registered with the others, whose properties or compressed code end libsycl 2026.2 when it is registered; of
-/// one with kernels most is told of these.
+/// Finds the first image whose properties or compressed code end libsycl 2026.2 when it is registered with the others. What else is
+/// wrong with an image that has kernels is told of these.
 fn deadly(images: &[Examined<'_, '_>]) -> Option<usize> {
     images.iter().position(|image| {
         // Sets of properties, beside requirements that are not read.

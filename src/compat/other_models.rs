@@ -43,7 +43,8 @@ impl OtherModels {
 
     /// Whether an image in a container of a kind is of another model.
     pub(crate) fn has(kind: Option<Kind>, image: &Image<'_>) -> bool {
-        image.is_of_another_model() || kind == Some(Kind::Native) && image.is_for_another_maker()
+        let of_another = kind == Some(Kind::Native) || !matches!(image.offload_kind, "" | "sycl");
+        image.origin.is_none() && of_another && ["nvptx64", "amdgcn"].contains(&image.target)
     }
 
     /// Whether an image is left out.

@@ -106,6 +106,9 @@ fn end<H: FileHeader>(header: &H, endian: H::Endian, bytes: &[u8]) -> u64 {
     ends.filter(|end| *end <= bytes.len() as u64).fold(0, u64::max)
 }
 
+/// Machines with 64 bits and the lowest byte first, whose programs of 32 bits have a machine of their own, or are few (x32).
+const WIDE: [elf::Machine; 5] = [elf::EM_X86_64, elf::EM_AARCH64, elf::EM_RISCV, elf::EM_LOONGARCH, elf::EM_PPC64];
+
 /// ELF file for machines that run no SYCL program: 32-bit and big-endian ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Foreign {
@@ -128,7 +131,9 @@ impl Foreign {
         let header: &H = pod::from_bytes(bytes).ok()?.0;
         let has_size = usize::from(header.e_ehsize(endian)) == size_of::<H>();
         let has_type = (elf::ET_REL.0..=elf::ET_CORE.0).contains(&header.e_type(endian).0);
-        let is_sound = has_size && has_type && header.e_version(endian) == 1;
+        // Linux goes by the machine, whatever the class is.
+        let is_of_ours = WIDE.contains(&header.e_machine(endian));
+        let is_sound = has_size && has_type && !is_of_ours && header.e_version(endian) == 1;
         is_sound.then(|| Foreign { end: end(header, endian, bytes) })
     }
 

@@ -271,7 +271,11 @@ fn open<'i>(gone: &[&'i Examined<'_, '_>], stay: &[&'i Examined<'_, '_>]) -> BTr
     let lost: HashSet<&str> = all.difference(&left).map(|(symbol, _)| *symbol).collect();
     let imports = stay.iter().flat_map(|image| &image.imports).map(String::as_str);
     let mut open: BTreeSet<&str> = imports.filter(|symbol| lost.contains(symbol)).collect();
-    let used: HashSet<String> = stay.iter().flat_map(|image| Sets::read(image.image).used).collect();
+    let mut used: HashSet<String> = stay.iter().flat_map(|image| Sets::read(image.image).used).collect();
+    // Functions of native code are not known here.
+    for image in stay.iter().filter(|image| image.module.is_none()) {
+        Sets::read(image.image).defined.iter().for_each(|set| _ = used.remove(set));
+    }
     let functions = |images: &[&'i Examined<'_, '_>]| -> HashSet<&'i str> {
         let of_sets =
             images.iter().filter(|image| Sets::read(image.image).defined.iter().any(|set| used.contains(set)));

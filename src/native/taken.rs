@@ -359,8 +359,8 @@ const GENERIC_PROCESSORS: [(&str, &[&str]); 7] = [
     ("gfx12-5-generic", &["gfx1250", "gfx1251"]),
 ];
 
-/// Whether an AMD GPU is the target that an id names (`gfx90a:xnack+`). Which runtimes take code for a generic processor of its, and
-/// AMD's SPIR-V (`amdgcnspirv`), is not known, and a device may be set not to retry page faults.
+/// Whether an AMD GPU is the target that an id names (`gfx90a:xnack+`). Not every runtime takes code for a generic processor, or AMD's
+/// SPIR-V (`amdgcnspirv`), and a device may be set not to retry page faults.
 pub(crate) fn is_amd_target(id: &str, gpu: &str) -> Has {
     let (processor, features) = id.split_once(':').unwrap_or((id, ""));
     if gpu == processor && !["xnack+", "sramecc-"].iter().any(|other| features.contains(other)) {

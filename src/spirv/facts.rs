@@ -95,7 +95,8 @@ pub struct Module {
     pub exports: Vec<String>,
     /// Names by which the host looks for device globals, in module order.
     pub(crate) host_names: Vec<String>,
-    /// Symbols among the exports of which linkers keep one of equal definitions (`SPV_KHR_linkonce_odr`).
+    /// Symbols among the exports that several modules may have: of which linkers keep one of equal definitions
+    /// (`SPV_KHR_linkonce_odr`), and variables, as device globals are in all images.
     pub(crate) merged: Vec<String>,
     /// Ids that the runtime uses to set specialization constants (`SpecId`).
     pub spec_constants: Vec<u32>,
@@ -615,7 +616,10 @@ impl<'m> Walk<'m> {
         }
         let exported = std::mem::take(&mut self.exported).into_iter();
         let exported = exported.filter(|(id, _)| is_in(&self.variables, *id) || result_of(*id).is_some());
-        self.module.exports = exported.map(|(_, name)| name).collect();
+        let exported: Vec<(u32, String)> = exported.collect();
+        let variables = exported.iter().filter(|(id, _)| is_in(&self.variables, *id));
+        self.module.merged.extend(variables.map(|(_, name)| name.clone()));
+        self.module.exports = exported.into_iter().map(|(_, name)| name).collect();
         let mut begun: Vec<u32> = self.module.entry_points.functions.iter().map(|(function, ..)| *function).collect();
         // Parts that are missing of a module that is cut short say nothing more.
         if self.module.stopped.is_none() {

@@ -288,6 +288,7 @@ fn files_of_others_that_are_changed_in_place_stay_theirs() {
         std::fs::remove_file(place).unwrap();
     }
 }
+
 /// Programs of which a folder has several names (package managers that link to a store) have one of them changed.
 #[test]
 fn other_names_of_a_file_that_is_changed_in_place_are_told_of() {

@@ -622,3 +622,23 @@ fn functions_of_an_object_that_are_left_behind_are_told() {
         assert_eq!(said.contains("has functions, too"), told, "{file} {output}: {said}");
     }
 }
+
+/// Images that no mode unites stay apart, and native code stays as it is.
+#[test]
+fn images_of_other_sizes_and_native_code_stay_apart() {
+    let folder = Folder::new();
+    let rows = [("add_one", 8), ("halve", 16)].map(|(name, size)| {
+        folder.put(&format!("{name}.spv"), spirv::module(name));
+        folder.put(&format!("{name}.prop"), format!("[SYCL/device requirements]\nreqd_sub_group_size=1|{size}\n"));
+        folder.put(&format!("{name}.sym"), format!("{name}\n"));
+        format!("{name}.spv|{name}.prop|{name}.sym\n")
+    });
+    folder.put("k.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n");
+    folder.put("in.table", format!("[Code|Properties|Symbols]\n{}k.ptx||\n", rows.concat()));
+    for mode in ["off", "auto", "per_kernel"] {
+        let done = folder.tool(["split", "--mode", mode, "in.table", "-o", "out.table"]);
+        assert!(done.status.success(), "{mode}: {}", String::from_utf8_lossy(&done.stderr));
+        let listed = String::from_utf8(folder.read("out.table")).unwrap();
+        assert_eq!(listed.lines().count(), 4, "{mode}: {listed}");
+    }
+}

@@ -7,16 +7,19 @@ use crate::compat::examine::Examined;
 use crate::spirv::index::is_helper;
 use std::collections::{HashMap, HashSet};
 
-/// The symbols that several images define, by the places of these.
+/// The functions that several images define, by the places of these.
 #[derive(Debug, Default)]
 pub(super) struct Twice<'g> {
-    of_image: HashMap<usize, Vec<&'g str>>,
-    /// Numbers of these images, the same for those with the same symbols.
+    /// One function of each group that the same images define.
+    names: Vec<&'g str>,
+    /// Groups of functions by the places of images.
+    of_image: HashMap<usize, Vec<usize>>,
+    /// Numbers of these images, the same for those with the same groups.
     kinds: HashMap<usize, usize>,
 }
 
 impl<'g> Twice<'g> {
-    /// Looks at the images of a file, which differ in their targets: most symbols are in several.
+    /// Looks at the images of a file, which differ in their targets: most functions are in several.
     pub(super) fn read(images: &'g [Examined<'g, 'g>]) -> Twice<'g> {
         let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, image) in images.iter().enumerate() {
@@ -29,29 +32,35 @@ impl<'g> Twice<'g> {
                 }
             }
         }
-        let mut of_image: HashMap<usize, Vec<&str>> = HashMap::new();
+        let mut groups: HashMap<Vec<usize>, &str> = HashMap::new();
         for (symbol, places) in places.into_iter().filter(|(_, places)| places.len() > 1) {
-            places.into_iter().for_each(|at| of_image.entry(at).or_default().push(symbol));
+            let first = groups.entry(places).or_insert(symbol);
+            *first = (*first).min(symbol);
         }
-        of_image.values_mut().for_each(|symbols| symbols.sort_unstable());
-        let mut numbers: HashMap<&[&str], usize> = HashMap::new();
-        let mut number = |symbols| {
+        let mut groups: Vec<(Vec<usize>, &str)> = groups.into_iter().collect();
+        groups.sort_unstable();
+        let mut of_image: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (group, (places, _)) in groups.iter().enumerate() {
+            places.iter().for_each(|at| of_image.entry(*at).or_default().push(group));
+        }
+        let mut numbers: HashMap<&[usize], usize> = HashMap::new();
+        let mut number = |groups| {
             let next = numbers.len();
-            *numbers.entry(symbols).or_insert(next)
+            *numbers.entry(groups).or_insert(next)
         };
-        let kinds = of_image.iter().map(|(at, symbols)| (*at, number(symbols.as_slice()))).collect();
-        Twice { of_image, kinds }
+        let kinds = of_image.iter().map(|(at, groups)| (*at, number(groups.as_slice()))).collect();
+        Twice { names: groups.into_iter().map(|(_, name)| name).collect(), of_image, kinds }
     }
 
-    /// Returns a number of an image that others with the same symbols have, too; none where no other image defines its symbols.
+    /// Returns a number of an image that others with the same functions have, too; none where no other image defines its functions.
     pub(super) fn kind(&self, image: usize) -> Option<usize> {
         self.kinds.get(&image).copied()
     }
 
-    /// Returns a symbol that two of the images define, which are linked to each other.
+    /// Returns a function that two of the images define, which are linked to each other.
     pub(super) fn symbol_of(&self, linked: impl Iterator<Item = usize>) -> Option<&'g str> {
         let mut met = HashSet::new();
-        let mut symbols = linked.filter_map(|at| self.of_image.get(&at)).flatten().copied();
-        symbols.find(|symbol| !met.insert(*symbol))
+        let mut groups = linked.filter_map(|at| self.of_image.get(&at)).flatten();
+        groups.find(|group| !met.insert(**group)).and_then(|group| self.names.get(*group)).copied()
     }
 }

@@ -162,10 +162,11 @@ impl<'a> Elf<'a> {
         self.loaded().any(|header| header.p_filesz(LE) > 0 && !skew(header).is_multiple_of(PAGES[0]))
     }
 
-    /// Whether no loader of programs takes the file, which asks for neither a loader nor a library: firmware (OpenSBI, U-Boot).
+    /// Whether the file is firmware (OpenSBI, U-Boot): it asks for neither a loader nor a library, no loader of programs takes it, and it
+    /// is for no machine whose programs are read.
     pub(super) fn is_firmware(&self) -> bool {
         let is_named = self.program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
-        !is_named && self.dynamic_entry(elf::DT_NEEDED).is_none() && self.is_refused()
+        self.machine.is_none() && !is_named && self.dynamic_entry(elf::DT_NEEDED).is_none() && self.is_refused()
     }
 
     /// Whether a static program has no bytes in the file where it begins.

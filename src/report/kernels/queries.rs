@@ -14,7 +14,6 @@ use crate::build::{
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
-
 use crate::compat::built_in::{BFLOAT16_CONVERSIONS, is_form_for};
 use crate::compat::examine::Examined;
 use crate::compat::kernels::KernelFacts;

@@ -195,7 +195,7 @@ fn united(images: &[Image<'_>], is_code: &[bool], mode: Mode) -> Vec<usize> {
     let mut firsts: Vec<usize> = (0..images.len()).collect();
     let mut providers: HashMap<String, Option<usize>> = HashMap::new();
     let mut imports: Vec<(usize, String)> = Vec::new();
-    let mut alike: HashMap<(&str, &str, &str), usize> = HashMap::new();
+    let mut alike: HashMap<([&str; 3], Vec<u32>, Vec<Vec<u64>>), usize> = HashMap::new();
     for (at, image) in images.iter().enumerate().filter(|(at, _)| is_code.get(*at) == Some(&true)) {
         // The runtime chooses among the images of the device library, and links those of virtual functions.
         let apart = !image.properties.set(set::DEVICELIB).is_empty() || image.is_of_a_set();
@@ -203,7 +203,11 @@ fn united(images: &[Image<'_>], is_code: &[bool], mode: Mode) -> Vec<usize> {
             continue;
         }
         if mode == Mode::Off {
-            let first = *alike.entry((image.target, image.compile_options, image.link_options)).or_insert(at);
+            // Kernels that require different sizes are in different images in any mode. Aspects have no bearing here.
+            let Requirements { reqd_sub_group_sizes, reqd_work_group_sizes, .. } =
+                Requirements::read(image, Epoch::From2026);
+            let texts = [image.target, image.compile_options, image.link_options];
+            let first = *alike.entry((texts, reqd_sub_group_sizes, reqd_work_group_sizes)).or_insert(at);
             unite(&mut firsts, first, at);
         }
         let told = !image.properties.sets.is_empty();

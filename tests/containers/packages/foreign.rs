@@ -82,6 +82,19 @@ fn damaged_libraries_are_no_strangers() {
     }
 }
 
+/// Linux goes by the machine: a program of 64 bits runs, whatever its class is said to be.
+#[test]
+fn programs_of_our_machines_are_no_strangers() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = object_for(Architecture::I386, Endianness::Little, 32);
+    bytes[16] = 2;
+    for (machine, code) in [(3, 6), (62, 3), (183, 3)] {
+        bytes[18] = machine;
+        let path = file(&folder, "all/x", &bytes);
+        assert_eq!(inspect(path.parent().unwrap()).code, code, "{machine}");
+    }
+}
+
 /// Data behind a program of 32 bits may be an archive, as behind any other.
 #[test]
 fn what_stands_behind_a_foreign_program_is_told() {
