@@ -115,11 +115,11 @@ impl<'g> Gate<'g> {
         }
         let kinds = judgement::kinds(images.iter().enumerate().map(|(at, image)| Kind::new(at, image, &engine)));
         let (shadowed, twice) = (shadowed(images), Twice::read(images));
-        let mut groups: HashMap<(Vec<(usize, bool, Option<usize>)>, bool), usize> = HashMap::new();
+        let mut groups = HashMap::new();
         let group = |kernel: usize| {
             let images = kernels.images(kernel);
             let kind = |image: &usize| Some((*kinds.get(*image)?, shadowed.contains(image), twice.kind(*image)));
-            let own = images.iter().filter_map(kind).collect();
+            let own: Vec<_> = images.iter().filter_map(kind).collect();
             let key = (own, kernels.name(kernel).is_some_and(|name| is_hidden(&exporters, name, images)));
             let next = groups.len();
             *groups.entry(key).or_insert(next)

@@ -195,7 +195,7 @@ fn united(images: &[Image<'_>], is_code: &[bool], mode: Mode) -> Vec<usize> {
     let mut firsts: Vec<usize> = (0..images.len()).collect();
     let mut providers: HashMap<String, Option<usize>> = HashMap::new();
     let mut imports: Vec<(usize, String)> = Vec::new();
-    let mut alike: HashMap<([&str; 3], Vec<u32>, Vec<Vec<u64>>), usize> = HashMap::new();
+    let mut alike = HashMap::new();
     for (at, image) in images.iter().enumerate().filter(|(at, _)| is_code.get(*at) == Some(&true)) {
         // The runtime chooses among the images of the device library, and links those of virtual functions.
         let apart = !image.properties.set(set::DEVICELIB).is_empty() || image.is_of_a_set();
