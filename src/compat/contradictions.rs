@@ -95,7 +95,9 @@ fn lost_global<'i>(image: &'i Image<'_>, module: &Module) -> Option<&'i str> {
     let mapped = image.properties.set(set::PROGRAM_METADATA).iter();
     let mapped: HashMap<&str, &str> =
         mapped.filter_map(|property| Some((property.name.rsplit_once('@')?.0, property.value.text()?))).collect();
-    globals.find(|name| !own.contains(name) && !mapped.get(name).is_some_and(|symbol| own.contains(symbol)))
+    // Programs that are compiled at run time have them under names of their own.
+    let is_there = |name: &str| own.contains(name) || of_run_time(name).is_some_and(|name| own.contains(name));
+    globals.find(|name| !is_there(name) && !mapped.get(name).is_some_and(|symbol| own.contains(symbol)))
 }
 
 /// Finds kernels whose number of arguments is another than is stored.
@@ -127,6 +129,12 @@ fn arguments(image: &Image<'_>, module: &Module) -> Vec<String> {
     mask.into_iter().chain(place).collect()
 }
 
+/// Returns the name in the code of a program that is compiled at run time: `kernel` of `rtc_0$kernel`.
+fn of_run_time(name: &str) -> Option<&str> {
+    let (program, name) = name.strip_prefix("rtc_")?.split_once('$')?;
+    program.bytes().all(|byte| byte.is_ascii_digit()).then_some(name)
+}
+
 /// The first of some listed kernels that the code does not have.
 fn absent<'k>(
     listed: &'k [String],
@@ -149,9 +157,6 @@ fn absent<'k>(
     let rest = listed.get(alike..).filter(|rest| !rest.is_empty())?;
     let own: HashSet<&str> = of_code().collect();
     // A program that is compiled at run time has each kernel under the name of its own, too, as `ext_oneapi_get_content` writes it.
-    let is_compiled = |name: &str| {
-        let parts = name.strip_prefix("rtc_").and_then(|name| name.split_once('$'));
-        parts.is_some_and(|(program, kernel)| program.bytes().all(|byte| byte.is_ascii_digit()) && own.contains(kernel))
-    };
+    let is_compiled = |name: &str| of_run_time(name).is_some_and(|kernel| own.contains(kernel));
     rest.iter().find(|name| !own.contains(name.as_str()) && !is_compiled(name))
 }

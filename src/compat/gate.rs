@@ -261,7 +261,9 @@ impl<'g> Gate<'g> {
         if let Some(symbol) = self.twice.symbol_of(all) {
             let names = named(&[symbol.to_owned()]).unwrap_or_default();
             let message = format!("Two images that the runtime links to the kernel define {names}.");
-            judgement.push(own(RuleId::LinkedTwice, true, message));
+            // Nobody here knows which images of a SYCLBIN are loaded together.
+            let is_registered = self.images().get(chosen).is_some_and(|image| image.image.origin.is_some());
+            judgement.push(own(RuleId::LinkedTwice, is_registered, message));
         }
         if let Some(message) = others.as_ref().and_then(|others| self.packed_set(chosen, others)) {
             judgement.push(own(RuleId::Target, true, message));

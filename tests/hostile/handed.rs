@@ -182,6 +182,7 @@ fn device_globals_of_two_images_are_not_compatible() {
     };
     assert!(pair(has("g", 1), has("h", 1)));
     assert!(!pair(has("g", 1), has("none", 1)), "the host finds none of that name");
+    assert!(pair(has("g", 1), has("rtc_0$h", 1)), "a program that is compiled at run time");
     assert!(pair(has("g", 0), has("g", 0)));
     assert!(!pair(has("g", 1), has("g", 1)));
 }
