@@ -349,6 +349,6 @@ mod tests {
             assert!(!rule.title.ends_with('.') && rule.help.ends_with('.'), "{}", rule.name);
         }
         assert!(RuleId::of_policies().all(|rule| rule <= RuleId::MissingKernel));
-        assert_eq!(RuleId::of_policies().count(), 27);
+        assert_eq!(RuleId::of_policies().count(), 28);
     }
 }

@@ -378,11 +378,13 @@ fn the_runtime_compares_whole_names_that_are_recorded() {
     of_cpu.arch = "intel_cpu_spr";
     let on = |target: &str| matches(&of_cpu, &Subject::new(device::table().target(target).unwrap()));
     assert!(matches!(on("spir64_x86_64"), Match::Unknown(_)) && matches!(on("intel_cpu_spr"), Match::Yes));
-    // A device may be set to retry page faults, and a generic processor stands for several.
+    // A device may be set to retry page faults, and a generic processor stands for several, which are known of some.
     for (arch, verdict) in [
         ("gfx90a:xnack-", Verdict::Compatible),
         ("gfx90a:xnack+", Verdict::Unknown),
-        ("gfx9-generic", Verdict::Unknown),
+        ("gfx9-generic", Verdict::Incompatible),
+        ("gfx13-generic", Verdict::Unknown),
+        ("amdgcnspirv", Verdict::Unknown),
         ("gfx906", Verdict::Incompatible),
         ("sm_90", Verdict::Incompatible),
     ] {
