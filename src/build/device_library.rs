@@ -124,8 +124,7 @@ impl DeviceLibrary {
         if wanted.is_empty() {
             return Ok(None);
         }
-        let mut extensions = facts.and_then(|facts| facts.opencl_extensions.as_ref()).into_iter().flatten();
-        let native = extensions.any(|name| name == BFLOAT16_CONVERSIONS)
+        let native = facts.and_then(|facts| facts.has_extension(BFLOAT16_CONVERSIONS)) == Some(true)
             && self.modules().iter().any(|module| module.name == NATIVE_BFLOAT16);
         let left_out = if native { BFLOAT16 } else { NATIVE_BFLOAT16 };
         let modules: Vec<&LibraryModule> = self.modules().iter().filter(|module| module.name != left_out).collect();

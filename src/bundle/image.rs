@@ -3,7 +3,7 @@
 use super::aspect::Epoch;
 use super::format::{Declared, ET_OPENCL_OBJECTS, Format, is_zstd};
 use super::property::Properties;
-use super::property_sets::{Decoded, decode, key, set};
+use super::property_sets::{Decoded, GLOBAL_ID, decode, key, set};
 use super::{hcf, structure};
 use crate::bytes;
 use crate::container::inflate;
@@ -233,6 +233,13 @@ impl<'a> Image<'a> {
                 Some(Decoded::DeviceGlobal { image_scope, .. }) => Some((property.name, image_scope)),
                 _ => None,
             }
+        })
+    }
+
+    /// Returns the names by which the host knows device globals, each with the symbol of its variable.
+    pub(crate) fn symbols_of_globals(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.properties.set(set::PROGRAM_METADATA).iter().filter_map(|property| {
+            Some((property.name.strip_suffix(GLOBAL_ID)?.strip_suffix('@')?, property.value.text()?))
         })
     }
 

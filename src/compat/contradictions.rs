@@ -92,9 +92,7 @@ fn lost_global<'i>(image: &'i Image<'_>, module: &Module) -> Option<&'i str> {
     let mut globals = image.device_globals().map(|(name, _)| name).peekable();
     globals.peek()?;
     let own: HashSet<&str> = module.host_names.iter().chain(&module.exports).map(String::as_str).collect();
-    let mapped = image.properties.set(set::PROGRAM_METADATA).iter();
-    let mapped: HashMap<&str, &str> =
-        mapped.filter_map(|property| Some((property.name.rsplit_once('@')?.0, property.value.text()?))).collect();
+    let mapped: HashMap<&str, &str> = image.symbols_of_globals().collect();
     // Programs that are compiled at run time have them under names of their own.
     let is_there = |name: &str| own.contains(name) || of_run_time(name).is_some_and(|name| own.contains(name));
     globals.find(|name| !is_there(name) && !mapped.get(name).is_some_and(|symbol| own.contains(symbol)))

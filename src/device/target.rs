@@ -205,6 +205,11 @@ impl Target {
         if self.brief { Has::Yes } else { self.has("online_compiler") }
     }
 
+    /// Whether its driver is known to have an OpenCL extension, or to lack it.
+    pub(crate) fn has_extension(&self, name: &str) -> Option<bool> {
+        Some(self.opencl_extensions.as_ref()?.iter().any(|own| own == name))
+    }
+
     /// Whether it has an aspect, by SYCL name.
     pub fn has(&self, aspect: &str) -> Has {
         let among = |list: &[String]| list.iter().any(|name| name == aspect);

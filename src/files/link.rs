@@ -171,8 +171,7 @@ impl Linking<'_> {
         gathered.retain_others(|image| wanted.is_empty() || image.state() == State::Object);
         if self.each {
             gathered.images.iter_mut().try_for_each(|image| list_symbols(&arena, image))?;
-        }
-        if !self.each {
+        } else {
             gathered.leave_out_native_conversions(reporter);
         }
         let options = Options { partial: self.partial };

@@ -211,8 +211,7 @@ impl<'g> Gate<'g> {
             return *offer;
         }
         let exporters = self.exporters.get(symbol).map(Vec::as_slice).unwrap_or_default();
-        let extensions = subject.target.opencl_extensions.as_ref();
-        let converts = extensions.map(|names| names.iter().any(|name| name == BFLOAT16_CONVERSIONS));
+        let converts = subject.target.has_extension(BFLOAT16_CONVERSIONS);
         let mut offered = Vec::new();
         for place in exporters {
             let is_taken = |one: &&Examined<'_, '_>| converts.is_none_or(|converts| is_form_for(one.image, converts));

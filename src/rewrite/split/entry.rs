@@ -8,7 +8,7 @@ use super::{Input, Source};
 use crate::bundle::aspect;
 use crate::bundle::image::Image;
 use crate::bundle::property::Property;
-use crate::bundle::property_sets::{Decoded, GLOBAL_ID, decode, set};
+use crate::bundle::property_sets::{Decoded, decode, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Graph, code};
 use crate::spirv::index::{Index, LinkageKind};
@@ -78,14 +78,7 @@ pub(crate) struct Variable {
 pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
     let known = !image.properties.sets.is_empty();
     let globals = image.properties.set(set::DEVICE_GLOBALS);
-    let mapped: HashMap<&str, &str> = image
-        .properties
-        .set(set::PROGRAM_METADATA)
-        .iter()
-        .filter_map(|property| {
-            Some((property.value.text()?, property.name.strip_suffix(GLOBAL_ID)?.strip_suffix('@')?))
-        })
-        .collect();
+    let mapped: HashMap<&str, &str> = image.symbols_of_globals().map(|(unique, symbol)| (symbol, unique)).collect();
     let linked = index.linked().into_iter();
     let exported = linked.filter(|(id, linkage)| linkage.kind == LinkageKind::Export && index.function(*id).is_none());
     let exported = exported.map(|(id, linkage)| (id, linkage.name));
