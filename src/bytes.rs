@@ -161,6 +161,11 @@ pub(crate) fn keep_large_ones_in(make: MakeSpace) {
     let _ = SPACES.set(make);
 }
 
+/// Whether there is a place outside of memory for large drafts.
+pub(crate) fn keeps_large_ones() -> bool {
+    SPACES.get().is_some()
+}
+
 /// Bytes of a file that is being made.
 pub struct Draft {
     store: Store,
@@ -246,6 +251,11 @@ impl Draft {
             Store::Space(space) => space.grow(grown(len))?,
         }
         Ok(())
+    }
+
+    /// Whether the bytes take memory, and not only room on the disk.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        matches!(self.store, Store::Memory(_))
     }
 
     /// Shortens the draft.

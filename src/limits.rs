@@ -18,6 +18,9 @@ pub(crate) fn images_of(bytes: usize) -> usize {
     MAX_IMAGES_FLOOR.saturating_add(bytes / IMAGE_BYTES).min(MAX_IMAGES)
 }
 
+/// Bytes of a thread's stack, told to each: the variable `RUST_MIN_STACK` would ask for other sizes, in which nothing runs.
+pub(crate) const THREAD_STACK: usize = 2 << 20;
+
 /// Descriptors in one file: one per object that was wrapped before the final link.
 pub(crate) const MAX_DESCRIPTORS: usize = 1 << 16;
 
@@ -68,6 +71,12 @@ pub(crate) const MAX_MODULE: usize = 128 << 20;
 /// Bytes that one compressed image may inflate to; those that all files of a run may, beyond [`MAX_INFLATED_RATIO`] times
 /// their size on the disk.
 pub(crate) const MAX_INFLATED: u64 = 1 << 30;
+
+/// Bytes from which what is inflated or rewritten is kept in a file without a name, not in memory.
+pub(crate) const LARGE: usize = 16 << 20;
+
+/// Bytes in such files that count as one in memory: of a library of 459 MB (XLA for ROCm) bundles of 29 MB inflate to 2.4 GB.
+pub(crate) const FILED_BYTES: u64 = 8;
 
 /// Bytes that a compressed image may inflate to beyond [`MAX_INFLATED_RATIO`] times its stored size.
 pub(crate) const MAX_INFLATED_FLOOR: u64 = 64 << 20;

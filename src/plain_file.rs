@@ -7,7 +7,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind, Read as _, Result};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path};
 
 /// Opens a plain file for reading.
@@ -56,6 +56,12 @@ fn step_by_step(folder: &File, path: &Path, flags: OFlags) -> Result<File> {
         at = openat(&at, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
     }
     Ok(File::from(at))
+}
+
+/// Returns the owner of a file or folder that is there, where that is neither this user nor root.
+pub(crate) fn stranger(path: &Path) -> Option<u32> {
+    let owner = std::fs::metadata(path).ok()?.uid();
+    (owner != user() && owner != 0).then_some(owner)
 }
 
 /// Returns the number of the user that this process is, which files that it makes belong to.

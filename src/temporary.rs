@@ -7,17 +7,18 @@
 
 use crate::{limits, plain_file};
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, StatxFlags, chmodat, flock, openat, renameat, statat,
-    statx, unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, StatxFlags, chmodat, flock, mkdirat, openat, renameat,
+    statat, statx, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::path::Arg;
 use std::collections::HashSet;
 use std::ffi::{CStr, OsStr};
 use std::fs::File;
-use std::io::Read as _;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::fs::Permissions;
+use std::io::{Read as _, Write as _};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -30,6 +31,11 @@ const PREFIX: &str = ".sycl-bundle-";
 pub(crate) const RANDOM: usize = 12;
 /// Beginning of the rest of the name of a [`Scratch`] folder.
 const SCRATCH: &str = "scratch-";
+/// Permission bits of a temporary folder: it is its user's alone, and has the bit of folders in which each removes his own. A name
+/// says little, as whoever may write to the folder around renames what is in it; nobody else gives a folder of this user these bits.
+const MARKED: u32 = 0o1700;
+/// The bits that are looked at: a folder may hand its group on.
+const MARK: u32 = 0o1777;
 /// The time between two attempts to remove what other threads write to.
 const LOOK: Duration = Duration::from_millis(50);
 /// Name of the list of a set's files in its temporary folder.
@@ -154,41 +160,24 @@ impl Drop for Begun {
     }
 }
 
-/// Gives the folder of a set its own name. From then on no signal's end removes it.
-///
-/// # Errors
-/// The system's, where it cannot be renamed.
-pub(crate) fn appear_as(set: &Path, name: &Path) -> std::io::Result<()> {
-    // A signal's handler that was faster removes the folder, and does not let go of what it holds.
-    let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
-    std::fs::rename(set, name)?;
-    all.retain(|path| path != set);
-    Ok(())
-}
-
 /// Has the files of a set appear in a folder, one by one. The last is the table, which lists the others: where one of these is
 /// replaced, or files are `outdated`, the table that is there goes first, so that none lists old parts and new ones. The set's own
 /// folder keeps all that went until the new table is there. Whoever finds that folder left knows by a list in it what appeared,
 /// and what gets its place again; where the file system does not tell parts from other files, what appeared stays, and what went
-/// is gone. The folder is the one that is open, whatever lies at its path by now.
+/// is gone. Both folders are those that are open, whatever lies at their paths by now.
 ///
 /// # Errors
 /// The system's, where a file cannot be moved; all is as it was then.
-pub(crate) fn appear(
-    set: &Path,
-    (folder, open): (&Path, &File),
-    names: &[String],
-    outdated: &[String],
-) -> std::io::Result<()> {
+pub(crate) fn appear(set: &OwnFolder, folder: &File, names: &[String], outdated: &[String]) -> std::io::Result<()> {
     let replaced = replaced(folder, names, outdated);
-    let kept = set.join(REPLACED);
-    std::fs::create_dir(&kept)?;
-    std::fs::write(set.join(LISTING), listing(set, folder, names, replaced.iter().copied().chain(outdated)))?;
+    mkdirat(&set.open, REPLACED, Mode::RWXU)?;
+    let kept = openat(&set.open, REPLACED, FOLDER, Mode::empty())?;
+    set.write(LISTING, listing(&set.open, folder, names, replaced.iter().copied().chain(outdated)).as_bytes())?;
     // A signal's handler waits until all are there; it does not take their folder away meanwhile.
     let _all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut old, mut new): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     let mut move_all = || -> std::io::Result<()> {
-        let keep = |name: &String| renameat(open, name, CWD, kept.join(name));
+        let keep = |name: &String| renameat(folder, name, &kept, name);
         for name in &replaced {
             keep(name)?;
             old.push(name);
@@ -196,32 +185,36 @@ pub(crate) fn appear(
         // Another user's may not be this one's to move. A file that stays harms nobody.
         old.extend(outdated.iter().filter(|name| keep(name).is_ok()).map(String::as_str));
         for name in names {
-            renameat(CWD, set.join(name), open, name)?;
+            renameat(&set.open, name, folder, name)?;
             new.push(name);
         }
         Ok(())
     };
     let moved = move_all();
     if moved.is_err() {
-        take_back(set, open, &old, &new);
+        take_back(&kept, folder, &old, &new);
     }
     moved
 }
 
-/// Takes the files of a set away again that have appeared in a folder, and gives those that went their places, the table as the last.
-fn take_back(set: &Path, folder: &File, old: &[&str], new: &[&str]) {
+/// Takes the files of a set away again that have appeared in a folder, and gives those that went their places, the table as the
+/// last: those that `kept` holds.
+fn take_back(kept: impl AsFd, folder: &File, old: &[&str], new: &[&str]) {
     new.iter().for_each(|name| _ = unlinkat(folder, *name, AtFlags::empty()));
     for name in old.iter().rev() {
         // Whatever has come there since stays.
         if matches!(statat(folder, *name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
-            let _ = renameat(CWD, set.join(REPLACED).join(name), folder, *name);
+            let _ = renameat(&kept, *name, folder, *name);
         }
     }
 }
 
 /// Returns the files that go before a set appears, the table first. A folder is none: nothing takes its place.
-fn replaced<'n>(folder: &Path, names: &'n [String], outdated: &[String]) -> Vec<&'n String> {
-    let is_file = |name: &&String| folder.join(name).symlink_metadata().is_ok_and(|there| !there.is_dir());
+fn replaced<'n>(folder: &File, names: &'n [String], outdated: &[String]) -> Vec<&'n String> {
+    let is_file = |name: &&String| {
+        let there = statat(folder, *name, AtFlags::SYMLINK_NOFOLLOW);
+        there.is_ok_and(|there| FileType::from_raw_mode(there.st_mode) != FileType::Directory)
+    };
     let Some((table, parts)) = names.split_last() else { return Vec::new() };
     let parts: Vec<&String> = parts.iter().filter(is_file).collect();
     let table = Some(table).filter(|table| !(parts.is_empty() && outdated.is_empty()) && is_file(table));
@@ -229,9 +222,9 @@ fn replaced<'n>(folder: &Path, names: &'n [String], outdated: &[String]) -> Vec<
 }
 
 /// Returns the list of what goes before a set appears, and behind an empty line that of what will be there.
-fn listing<'n>(set: &Path, folder: &Path, names: &[String], old: impl Iterator<Item = &'n String>) -> String {
-    let line = |within: &Path, name: &String| {
-        let identity = Identity::read(&within.join(name)).map(|file| file.text());
+fn listing<'n>(set: &File, folder: &File, names: &[String], old: impl Iterator<Item = &'n String>) -> String {
+    let line = |within: &File, name: &String| {
+        let identity = Identity::read(within, name).map(|file| file.text());
         format!("{} {name}\n", identity.unwrap_or_default())
     };
     let old: String = old.map(|name| line(folder, name)).collect();
@@ -245,7 +238,9 @@ pub(crate) fn remove_begun() {
     for path in all.drain(..) {
         // Other threads may still write to the folder: what they add while it is removed goes the next time.
         for _ in 0..MOST_REMOVALS {
-            remove_left(&path);
+            if let Some(open) = open_left(&path) {
+                remove_left(&path, &open);
+            }
             if path.symlink_metadata().is_err() {
                 break;
             }
@@ -268,8 +263,8 @@ pub(crate) fn sweep(folder: &Path) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {
         // Nobody else removes it meanwhile.
-        if let Some(_locked) = process_of(&entry.file_name()).and_then(|pid| left(&entry.path(), pid)) {
-            remove_left(&entry.path());
+        if let Some(locked) = process_of(&entry.file_name()).and_then(|pid| left(&entry.path(), pid)) {
+            remove_left(&entry.path(), &locked);
         }
     }
 }
@@ -296,74 +291,85 @@ fn process_of(name: &OsStr) -> Option<u32> {
 
 /// Opens and locks a temporary file of a process that is this user's, and that nobody writes any more.
 fn left(path: &Path, pid: u32) -> Option<File> {
-    let metadata = std::fs::symlink_metadata(path).ok()?;
-    let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
-    let lives = Path::new("/proc").join(pid.to_string()).exists();
-    if !is_own || lives || !metadata.is_file() && !metadata.is_dir() {
+    if Path::new("/proc").join(pid.to_string()).exists() {
+        return None;
+    }
+    open_left(path).filter(|file| flock(file, FlockOperation::NonBlockingLockExclusive).is_ok())
+}
+
+/// Opens a temporary file of this user, or a folder with the mark of a temporary one.
+fn open_left(path: &Path) -> Option<File> {
+    // A pipe or a device is not opened.
+    let there = std::fs::symlink_metadata(path).ok()?;
+    if !there.is_file() && !there.is_dir() {
         return None;
     }
     let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).unwrap_or(0);
     let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
-    flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(file)
+    let itself = file.metadata().ok()?;
+    let is_temporary = itself.is_file() || itself.is_dir() && itself.mode() & MARK == MARKED;
+    (itself.uid() == plain_file::user() && is_temporary).then_some(file)
 }
 
-/// Removes a temporary file or folder that nobody writes. A set that had begun to appear, and of which no table is there, goes with
-/// it, and all that it replaced is there again.
-fn remove_left(path: &Path) {
-    if !path.is_dir() {
+/// Removes a temporary file or folder that nobody writes, which is open. A set that had begun to appear, and of which no table is
+/// there, goes with it, and all that it replaced is there again.
+fn remove_left(path: &Path, open: &File) {
+    if !open.metadata().is_ok_and(|itself| itself.is_dir()) {
         let _ = std::fs::remove_file(path);
         return;
     }
     // A worker may have written what lies in its folder.
     let is_set = !path.file_name().is_some_and(is_scratch);
-    if let (true, Some(listing), Some(folder)) = (is_set, listed(&path.join(LISTING)), path.parent())
+    if let (true, Some(listing), Some(folder)) = (is_set, listed(open), path.parent())
         // The last to appear is the table, which lists the others.
         && let Some((_, table)) = listing.lines().next_back().and_then(|line| line.split_once(' '))
-        && path.join(table).exists()
+        && statat(open, table, AtFlags::empty()).is_ok()
     {
         // The list may have come from anywhere. Of what it names the very files count that the parts were.
-        let kept = path.join(REPLACED);
-        let is_in = |within: &Path, identity: &str, name: &str| {
-            !name.contains('/') && Identity::read(&within.join(name)).is_some_and(|there| there.text() == identity)
+        let Ok(folder) = File::open(folder) else { return };
+        let kept = openat(open, REPLACED, FOLDER, Mode::empty()).map(File::from).ok();
+        let is_in = |within: &File, identity: &str, name: &str| {
+            !name.contains('/') && Identity::read(within, name).is_some_and(|there| there.text() == identity)
         };
         let mut lines = listing.lines().map(|line| line.split_once(' '));
-        let old = lines.by_ref().map_while(|line| line).filter(|(identity, name)| is_in(&kept, identity, name));
+        let is_kept = |identity: &str, name: &str| kept.as_ref().is_some_and(|kept| is_in(kept, identity, name));
+        let old = lines.by_ref().map_while(|line| line).filter(|(identity, name)| is_kept(identity, name));
         let old: Vec<&str> = old.map(|(_, name)| name).collect();
-        let new = lines.flatten().filter(|(identity, name)| is_in(folder, identity, name));
+        let new = lines.flatten().filter(|(identity, name)| is_in(&folder, identity, name));
         let new: Vec<&str> = new.map(|(_, name)| name).collect();
-        let Ok(folder) = File::open(folder) else { return };
-        take_back(path, &folder, &old, &new);
+        take_back(kept.as_ref().unwrap_or(&folder), &folder, &old, &new);
     }
-    let _ = remove_tree(path);
+    let _ = remove_tree(open, path);
 }
 
 /// Removes a folder with all that is in it, however deep: folders in folders are moved up before they are emptied. A link is
-/// removed, and not followed.
-fn remove_tree(folder: &Path) -> std::io::Result<()> {
-    let top = open_folder(CWD, folder)?;
+/// removed, and not followed; whatever else has come to the path of the folder stays.
+fn remove_tree(top: &File, folder: &Path) -> std::io::Result<()> {
+    // Whoever made what is in it may have left it otherwise.
+    let _ = rustix::fs::fchmod(top, Mode::from(MARKED));
     let mut moved = 0u64;
     loop {
         let mut is_empty = true;
-        for entry in Dir::read_from(&top)?.flatten().filter(|entry| !is_itself(entry.file_name())) {
+        for entry in Dir::read_from(top)?.flatten().filter(|entry| !is_itself(entry.file_name())) {
             is_empty = false;
             let name = entry.file_name();
-            if remove_file(&top, name)? {
+            if remove_file(top, name)? {
                 continue;
             }
-            let inner = open_folder(&top, name)?;
+            let inner = open_folder(top, name)?;
             for below in Dir::read_from(&inner)?.flatten().filter(|entry| !is_itself(entry.file_name())) {
                 if !remove_file(&inner, below.file_name())? {
                     // A folder that nobody may write to cannot be moved.
-                    chmodat(&inner, below.file_name(), Mode::RWXU, AtFlags::empty())?;
+                    open_folder(&inner, below.file_name())?;
                     // Another name is taken where a folder has it that is not empty.
-                    while let Err(error) = renameat(&inner, below.file_name(), &top, format!("{PREFIX}{moved}")) {
+                    while let Err(error) = renameat(&inner, below.file_name(), top, format!("{PREFIX}{moved}")) {
                         let is_taken = matches!(error, Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR);
                         moved = moved.checked_add(1).filter(|_| is_taken).ok_or(error)?;
                     }
                     moved = moved.saturating_add(1);
                 }
             }
-            unlinkat(&top, name, AtFlags::REMOVEDIR)?;
+            unlinkat(top, name, AtFlags::REMOVEDIR)?;
         }
         if is_empty {
             return std::fs::remove_dir(folder);
@@ -371,13 +377,17 @@ fn remove_tree(folder: &Path) -> std::io::Result<()> {
     }
 }
 
+/// A folder itself, not what a link leads to.
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 /// Opens a folder, and has this user read and write it: whoever made it may have left it otherwise.
 fn open_folder(within: impl AsFd, name: impl Arg + Copy) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = match openat(&within, name, flags, Mode::empty()) {
+    let folder = match openat(&within, name, FOLDER, Mode::empty()) {
         Err(Errno::ACCESS) => {
-            chmodat(&within, name, Mode::RWXU, AtFlags::empty())?;
-            openat(&within, name, flags, Mode::empty())?
+            // A link may come to its place at any moment, which bits are not to be given through.
+            let itself = openat(&within, name, FOLDER | OFlags::PATH, Mode::empty())?;
+            chmodat(CWD, format!("/proc/self/fd/{}", itself.as_raw_fd()), Mode::RWXU, AtFlags::empty())?;
+            openat(&within, name, FOLDER, Mode::empty())?
         }
         opened => opened?,
     };
@@ -390,7 +400,7 @@ fn is_itself(name: &CStr) -> bool {
 }
 
 /// Removes a file or link; returns whether it was one. What is a folder stays.
-fn remove_file(folder: &OwnedFd, name: &CStr) -> rustix::io::Result<bool> {
+fn remove_file(folder: impl AsFd, name: &CStr) -> rustix::io::Result<bool> {
     match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) => Ok(true),
         Err(Errno::ISDIR | Errno::PERM) => Ok(false),
@@ -399,9 +409,11 @@ fn remove_file(folder: &OwnedFd, name: &CStr) -> rustix::io::Result<bool> {
 }
 
 /// Reads the list of a set's files, where it is a plain file and no longer than such a list is.
-fn listed(path: &Path) -> Option<String> {
-    let (file, _) = plain_file::open_itself(path).ok()?;
+fn listed(set: &File) -> Option<String> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(openat(set, LISTING, flags, Mode::empty()).ok()?);
     let mut text = String::new();
+    file.metadata().ok().filter(|itself| itself.is_file())?;
     file.take(limits::MAX_LISTING).read_to_string(&mut text).is_ok().then_some(text)
 }
 
@@ -419,9 +431,9 @@ struct Identity {
 
 impl Identity {
     /// Reads that of a plain file; none where the file system does not tell when a file began.
-    fn read(path: &Path) -> Option<Identity> {
+    fn read(within: impl AsFd, name: &str) -> Option<Identity> {
         let mask = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
-        let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, mask).ok()?;
+        let found = statx(within, name, AtFlags::SYMLINK_NOFOLLOW, mask).ok()?;
         let known = StatxFlags::from_bits_retain(found.stx_mask);
         let is_plain = FileType::from_raw_mode(found.stx_mode.into()) == FileType::RegularFile;
         (is_plain && known.contains(mask)).then_some(Identity {
@@ -440,14 +452,86 @@ impl Identity {
     }
 }
 
-/// Folder for files of this run, which goes with the value, and where a signal ends the process. What is in it may come from
-/// anywhere.
+/// Temporary folder of this user alone, locked, which goes with the value, and where a signal ends the process. Whoever may write to
+/// the folder around may put another in its place: what is written goes into the one that is open, and that one is emptied.
 #[derive(Debug)]
-pub(crate) struct Scratch {
-    folder: TempDir,
-    _lock: Option<File>,
+pub(crate) struct OwnFolder {
+    path: PathBuf,
+    open: File,
+    is_kept: bool,
     _begun: Begun,
 }
+
+impl OwnFolder {
+    /// Makes the folder of a set within another one.
+    ///
+    /// # Errors
+    /// The system's, where it cannot be made.
+    pub(crate) fn of_set(within: &Path) -> std::io::Result<OwnFolder> {
+        OwnFolder::make(within, "")
+    }
+
+    fn make(within: &Path, kind: &str) -> std::io::Result<OwnFolder> {
+        let prefix = format!("{}{kind}", prefix());
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).rand_bytes(RANDOM).permissions(Permissions::from_mode(MARKED));
+        let (_begun, path) = begin(|| builder.tempdir_in(within).map(TempDir::keep), PathBuf::as_path)?;
+        let open = File::from(openat(CWD, &path, FOLDER, Mode::empty())?);
+        // Another folder of this user that has come to its place is not emptied in the end.
+        if Dir::read_from(&open)?.flatten().any(|entry| !is_itself(entry.file_name())) {
+            return Err(std::io::Error::other("another folder has come to the place of a temporary one"));
+        }
+        // Where the file system has no locks, the process's number must do.
+        let _ = flock(&open, FlockOperation::NonBlockingLockExclusive);
+        Ok(OwnFolder { path, open, is_kept: false, _begun })
+    }
+
+    /// Returns the path that it was made at.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a file in it.
+    ///
+    /// # Errors
+    /// The system's, where it cannot be written.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+        const NEW: u32 = 0o666;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        File::from(openat(&self.open, name, flags, Mode::from(NEW))?).write_all(bytes)
+    }
+
+    /// Gives the folder its own name and permission bits, and keeps it. From then on no signal's end removes it.
+    ///
+    /// # Errors
+    /// The system's, where it cannot be renamed. It is as it was then.
+    pub(crate) fn appear_as(&mut self, name: &Path, mode: u32) -> std::io::Result<()> {
+        // A signal's handler that was faster removes the folder, and does not let go of what it holds.
+        let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+        let marked = self.open.metadata()?.mode();
+        // A folder may hand its group on.
+        self.open.set_permissions(Permissions::from_mode(marked & !MARK | mode))?;
+        if let Err(error) = std::fs::rename(&self.path, name) {
+            self.open.set_permissions(Permissions::from_mode(marked))?;
+            return Err(error);
+        }
+        all.retain(|path| *path != self.path);
+        self.is_kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            let _ = remove_tree(&self.open, &self.path);
+        }
+    }
+}
+
+/// Folder for files of this run. What is in it may come from anywhere.
+#[derive(Debug)]
+pub(crate) struct Scratch(OwnFolder);
 
 impl Scratch {
     /// Makes a folder of this user alone within another one.
@@ -456,11 +540,26 @@ impl Scratch {
     /// The system's, where it cannot be made.
     pub(crate) fn new(within: &Path) -> std::io::Result<Scratch> {
         sweep(within);
-        let prefix = format!("{}{SCRATCH}", prefix());
-        let make = || tempfile::Builder::new().prefix(&prefix).rand_bytes(RANDOM).tempdir_in(within);
-        let (_begun, folder) = begin(make, TempDir::path)?;
-        let _lock = lock(folder.path());
-        Ok(Scratch { folder, _lock, _begun })
+        OwnFolder::make(within, SCRATCH).map(Scratch)
+    }
+
+    /// Makes a folder beside an output, on whose disk there is more room; where the system has temporary ones if others may put
+    /// something else in its place there.
+    ///
+    /// # Errors
+    /// The system's, where it cannot be made.
+    pub(crate) fn beside(folder: &Path) -> std::io::Result<Scratch> {
+        const STICKY: u32 = 0o1000;
+        const OTHERS: u32 = 0o002;
+        let is_own = |folder: &std::fs::Metadata| {
+            let is_open = folder.mode() & OTHERS != 0 && folder.mode() & STICKY == 0;
+            !is_open && [0, plain_file::user()].contains(&folder.uid())
+        };
+        if std::fs::metadata(folder).is_ok_and(|folder| is_own(&folder)) {
+            Scratch::new(folder)
+        } else {
+            Scratch::temporary()
+        }
     }
 
     /// Makes a folder where the system has temporary ones.
@@ -473,19 +572,8 @@ impl Scratch {
 
     /// Returns the path of the folder.
     pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+        self.0.path()
     }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = remove_tree(self.path());
-    }
-}
-
-/// Locks a folder; none where its file system has no locks. The process's number must do then.
-pub(crate) fn lock(folder: &Path) -> Option<File> {
-    File::open(folder).ok().filter(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
 /// The time that another process may write to a folder while this one waits.
@@ -509,6 +597,67 @@ pub(crate) fn hold(folder: &Path) -> Option<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Makes a folder with the mark of temporary ones.
+    fn marked(folder: &Path) {
+        std::fs::create_dir(folder).unwrap();
+        std::fs::set_permissions(folder, Permissions::from_mode(MARKED)).unwrap();
+    }
+
+    fn identity(path: &Path) -> String {
+        Identity::read(CWD, path.to_str().unwrap()).unwrap().text()
+    }
+
+    /// In a folder that others may write to they give it such a name.
+    #[test]
+    fn a_folder_of_the_user_is_no_temporary_one_whatever_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let mine = [".sycl-bundle-4194305-scratch-xxxxxxxxxxxx", ".sycl-bundle-4194305-yyyyyyyyyyyy"];
+        let mine = mine.map(|name| folder.path().join(name));
+        for (path, mode) in mine.iter().zip([0o755, 0o700]) {
+            std::fs::create_dir(path).unwrap();
+            std::fs::write(path.join("thesis"), b"precious").unwrap();
+            std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        }
+        drop(Scratch::new(folder.path()).unwrap());
+        assert!(mine.iter().all(|path| path.join("thesis").exists()));
+    }
+
+    #[test]
+    fn a_temporary_folder_is_its_users_alone_whatever_comes_to_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let scratch = Scratch::new(folder.path()).unwrap();
+        let mut set = OwnFolder::of_set(folder.path()).unwrap();
+        for own in [scratch.path(), set.path()] {
+            assert_eq!(own.metadata().unwrap().mode() & 0o7777, MARKED);
+        }
+        std::fs::create_dir(at("theirs")).unwrap();
+        std::fs::write(at("mine"), b"precious").unwrap();
+        std::os::unix::fs::symlink(at("mine"), at("theirs/t.table")).unwrap();
+        std::fs::rename(set.path(), at("moved")).unwrap();
+        std::os::unix::fs::symlink(at("theirs"), set.path()).unwrap();
+        set.write("t.table", b"table").unwrap();
+        assert_eq!(std::fs::read(at("mine")).unwrap(), b"precious");
+        assert_eq!(std::fs::read(at("moved/t.table")).unwrap(), b"table");
+        std::os::unix::fs::symlink(at("mine"), at("moved/0.spv")).unwrap();
+        assert!(set.write("0.spv", b"code").is_err());
+        assert_eq!(std::fs::read(at("mine")).unwrap(), b"precious");
+        std::fs::remove_file(set.path()).unwrap();
+        assert!(set.appear_as(&at("none/set"), 0o755).is_err());
+        drop(set);
+        assert!(at("theirs/t.table").is_symlink() && !at("moved/t.table").exists());
+    }
+
+    #[test]
+    fn where_others_may_move_it_a_folder_for_files_is_made_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        for (mode, is_beside) in [(0o755, true), (0o1777, true), (0o777, false)] {
+            std::fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
+            let scratch = Scratch::beside(folder.path()).unwrap();
+            assert_eq!(scratch.path().parent() == Some(folder.path()), is_beside, "{mode:o}");
+        }
+    }
 
     #[test]
     fn a_folder_is_held_by_one_at_a_time() {
@@ -561,15 +710,17 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let at = |name: &str| folder.path().join(name);
             let set = at(".sycl-bundle-4194305-setsetsetset");
-            std::fs::create_dir_all(set.join(REPLACED)).unwrap();
+            marked(&set);
+            std::fs::create_dir(set.join(REPLACED)).unwrap();
             let names = NEW.map(str::to_owned);
             let outdated = ["t_2.spv", "t_2.prop"].map(str::to_owned);
             OLD.iter().for_each(|name| std::fs::write(at(name), b"old").unwrap());
             NEW.iter().for_each(|name| std::fs::write(set.join(name), b"new").unwrap());
-            let old = replaced(folder.path(), &names, &outdated);
+            let [open, open_set] = [folder.path(), &set].map(|folder| File::open(folder).unwrap());
+            let old = replaced(&open, &names, &outdated);
             let old: Vec<&String> = old.into_iter().chain(&outdated).collect();
             assert_eq!(old, OLD);
-            let list = listing(&set, folder.path(), &names, old.into_iter());
+            let list = listing(&open_set, &open, &names, old.into_iter());
             std::fs::write(set.join(LISTING), list).unwrap();
             OLD.iter().take(moves).for_each(|name| std::fs::rename(at(name), set.join(REPLACED).join(name)).unwrap());
             let new = NEW.iter().take(moves.saturating_sub(OLD.len()));
@@ -598,11 +749,11 @@ mod tests {
         for path in [&left, &ours, &at("older")].into_iter().chain(&mine) {
             std::fs::write(path, b"x").unwrap();
         }
-        std::fs::create_dir(&set).unwrap();
+        marked(&set);
         for name in ["t_0.spv", "edited", "t_1.spv", "t.table"] {
             std::fs::write(set.join(name), b"x").unwrap();
         }
-        let line = |name: &str| format!("{} {name}", Identity::read(&set.join(name)).unwrap().text());
+        let line = |name: &str| format!("{} {name}", identity(&set.join(name)));
         let mut lines = ["t_0.spv", "edited", "t_1.spv", "t.table"].map(line).to_vec();
         // A forged list names other files as these.
         let [first, ..] = &lines[..] else { unreachable!() };
@@ -629,7 +780,7 @@ mod tests {
     fn a_list_that_names_files_which_come_later_removes_none() {
         let folder = tempfile::tempdir().unwrap();
         let (left, mine) = (folder.path().join(".sycl-bundle-4194305-xxxxxxxxxxxx"), folder.path().join("mine"));
-        std::fs::create_dir(&left).unwrap();
+        marked(&left);
         std::fs::write(left.join("zz"), b"").unwrap();
         std::fs::write(left.join(LISTING), "mine\n mine\n1:2:3 mine\n\n mine\n1:2:3 mine\n zz").unwrap();
         std::thread::sleep(LOOK);
@@ -645,13 +796,13 @@ mod tests {
     fn a_list_that_is_a_pipe_or_a_link_is_none() {
         let folder = tempfile::tempdir().unwrap();
         let left = folder.path().join(".sycl-bundle-4194305-xxxxxxxxxxxx");
-        std::fs::create_dir(&left).unwrap();
-        let listing = left.join(LISTING);
+        marked(&left);
+        let (listing, open) = (left.join(LISTING), File::open(&left).unwrap());
         rustix::fs::mknodat(CWD, &listing, FileType::Fifo, 0o600.into(), 0).unwrap();
-        assert_eq!(listed(&listing), None);
+        assert_eq!(listed(&open), None);
         std::fs::remove_file(&listing).unwrap();
         std::os::unix::fs::symlink("/dev/zero", &listing).unwrap();
-        assert_eq!(listed(&listing), None);
+        assert_eq!(listed(&open), None);
         sweep(folder.path());
         assert!(!left.exists());
     }
@@ -662,8 +813,9 @@ mod tests {
         let (outside, top) = (parent.path().join("outside"), parent.path().join("top"));
         std::fs::create_dir_all(&outside).unwrap();
         std::fs::write(outside.join("mine"), b"precious").unwrap();
-        std::fs::create_dir(&top).unwrap();
+        marked(&top);
         std::os::unix::fs::symlink(&outside, top.join("link")).unwrap();
+        let open = File::open(&top).unwrap();
         let mut at = rustix::fs::open(&top, OFlags::DIRECTORY, Mode::empty()).unwrap();
         // Deeper than a path may be long.
         for nth in 0..6_000 {
@@ -678,7 +830,7 @@ mod tests {
             }
             at = next;
         }
-        remove_left(&top);
+        remove_left(&top, &open);
         assert!(!top.exists() && outside.join("mine").exists());
     }
 
@@ -688,16 +840,16 @@ mod tests {
         let (mine, left) =
             (folder.path().join("mine"), folder.path().join(".sycl-bundle-4194305-scratch-xxxxxxxxxxxx"));
         std::fs::write(&mine, b"precious").unwrap();
-        let line = format!("{} mine", Identity::read(&mine).unwrap().text());
+        let line = format!("{} mine", identity(&mine));
         let own = Scratch::new(folder.path()).unwrap();
-        std::fs::create_dir(&left).unwrap();
+        marked(&left);
         for list in [&left, own.path()] {
             std::fs::write(list.join(LISTING), format!("{line}\n\n{line}\n zz")).unwrap();
             std::fs::write(list.join("zz"), b"").unwrap();
         }
-        remove_left(own.path());
+        remove_left(own.path(), &own.0.open);
         // The folder was looked through for the first.
-        remove_left(&left);
+        remove_left(&left, &open_left(&left).unwrap());
         assert!(mine.exists() && !left.exists() && !own.path().exists());
     }
 
@@ -707,9 +859,11 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         let (left, held) =
             (at(".sycl-bundle-4194305-scratch-xxxxxxxxxxxx"), at(".sycl-bundle-4194305-scratch-yyyyyyyyyyyy"));
-        std::fs::create_dir_all(left.join("below")).unwrap();
-        std::fs::create_dir(&held).unwrap();
-        let _held = lock(&held).unwrap();
+        marked(&left);
+        marked(&held);
+        std::fs::create_dir(left.join("below")).unwrap();
+        let lock = File::open(&held).unwrap();
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();
         let own = Scratch::new(folder.path()).unwrap();
         assert!(!left.exists() && held.exists() && own.path().exists());
         let path = own.path().to_owned();

@@ -63,7 +63,7 @@ impl Cache {
             return None;
         };
         // The time says how long nobody wanted it; a cache that cannot be written to is not kept in order by us.
-        let _ = File::options().write(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        let _ = file.set_modified(SystemTime::now());
         Some(binary)
     }
 

@@ -14,6 +14,7 @@ use crate::bundle::format::Format;
 use crate::compat::built_in::is_of_library;
 use crate::container::Place;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 use crate::native::{Native, zebin};
 use crate::spirv::Module;
 use std::collections::HashSet;
@@ -137,7 +138,9 @@ pub(super) fn run_tasks<T: Task>(
         for number in 0..settings.jobs.get().min(jobs.len()) {
             let slot = || Slot { number, jobs, engines, settings, queue: &queue, stop: &stop, news: news.clone() };
             let own = slot();
-            if let Err(_no_thread) = thread::Builder::new().spawn_scoped(scope, move || own.work()) {
+            if let Err(_no_thread) =
+                thread::Builder::new().stack_size(limits::THREAD_STACK).spawn_scoped(scope, move || own.work())
+            {
                 // The threads that could be had do the work. Where there is none, this thread does, and events are told
                 // after it.
                 if number == 0 {

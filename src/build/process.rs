@@ -21,6 +21,7 @@ use super::protocol::{Compiled, Reply, Request};
 use super::{Death, FailureCause};
 use super::{Engine, Launch};
 use crate::error::{Context, Error, ErrorKind, Result};
+use crate::limits;
 use crate::temporary::Scratch;
 
 /// Bytes of the end of a worker's standard error that are kept.
@@ -344,7 +345,7 @@ fn listen(said: &Arc<Mutex<Vec<u8>>>) -> (Stdio, Receiver<()>) {
         // Nobody may be waiting any more.
         let _ = ended.send(());
     };
-    match thread::Builder::new().spawn(listener) {
+    match thread::Builder::new().stack_size(limits::THREAD_STACK).spawn(listener) {
         Ok(_) => (other.into(), stderr_ended),
         Err(_no_thread) => (Stdio::null(), stderr_ended),
     }

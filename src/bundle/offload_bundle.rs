@@ -274,7 +274,7 @@ fn inflate<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<
     let bytes = inflate::sized(stored, head.inflated, reader.arena)
         .map_err(|error| place.at(head.header as u64).locate(error))?;
     reader.grant(bytes.len());
-    Ok((reader.arena.keep(bytes).map_err(|error| place.locate(error))?, place.inflated()))
+    Ok((reader.arena.keep_inflated(bytes).map_err(|error| place.locate(error))?, place.inflated()))
 }
 
 /// Compresses a bundle with zstd as version 2 or 3. `hash` is the first half of the bundle's MD5, little-endian, which

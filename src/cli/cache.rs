@@ -7,10 +7,10 @@ use super::output::{self, Output, forms};
 use crate::build::cache::Cache;
 use crate::bytes;
 use crate::error::{Error, ErrorKind, Exit, Result};
+use crate::plain_file;
 use crate::report::cache::{self as page, Cached, Size};
 use crate::report::document::Form;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The folder of the cache; empty for none.
 const VARIABLE: &str = "SYCL_BUNDLE_CACHE_DIR";
@@ -82,7 +82,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 /// binaries. `wanted` is false where the command line says so.
 pub(crate) fn cache(wanted: bool) -> Option<Cache> {
     let folder = wanted.then(folder).flatten()?;
-    if let Some(owner) = stranger(&folder) {
+    if let Some(owner) = plain_file::stranger(&folder) {
         output::say(&format!(
             "warning: the cache `{}` belongs to another user ({owner}) and is not used: set {VARIABLE} to a folder of yours",
             folder.display()
@@ -90,12 +90,6 @@ pub(crate) fn cache(wanted: bool) -> Option<Cache> {
         return None;
     }
     Some(Cache::new(folder))
-}
-
-/// The owner of a folder that is there, where that is neither this user nor root.
-fn stranger(folder: &Path) -> Option<u32> {
-    let owner = std::fs::metadata(folder).ok()?.uid();
-    (owner != rustix::process::geteuid().as_raw() && owner != 0).then_some(owner)
 }
 
 /// The bytes that a build leaves at most.

@@ -25,6 +25,7 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Once;
 use std::time::{Duration, Instant, SystemTime};
 use std::{env, fs, thread};
 
@@ -88,11 +89,13 @@ pub(crate) struct Installed {
 }
 
 impl Installed {
-    /// An installation in a folder, where it is complete.
+    /// An installation in a folder, where it is complete and nobody else's.
     fn in_dir(version: &str, dir: PathBuf) -> Option<Installed> {
         let lib =
             ["lib", "local/lib", "lib64"].iter().map(|sub| dir.join(sub)).find(|lib| lib.join(DRIVER).is_file())?;
-        lib.join(LOADER).is_file().then(|| Installed { version: version.to_owned(), dir, lib })
+        let libraries = [DRIVER, LOADER].map(|name| lib.join(name));
+        let is_own = [&dir, &lib].into_iter().chain(&libraries).all(|path| plain_file::stranger(path).is_none());
+        (is_own && lib.join(LOADER).is_file()).then(|| Installed { version: version.to_owned(), dir, lib })
     }
 
     /// Variables that make a process use this driver and no other.
@@ -120,9 +123,19 @@ impl Installed {
     }
 }
 
-/// The driver installed for this user, if any.
+/// The driver installed for this user, if any. One that another user has left where this one's would be is told, and is none.
 pub(crate) fn installed() -> Option<Installed> {
+    static TOLD: Once = Once::new();
     let base = base()?;
+    if let Some(owner) = [&base, &base.join("current")].into_iter().find_map(|path| plain_file::stranger(path)) {
+        TOLD.call_once(|| {
+            say(&format!(
+                "warning: the driver in `{}` belongs to another user ({owner}) and is not used: set XDG_DATA_HOME to a folder of yours",
+                base.display()
+            ));
+        });
+        return None;
+    }
     let version = String::from_utf8(plain_file::read(&base.join("current"), MAX_TEXT).ok()?).ok()?;
     let version = valid(version.trim()).ok()?;
     Installed::in_dir(version, base.join(version))
@@ -160,6 +173,10 @@ fn install(version: &str, trust_index: bool) -> Result<Installed> {
         let remedy = "set XDG_DATA_HOME or HOME to a folder of yours";
         Error::new(ErrorKind::Environment, "there is no folder to install the driver into").with_remedy(remedy)
     })?;
+    if let Some(owner) = plain_file::stranger(&base) {
+        let message = format!("`{}` belongs to another user ({owner})", base.display());
+        return Err(Error::new(ErrorKind::Environment, message).with_remedy("set XDG_DATA_HOME to a folder of yours"));
+    }
     let chosen = chosen();
     if !chosen.is_empty() {
         say(&format!("warning: the driver will not be used while {} is set", chosen.join(" or ")));
@@ -437,6 +454,23 @@ mod tests {
     fn touch(path: &Path, text: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn what_another_user_left_is_no_driver() {
+        let dir = tempfile::tempdir().unwrap();
+        let lib = dir.path().join("lib");
+        [DRIVER, LOADER].iter().for_each(|name| touch(&lib.join(name), ""));
+        let find = || Installed::in_dir("1.2.3", dir.path().to_owned());
+        assert!(find().is_some());
+        for path in [lib.join(LOADER), lib.join(DRIVER), lib.clone(), dir.path().to_owned()] {
+            // Only root gives files away.
+            if std::os::unix::fs::chown(&path, Some(4242), None).is_ok() {
+                assert_eq!(find(), None, "{}", path.display());
+                std::os::unix::fs::chown(&path, Some(plain_file::user()), None).unwrap();
+            }
+        }
+        assert!(find().is_some());
     }
 
     #[test]

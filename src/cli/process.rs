@@ -7,6 +7,7 @@ use super::global::Global;
 use super::worker;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::input::unchanged;
+use crate::limits;
 use crate::temporary::remove_begun;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -49,7 +50,7 @@ pub(crate) fn before_the_end(clean: fn()) {
                 }
             }
         };
-        if std::thread::Builder::new().spawn(wait).is_err() {
+        if std::thread::Builder::new().stack_size(limits::THREAD_STACK).spawn(wait).is_err() {
             return;
         }
         for signal in ENDS {
@@ -92,7 +93,7 @@ fn later(raised: &Arc<AtomicBool>) -> Arc<AtomicBool> {
             flag.store(true, Ordering::SeqCst);
         }
     };
-    if std::thread::Builder::new().spawn(wait).is_err() {
+    if std::thread::Builder::new().stack_size(limits::THREAD_STACK).spawn(wait).is_err() {
         return Arc::clone(raised);
     }
     for signal in ENDS {
@@ -143,7 +144,7 @@ impl Forwarding {
                 }
             }
         };
-        let _ = std::thread::Builder::new().spawn(pass_on);
+        let _ = std::thread::Builder::new().stack_size(limits::THREAD_STACK).spawn(pass_on);
         forwarding
     }
 
@@ -383,7 +384,7 @@ pub(crate) fn threads_that_can_be_had() {
     }
     // Only the first pool that is tried counts, also where it cannot be had.
     let pool = match can_be_had {
-        true => rayon::ThreadPoolBuilder::new().num_threads(threads),
+        true => rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(limits::THREAD_STACK),
         false => rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread(),
     };
     let _ = pool.build_global();
@@ -396,7 +397,10 @@ fn can_have(threads: usize) -> bool {
     let waiting = (0..threads).map_while(|_| {
         let gate = Arc::clone(&gate);
         // Threads that ask for memory have a part of the heap.
-        std::thread::Builder::new().spawn(move || drop((black_box(vec![0u8; 1 << 10]), gate.lock()))).ok()
+        std::thread::Builder::new()
+            .stack_size(limits::THREAD_STACK)
+            .spawn(move || drop((black_box(vec![0u8; 1 << 10]), gate.lock())))
+            .ok()
     });
     let waiting: Vec<_> = waiting.collect();
     drop(closed);

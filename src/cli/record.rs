@@ -21,7 +21,6 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const AFTER_HELP: &str = "\
@@ -170,24 +169,16 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Waits for a process, and collects the files that it and those it starts map as code.
 fn watch(child: &mut Child) -> (std::io::Result<ExitStatus>, BTreeSet<PathBuf>) {
-    let (pid, ended) = (child.id(), AtomicBool::new(false));
-    let look = || {
-        let (mut mapped, mut pause) = (BTreeSet::new(), Duration::from_millis(2));
-        while !ended.load(Ordering::Acquire) {
-            for process in descendants(pid) {
-                let new = mapped_code(process, &mapped);
-                mapped.extend(new);
-            }
-            std::thread::park_timeout(pause);
-            pause = pause.saturating_mul(2).min(PAUSE);
+    let (mut mapped, mut pause) = (BTreeSet::new(), Duration::from_millis(2));
+    loop {
+        for process in descendants(child.id()) {
+            let new = mapped_code(process, &mapped);
+            mapped.extend(new);
         }
-        mapped
-    };
-    std::thread::scope(|scope| {
-        let looking = scope.spawn(look);
-        let status = child.wait();
-        ended.store(true, Ordering::Release);
-        looking.thread().unpark();
-        (status, looking.join().unwrap_or_default())
-    })
+        match child.try_wait().transpose() {
+            Some(status) => return (status, mapped),
+            None => std::thread::sleep(pause),
+        }
+        pause = pause.saturating_mul(2).min(PAUSE);
+    }
 }

@@ -3,7 +3,7 @@
 //! It makes itself ready to be killed by what it loads, then answers requests on its standard input.
 
 use super::output::{Output, say};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::process::CommandExt as _;
@@ -138,9 +138,7 @@ pub(super) fn launch_with(mut env: driver::Environment, march: Option<CpuArch>) 
     for name in PATHS {
         let given = env.iter().find(|(known, _)| known == name).map(|(_, paths)| paths.clone());
         let Some(paths) = given.or_else(|| std::env::var_os(name)).filter(|paths| !paths.is_empty()) else { continue };
-        let paths = std::env::split_paths(&paths).map(|path| whole(name, &path)).collect::<io::Result<Vec<PathBuf>>>();
-        // Paths that were split at colons can be joined again.
-        let Ok(paths) = std::env::join_paths(paths.map_err(failed)?) else { continue };
+        let Some(paths) = whole_paths(name, &paths).map_err(failed)? else { continue };
         env.retain(|(known, _)| known != name);
         env.push((name.into(), paths));
     }
@@ -183,12 +181,19 @@ const PATHS: [&str; 3] = ["LD_LIBRARY_PATH", VENDORS, FILENAMES];
 const VENDORS: &str = "OCL_ICD_VENDORS";
 const FILENAMES: &str = "OCL_ICD_FILENAMES";
 
-/// Returns the whole path of a variable's; an empty one is the folder that the user works in. A driver's name alone is looked for
+/// Returns a variable's paths, whole, and without those that are empty: these are the folder that the user happens to work in. None
+/// where they cannot be joined again, which those that were split at colons can.
+fn whole_paths(variable: &str, paths: &OsStr) -> io::Result<Option<OsString>> {
+    let paths = std::env::split_paths(paths).filter(|path| !path.as_os_str().is_empty());
+    let paths = paths.map(|path| whole(variable, &path)).collect::<io::Result<Vec<PathBuf>>>()?;
+    Ok(std::env::join_paths(paths).ok())
+}
+
+/// Returns the whole path of a variable's. A driver's name alone is looked for
 /// where libraries are, and that of a list where the system's lists are, whatever file of that name lies here.
 fn whole(variable: &str, path: &Path) -> io::Result<PathBuf> {
     let is_name = path.is_relative() && path.components().count() == 1;
     match variable {
-        _ if path.as_os_str().is_empty() => std::env::current_dir(),
         FILENAMES if is_name => Ok(path.to_path_buf()),
         VENDORS if is_name && !path.is_dir() => Ok(path.to_path_buf()),
         _ => std::path::absolute(path),
@@ -225,4 +230,24 @@ pub(super) fn program() -> Result<PathBuf> {
         return own.symlink_metadata().map(|_| own.to_path_buf()).map_err(|_| unmounted());
     }
     std::env::current_exe().map_err(|error| Error::io("finding the path of this program", &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_variables_are_whole() {
+        let here = std::env::current_dir().unwrap();
+        let whole = |variable, paths| whole_paths(variable, OsStr::new(paths)).unwrap().unwrap().into_string().unwrap();
+        for paths in ["/opt/lib", "/opt/lib:", ":/opt/lib", "::/opt/lib::"] {
+            assert_eq!(whole("LD_LIBRARY_PATH", paths), "/opt/lib", "{paths}");
+        }
+        assert_eq!(whole("LD_LIBRARY_PATH", ":"), "");
+        assert_eq!(whole("LD_LIBRARY_PATH", "lib:."), format!("{0}/lib:{0}", here.display()));
+        assert_eq!(
+            whole(FILENAMES, "libintelocl.so:./other.so"),
+            format!("libintelocl.so:{}/other.so", here.display())
+        );
+    }
 }

@@ -9,6 +9,7 @@ use super::examine::Examined;
 use crate::bundle::format::Format;
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::spec_constants::ITT;
+use crate::spirv::Module;
 use std::fmt;
 
 /// Sub-group sizes of Intel's OpenCL CPU driver (`CL_DEVICE_SUB_GROUP_SIZES_INTEL` of 2026.2).
@@ -38,6 +39,8 @@ pub(crate) enum Stay {
     Esimd,
     /// Inline assembly, whose directives have the driver's assembler read any file (`.incbin`).
     Assembly,
+    /// Functions that the CPU driver calls while it builds a program (`llvm.global_ctors`): code of a file would run unasked.
+    Constructors,
     /// The image takes part in virtual function calls, which the runtime resolves by linking SPIR-V.
     VirtualFunctions,
     /// The image has device globals of its own, by these names, of which native code beside it would have others.
@@ -86,6 +89,7 @@ impl fmt::Display for Stay {
             Stay::Assembly => {
                 f.write_str("it has inline assembly, by which a module reads any file of whoever compiles it")
             }
+            Stay::Constructors => f.write_str("it has constructors, which the driver runs while it compiles"),
             Stay::VirtualFunctions => f.write_str("it defines or calls virtual functions, which are linked as SPIR-V"),
             Stay::ImageScope(names) => write!(
                 f,
@@ -121,6 +125,7 @@ impl Stay {
             Stay::Rule(_) => "rules",
             Stay::Esimd => "explicit SIMD",
             Stay::Assembly => "inline assembly",
+            Stay::Constructors => "constructors",
             Stay::VirtualFunctions => "virtual functions",
             Stay::ImageScope(_) => "device globals",
             Stay::Aspect(_) => "aspect",
@@ -240,13 +245,21 @@ pub(crate) fn on_nvidia(examined: &Examined<'_, '_>) -> Option<Stay> {
     found.map(|(_, what)| Stay::Nvidia(what.to_owned()))
 }
 
+/// Tells what a module has a CPU driver do beside compiling it, for whoever wrote the module: reading files, running code.
+pub(crate) fn beyond_compiling(module: &Module) -> Option<Stay> {
+    if module.has_assembly() {
+        return Some(Stay::Assembly);
+    }
+    module.has_constructors.then_some(Stay::Constructors)
+}
+
 /// Tells what the image needs and no CPU has, or does.
 pub(crate) fn on_cpu(examined: &Examined<'_, '_>) -> Option<Stay> {
     if examined.is_esimd() {
         return Some(Stay::Esimd);
     }
-    if examined.module.as_ref()?.has_assembly() {
-        return Some(Stay::Assembly);
+    if let Some(stay) = beyond_compiling(examined.module.as_ref()?) {
+        return Some(stay);
     }
     let required = &examined.requirements;
     if let Some(aspect) = required.aspects.iter().find(|aspect| no_cpu_has(aspect)) {

@@ -97,13 +97,13 @@ pub(crate) fn zstd_cost(stored: &[u8], most: u64) -> u64 {
     }
 }
 
-/// Inflates a zstd frame or a zlib stream that must hold `size` bytes, for an arena to keep. What is inflated for nothing
+/// Inflates a zstd frame or a zlib stream that must hold `size` bytes, for [`Arena::keep_inflated`]. What is inflated for nothing
 /// takes its room: a file of frames that lie about their sizes would else be inflated without end.
 ///
 /// # Errors
 /// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond the arena's room.
 pub(crate) fn sized(stored: &[u8], size: u64, arena: &Arena) -> Result<Vec<u8>> {
-    let ceiling = ceiling(stored.len()).min(arena.room());
+    let ceiling = ceiling(stored.len()).min(arena.room_inflated());
     if size > ceiling {
         return Err(Error::input(format!(
             "{} compressed bytes declare {size} bytes inflated; the limit is {ceiling}",
@@ -133,7 +133,7 @@ pub(crate) fn sized(stored: &[u8], size: u64, arena: &Arena) -> Result<Vec<u8>> 
 /// # Errors
 /// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond the arena's room.
 pub(crate) fn lz4_block(stored: &[u8], size: u64, arena: &Arena) -> Result<Vec<u8>> {
-    let ceiling = ceiling(stored.len()).min(arena.room());
+    let ceiling = ceiling(stored.len()).min(arena.room_inflated());
     let wanted = usize::try_from(size).ok().filter(|_| size <= ceiling).ok_or_else(|| {
         Error::input(format!("{} compressed bytes declare {size} bytes inflated; the limit is {ceiling}", stored.len()))
     })?;

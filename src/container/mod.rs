@@ -16,6 +16,7 @@ pub(crate) mod object_file;
 pub mod package;
 pub(crate) mod pe;
 
+use crate::bytes::{self, Draft};
 use crate::error::{Error, Result};
 use crate::limits;
 use address::AddressMap;
@@ -329,7 +330,25 @@ impl Arena {
     /// # Errors
     /// `Input` where the arena would hold more than its limit.
     pub fn keep(&self, bytes: Vec<u8>) -> Result<&[u8]> {
-        self.put(Entry::Bytes(bytes))
+        let cost = bytes.len() as u64;
+        self.put(Entry::Bytes(bytes), cost)
+    }
+
+    /// Keeps bytes that were inflated: many in a file without a name, where the program has a place for those.
+    ///
+    /// # Errors
+    /// Errors of [`Arena::keep`], and where that file cannot be written.
+    pub(crate) fn keep_inflated(&self, bytes: Vec<u8>) -> Result<&[u8]> {
+        if bytes.len() < limits::LARGE {
+            return self.keep(bytes);
+        }
+        let draft = Draft::copy_of(&bytes, 0)?;
+        if draft.is_in_memory() {
+            return self.keep(bytes);
+        }
+        drop(bytes);
+        let cost = draft.len() as u64 / limits::FILED_BYTES;
+        self.put(Entry::Other(Box::new(draft)), cost)
     }
 
     /// Keeps an owner of bytes, such as a mapping of a file, for as long as the arena lives.
@@ -337,12 +356,13 @@ impl Arena {
     /// # Errors
     /// Errors of [`Arena::keep`].
     pub fn keep_owner(&self, owner: Owner) -> Result<&[u8]> {
-        self.put(Entry::Other(owner))
+        let cost = (*owner).as_ref().len() as u64;
+        self.put(Entry::Other(owner), cost)
     }
 
-    fn put(&self, kept: Entry) -> Result<&[u8]> {
+    fn put(&self, kept: Entry, cost: u64) -> Result<&[u8]> {
         // The slot of a byte string counts too.
-        let cost = (kept.bytes().len() as u64).saturating_add(32);
+        let cost = cost.saturating_add(32);
         if self.bytes.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > self.limit {
             self.bytes.fetch_sub(cost, Ordering::Relaxed);
             return Err(full(self.limit));
@@ -363,6 +383,14 @@ impl Arena {
     /// Returns the number of bytes that were added or wasted.
     pub(crate) fn used(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of bytes that can still be added at once by [`Arena::keep_inflated`], which may be in a file.
+    pub(crate) fn room_inflated(&self) -> u64 {
+        match self.room().saturating_mul(limits::FILED_BYTES) {
+            filed if filed >= limits::LARGE as u64 && bytes::keeps_large_ones() => filed,
+            _ => self.room(),
+        }
     }
 
     /// Returns the number of bytes that can still be added.

@@ -187,8 +187,8 @@ fn is_unlinked(compiled: &Compiled<'_, '_>) -> bool {
     !matches!(compiled.host.kind, Kind::Elf | Kind::Pe)
 }
 
-/// Takes the SPIR-V of images out of a rewritten file. What was compiled of them gets tables of its own, and the bytes of
-/// their modules become zeros.
+/// Takes the SPIR-V of images out of a rewritten file, as `prune` does: what was compiled of them gets tables of its own, and
+/// the pages of their modules leave the file.
 fn without(compiled: &Compiled<'_, '_>, bytes: &[u8]) -> Result<Draft> {
     let host = Host::read(bytes)?;
     let bundle = Bundle::read(&host)?;
@@ -198,7 +198,7 @@ fn without(compiled: &Compiled<'_, '_>, bytes: &[u8]) -> Result<Draft> {
             && sources.get(&image.index).is_some_and(|own| compiled.drop_spirv.contains(own))
     };
     let drop = bundle.images.iter().filter(is_unlinked).map(|image| image.index).collect();
-    layers::edit(bytes, &drop, &[], &notes(compiled)).map(|edited| edited.bytes)
+    layers::edit_in(bytes, &drop, &[], &notes(compiled), true).map(|edited| edited.bytes)
 }
 
 /// Additions with their payloads as zstd frames, where these are smaller.

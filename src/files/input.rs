@@ -624,16 +624,13 @@ fn map(file: &File) -> std::io::Result<Mmap> {
     unsafe { Mmap::map(file) }
 }
 
-/// Bytes from which a draft is kept in a file.
-const LARGE: usize = 16 << 20;
-
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
 /// Keeps large drafts in files without names of this folder from now on.
 pub(crate) fn keep_drafts_in(folder: PathBuf) {
     let _ = FOLDER.set(folder);
     bytes::keep_large_ones_in(|len| {
-        let file = if len < LARGE { None } else { FOLDER.get().and_then(MappedFile::new) };
+        let file = if len < limits::LARGE { None } else { FOLDER.get().and_then(MappedFile::new) };
         Ok(file.map(|file| Box::new(file) as Box<dyn Space>))
     });
 }

@@ -19,7 +19,7 @@ use crate::compat::fit::spec;
 use crate::container::{Arena, Host};
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::limits;
-use crate::native::opencl_elf::spirv_of_object;
+use crate::native::opencl_elf::{beyond_linking, spirv_of_object};
 use crate::policy::rules::Recipe;
 use crate::report::edited::Edited;
 use crate::report::text::{bytes, counted};
@@ -456,6 +456,13 @@ fn driver_step<'k>(group: &Group<'_, 'k>) -> Result<(Step<'k>, Image<'k>)> {
     let wrong = || Error::input("nothing to link");
     if let Err(errors) = agree(&group.objects, State::Object) {
         return Err(errors.into_iter().next().unwrap_or_else(wrong));
+    }
+    for Input { image, label, .. } in &group.objects {
+        if let Some(why) = beyond_linking(&image.contents()?) {
+            let message = format!("the object is not given to the driver: {why}");
+            let remedy = "make it anew of its SPIR-V, by `compile`";
+            return Err(Error::input(message).with_remedy(remedy).context((*label).to_owned()));
+        }
     }
     let (first, others) = group.objects.split_first().ok_or_else(wrong)?;
     let others = others.iter().map(|input| input.image.contents()).collect::<Result<Vec<_>>>()?;

@@ -273,7 +273,7 @@ impl Package {
         let wheel_output = place.output_of(wheel)?;
         let folder = folder_of(&wheel_output);
         self.make(folder)?;
-        let scratch = if self.writes { Scratch::new(folder) } else { Scratch::temporary() };
+        let scratch = if self.writes { Scratch::beside(folder) } else { Scratch::temporary() };
         let scratch = scratch.map_err(|error| cannot_write(folder, &error))?;
         let mut copies = HashMap::new();
         let prefix = format!("{}!", wheel.display());

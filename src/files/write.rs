@@ -7,9 +7,7 @@
 use super::input;
 use super::place::{Dangling, Place, is_open_file, steps};
 use crate::error::{Error, ErrorKind, Result};
-use crate::temporary::{
-    Begun, Made, RANDOM, appear, appear_as, begin, hold, in_folder, lock, make_folder, prefix, sweep,
-};
+use crate::temporary::{Begun, Made, OwnFolder, RANDOM, appear, begin, hold, in_folder, make_folder, prefix, sweep};
 use rustix::fs::{
     FlockOperation, Mode, OFlags, XattrFlags, fchown, flock, fremovexattr, fsetxattr, getxattr, listxattr,
 };
@@ -20,7 +18,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::NamedTempFile;
 
 /// The permission bits of a new file, before the process's umask.
 const FILE_MODE: u32 = 0o666;
@@ -458,6 +456,14 @@ pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
     }
 }
 
+/// The permission bits of a new folder within another. Where that has a list of who may use what is made in it, the list stands
+/// for the umask.
+fn folder_mode(within: &Path) -> u32 {
+    const LIST_OF_NEW: &str = "system.posix_acl_default";
+    let has_list = getxattr(within, LIST_OF_NEW, &mut [0; 0][..]).is_ok_and(|len| len > 0);
+    if has_list { FOLDER_MODE } else { FOLDER_MODE & !umask() }
+}
+
 /// A set of files that appears in a folder together.
 ///
 /// Files are written into a temporary folder. Where the target does not exist the temporary one takes its name in one
@@ -468,12 +474,9 @@ pub(crate) struct Folder {
     place: Place,
     /// The target, open, where it was there.
     there: Option<File>,
-    temporary: TempDir,
+    temporary: OwnFolder,
     names: Vec<String>,
     whole: bool,
-    /// The temporary folder, locked.
-    _lock: Option<File>,
-    _begun: Begun,
     /// Goes after the temporary folder in it.
     _made: Made,
 }
@@ -501,23 +504,8 @@ impl Folder {
         let beside = if whole { folder_of(target) } else { target };
         let made = Made::folder(beside).map_err(|error| failed(&error))?;
         sweep(beside);
-        let prefix = prefix();
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix).rand_bytes(RANDOM).permissions(Permissions::from_mode(FOLDER_MODE));
-        let make = || in_folder(beside, || builder.tempdir_in(beside));
-        let (begun, temporary) = begin(make, TempDir::path).map_err(|error| failed(&error))?;
-        let lock = lock(temporary.path());
-        Ok(Folder {
-            target: target.to_path_buf(),
-            place,
-            there,
-            temporary,
-            names: Vec::new(),
-            whole,
-            _lock: lock,
-            _begun: begun,
-            _made: made,
-        })
+        let temporary = in_folder(beside, || OwnFolder::of_set(beside)).map_err(|error| failed(&error))?;
+        Ok(Folder { target: target.to_path_buf(), place, there, temporary, names: Vec::new(), whole, _made: made })
     }
 
     /// Has folders that were made for the set go where it does not appear.
@@ -535,8 +523,8 @@ impl Folder {
     /// # Errors
     /// `Environment` where it cannot be written.
     pub(crate) fn add(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
-        let path = self.temporary.path().join(name);
-        std::fs::write(&path, bytes).map_err(|error| cannot_write(&self.target.join(name), &error))?;
+        let written = self.temporary.write(name, bytes);
+        written.map_err(|error| cannot_write(&self.target.join(name), &error))?;
         self.names.push(name.to_owned());
         Ok(())
     }
@@ -548,16 +536,21 @@ impl Folder {
     pub(crate) fn finish(mut self, outdated: &[String]) -> Result<()> {
         input::unchanged()?;
         // The renaming fails where another process has made the target since.
-        if self.whole && appear_as(self.temporary.path(), &self.target).is_ok() {
-            let _ = self.temporary.keep();
+        if self.whole && self.temporary.appear_as(&self.target, folder_mode(folder_of(&self.target))).is_ok() {
             return Ok(());
         }
         let there = match self.there.take() {
             Some(there) => Ok(there),
             None => self.place.open_folder().map(drop).and_then(|()| self.place.as_folder()),
         };
-        let (set, target) = (self.temporary.path(), &self.target);
-        let appeared = there.and_then(|there| appear(set, (target, &there), &self.names, outdated));
+        let is_there = |there: &File| -> std::io::Result<bool> {
+            let (there, named) = (there.metadata()?, std::fs::metadata(&self.target)?);
+            Ok((there.dev(), there.ino()) == (named.dev(), named.ino()))
+        };
+        let appeared = there.and_then(|there| match is_there(&there)? {
+            true => appear(&self.temporary, &there, &self.names, outdated),
+            false => Err(std::io::Error::other("another folder has come to its place")),
+        });
         appeared.map_err(|error| cannot_write(&self.target, &error))
     }
 }
@@ -594,6 +587,25 @@ mod tests {
 
     fn mode(path: &Path) -> u32 {
         std::fs::metadata(path).unwrap().mode() & 0o7777
+    }
+
+    #[test]
+    fn a_folder_is_open_to_others_once_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mut set = Folder::begin(&at("set")).unwrap();
+        set.add("t.table", b"table").unwrap();
+        let temporary = set.temporary.path().to_owned();
+        assert_eq!(mode(&temporary) & 0o777, 0o700);
+        set.finish(&[]).unwrap();
+        assert_eq!((mode(&at("set")), mode(&at("set/t.table"))), (0o777 & !umask(), 0o666 & !umask()));
+        let mut more = Folder::begin(&at("set")).unwrap();
+        more.add("t.table", b"other").unwrap();
+        assert_eq!(mode(more.temporary.path()) & 0o777, 0o700);
+        more.finish(&[]).unwrap();
+        assert_eq!(std::fs::read(at("set/t.table")).unwrap(), b"other");
+        assert!(!temporary.exists());
+        assert_eq!(std::fs::read_dir(at("set")).unwrap().count(), 1);
     }
 
     #[test]

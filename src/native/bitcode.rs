@@ -4,6 +4,7 @@
 //! convention, which for kernels is one of their own; names stand in the string table. Everything else is for LLVM.
 //! Record numbers are those of `llvm/Bitcode/LLVMBitCodes.h`, conventions those of `llvm/IR/CallingConv.h`.
 
+mod beyond;
 mod function;
 mod metadata;
 mod module;
@@ -17,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::limits;
 use std::collections::BTreeMap;
 
+pub(crate) use beyond::beyond_compiling;
 pub use module::{Argument, Call, Function, Module, Numbered, Recorded, Use, Variable};
 
 mod block {

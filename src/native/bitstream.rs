@@ -73,6 +73,10 @@ pub(crate) struct Cursor<'a> {
     registered: Rc<HashMap<u64, Rc<Vec<Abbreviation>>>>,
     /// Operands that may yet be decoded.
     budget: usize,
+    /// Bit at which the last item began.
+    begun: usize,
+    /// Whether the mark of the block's end was read.
+    closed: bool,
 }
 
 impl<'a> Cursor<'a> {
@@ -87,12 +91,25 @@ impl<'a> Cursor<'a> {
             abbreviations: Rc::default(),
             registered: Rc::default(),
             budget: operands_of(data.len().saturating_mul(8)),
+            begun: 0,
+            closed: false,
         }
     }
 
     /// Passes over bytes, such as a magic number.
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.at = self.at.saturating_add(bytes.saturating_mul(8));
+    }
+
+    /// The word of 32 bits with which the last item began; none where it began within one.
+    pub(crate) fn word(&self) -> Option<u64> {
+        self.begun.is_multiple_of(32).then_some((self.begun / 32) as u64)
+    }
+
+    /// Whether the block ended where its length says. LLVM goes by the length of a block that it steps over, and by the mark of
+    /// its end where it reads one.
+    pub(crate) fn ended_whole(&self) -> bool {
+        self.closed && self.at.next_multiple_of(32) == self.end
     }
 
     /// The byte at which reading stands.
@@ -109,8 +126,12 @@ impl<'a> Cursor<'a> {
             if self.end.saturating_sub(self.at) < self.width as usize {
                 return Ok(None);
             }
+            self.begun = self.at;
             match self.fixed(self.width)? {
-                0 => return Ok(None),
+                0 => {
+                    self.closed = true;
+                    return Ok(None);
+                }
                 1 => {
                     let (id, inner) = self.enter()?;
                     if id == BLOCKINFO {
@@ -147,7 +168,9 @@ impl<'a> Cursor<'a> {
         // Fields without bits cost nothing in the stream: a block's own bits bound what its records may come to.
         let budget = operands_of(end.saturating_sub(self.at));
         let registered = self.registered.clone();
-        let inner = Cursor { data: self.data, end, at: self.at, width, block: id, abbreviations, registered, budget };
+        let (data, at) = (self.data, self.at);
+        let inner =
+            Cursor { data, end, at, width, block: id, abbreviations, registered, budget, begun: at, closed: false };
         self.at = end;
         Ok((id, inner))
     }
@@ -160,7 +183,8 @@ impl<'a> Cursor<'a> {
                 return Ok(());
             }
             match info.fixed(info.width)? {
-                0 => return Ok(()),
+                0 if info.at.next_multiple_of(32) == info.end => return Ok(()),
+                0 => return Err(info.error("an end before its end")),
                 2 => {
                     let abbreviation = info.define()?;
                     if let Some(block) = block {

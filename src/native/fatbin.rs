@@ -162,7 +162,7 @@ fn entry<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], at: usize, place: Plac
                 Some(size) => inflate::lz4_block(packed, size, reader.arena),
                 None => Err(Error::input("the entry does not state its size inflated")),
             };
-            match contents.and_then(|contents| reader.arena.keep(contents)) {
+            match contents.and_then(|contents| reader.arena.keep_inflated(contents)) {
                 Ok(contents) => {
                     reader.grant(contents.len());
                     Some((contents, here.inflated()))

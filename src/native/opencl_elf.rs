@@ -12,7 +12,7 @@
 //! is known here is version 11 (PoCL 7.1); of other versions the kernels are not told where the records do not add up.
 
 use super::elf_form::{self, HEADER};
-use super::{Items, Kernel, Part, Read, Reader, cpu_object, patch_tokens};
+use super::{Items, Kernel, Part, Read, Reader, bitcode, cpu_object, patch_tokens};
 use crate::bundle::format::Format;
 use crate::container::Place;
 use crate::container::device_elf::{DeviceElf, EM_X86_64, SHT_OPENCL_SPIRV};
@@ -74,7 +74,7 @@ pub(super) fn read<'a>(
     }
     // An object that Intel's CPU driver compiled and did not link: type 0xff02, no machine, and its own intermediate
     // code.
-    if elf.machine == 0 && elf.section(".ocl.ir").is_some() {
+    if elf.machine == 0 && elf.section(CODE).is_some() {
         let mut part = Part::new(Format::Elf, data.len());
         part.stated = "intermediate code of a driver, compiled and not linked".to_owned();
         reader.push(name, Read::from(part), place);
@@ -116,8 +116,11 @@ pub(super) fn read<'a>(
     Ok(())
 }
 
+/// Section of bitcode.
+const CODE: &str = ".ocl.ir";
+
 /// Sections of a program for CPUs, each of which the driver looks for.
-const CPU_SECTIONS: [&str; 4] = [".ocl.ir", ".ocl.meta", ".ocl.obj", ".ocl.ver"];
+const CPU_SECTIONS: [&str; 4] = [CODE, ".ocl.meta", ".ocl.obj", ".ocl.ver"];
 
 /// Tells why Intel's CPU driver may refuse a container (`CL_INVALID_BINARY`): it wants each section once, and a file of nothing
 /// but the header, the table of sections and their bytes, without gaps.
@@ -204,6 +207,20 @@ pub(crate) fn spirv_object(spirv: &[u8], options: &str) -> Vec<u8> {
 pub fn spirv_of_object(object: &[u8]) -> Option<&[u8]> {
     let elf = DeviceElf::parse(object).ok()?;
     elf.sections.iter().find(|section| section.kind == SHT_OPENCL_SPIRV).map(|section| section.data)
+}
+
+/// Tells what an object that Intel's CPU driver is to link has it do beside linking code, or why that is not known. Such an object
+/// has one section of its own, with bitcode.
+pub fn beyond_linking(object: &[u8]) -> Option<String> {
+    let elf = match DeviceElf::parse(object) {
+        Ok(elf) => elf,
+        Err(error) => return Some(error.to_string()),
+    };
+    let mut named = elf.sections.iter().filter(|section| !matches!(section.kind, 0 | elf_form::STRTAB));
+    match (named.next(), named.next()) {
+        (Some(code), None) if code.name == CODE => bitcode::beyond_compiling(code.data),
+        _ => Some(format!("it is no object of Intel's driver for CPUs, which has a section `{CODE}` alone")),
+    }
 }
 
 /// A kernel of which no more is known; none where there is no room for it.

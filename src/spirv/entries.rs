@@ -41,6 +41,8 @@ pub(super) struct Names {
     taken: HashMap<u32, Taken>,
     /// Variables with names that drivers have themselves.
     taken_variables: usize,
+    /// Whether something has the name under which LLVM lists constructors or destructors.
+    pub(super) has_constructors: bool,
     /// Functions with names of OpenCL C's.
     of_opencl: HashMap<u32, OfOpenCl>,
 }
@@ -138,6 +140,7 @@ impl Names {
         let id = instruction.word(0);
         let text = instruction.text(at).0;
         let parts = mangled(&text);
+        self.has_constructors |= matches!(&*text, "llvm.global_ctors" | "llvm.global_dtors");
         if let Some(taken) = is_taken(&text, parts) {
             self.taken.insert(id, taken);
         } else if let Some((plain, types)) = parts

@@ -133,6 +133,9 @@ pub struct Module {
     misread: Vec<String>,
     /// Functions, variables and kernels under names that drivers have themselves.
     pub(crate) theirs: Vec<String>,
+    /// Whether it has functions that CPU drivers call when they build the program: a table of constructors or destructors under
+    /// LLVM's name, or entry points of mode `Initializer` or `Finalizer`.
+    pub(crate) has_constructors: bool,
     /// Whether all its kernels are explicit SIMD.
     pub(crate) esimd: bool,
     /// Whether the module has types or instructions that may be uses of further aspects, which only a look at its code
@@ -317,6 +320,8 @@ const LOCAL_SIZE: u32 = ExecutionMode::LocalSize as u32;
 const LOCAL_SIZE_ID: u32 = ExecutionMode::LocalSizeId as u32;
 const SUBGROUP_SIZE: u32 = ExecutionMode::SubgroupSize as u32;
 /// Local memory of explicit SIMD.
+const INITIALIZER: u32 = ExecutionMode::Initializer as u32;
+const FINALIZER: u32 = ExecutionMode::Finalizer as u32;
 const LOCAL_MEMORY: u32 = ExecutionMode::SharedLocalMemorySizeINTEL as u32;
 const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 const BUILT_IN: u32 = Decoration::BuiltIn as u32;
@@ -519,6 +524,7 @@ impl<'m> Walk<'m> {
             LOCAL_MEMORY if instruction.len() >= 3 => {
                 module.local_memory = module.local_memory.max(instruction.word(2).into());
             }
+            INITIALIZER | FINALIZER => module.has_constructors = true,
             _ => {}
         }
     }
@@ -621,6 +627,7 @@ impl<'m> Walk<'m> {
         self.module.merged.extend(variables.map(|(_, name)| name.clone()));
         self.module.exports = exported.into_iter().map(|(_, name)| name).collect();
         let mut begun: Vec<u32> = self.module.entry_points.functions.iter().map(|(function, ..)| *function).collect();
+        self.module.has_constructors |= self.names.has_constructors;
         // Parts that are missing of a module that is cut short say nothing more.
         if self.module.stopped.is_none() {
             let names = std::mem::take(&mut self.names);

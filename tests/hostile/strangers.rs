@@ -246,6 +246,35 @@ fn inline_assembly_is_given_to_no_cpu_compiler() {
     assert!(said(&done).contains("it has inline assembly"), "{}", said(&done));
 }
 
+/// A CPU's driver calls constructors once it has compiled them: code of a file would run without a launch.
+#[test]
+fn constructors_are_given_to_no_cpu_compiler() {
+    let module = |modes: &str, names: &str, variable: &str| {
+        format!(
+            "; Version: 1.4\nOpCapability Addresses\nOpCapability Kernel\nOpCapability Linkage\n\
+             OpMemoryModel Physical64 OpenCL\nOpEntryPoint Kernel %1 \"k\"\n{modes}{names}\
+             %2 = OpTypeVoid\n%3 = OpTypeFunction %2\n%5 = OpTypeInt 32 0\n%6 = OpTypePointer CrossWorkgroup %5\n\
+             %7 = OpConstant %5 1\n{variable}%1 = OpFunction %2 None %3\n%4 = OpLabel\nOpReturn\nOpFunctionEnd\n"
+        )
+    };
+    let variable = "%8 = OpVariable %6 CrossWorkgroup %7\n";
+    let linkage = |name: &str| format!("OpDecorate %8 LinkageAttributes \"{name}\" Export\n");
+    let folder = Folder::new();
+    for (text, stays) in [
+        (module("", "OpName %8 \"llvm.global_ctors\"\n", variable), true),
+        (module("", "OpName %8 \"llvm.global_dtors\"\n", variable), true),
+        (module("", &linkage("llvm.global_ctors"), variable), true),
+        (module("OpExecutionMode %1 Initializer\n", "", ""), true),
+        (module("OpExecutionMode %1 Finalizer\n", "", ""), true),
+        (module("", "OpName %8 \"global_ctors\"\n", variable), false),
+    ] {
+        folder.put("m.spv", spirv::assemble(&text).unwrap());
+        let done =
+            tool(&folder, ["build", "m.spv", "-t", "spir64_x86_64", "-o", "o.table", "--no-policy", "--dry-run"]);
+        assert_eq!(said(&done).contains("it has constructors"), stays, "{text}\n{}", said(&done));
+    }
+}
+
 /// Making something of each member costs more than its bytes, of which a package may have next to none.
 #[test]
 fn members_without_number_are_left_early() {

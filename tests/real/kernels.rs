@@ -250,3 +250,28 @@ fn arguments_are_those_that_the_driver_tells() {
     }
     assert!(compared >= 35, "{compared} arguments");
 }
+
+/// The CPU's driver runs native code as soon as it loads it, and constructors once it has compiled them.
+#[test]
+fn code_of_a_file_does_not_run_where_its_kernels_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let mut build = tool();
+    build.arg("build").arg(world().window()).args(["--image", "0", "-t", "spir64_x86_64", "-o"]).arg(at("n.so"));
+    succeed(&mut build);
+    let said = |file: &str| {
+        let mut ask = tool();
+        let asked = ask.arg("kernels").arg(at(file)).args(["--device", "cpu", "--format", "json"]).output().unwrap();
+        String::from_utf8_lossy(&asked.stdout).into_owned()
+    };
+    let told = said("n.so");
+    assert!(told.contains("native code for CPUs runs when their driver loads it"), "{told}");
+    let code = "; Version: 1.4\nOpCapability Addresses\nOpCapability Kernel\nOpCapability Linkage\n\
+                OpMemoryModel Physical64 OpenCL\nOpEntryPoint Kernel %1 \"k\"\nOpName %8 \"llvm.global_ctors\"\n\
+                %2 = OpTypeVoid\n%3 = OpTypeFunction %2\n%5 = OpTypeInt 32 0\n%6 = OpTypePointer CrossWorkgroup %5\n\
+                %7 = OpConstant %5 1\n%8 = OpVariable %6 CrossWorkgroup %7\n%1 = OpFunction %2 None %3\n%4 = OpLabel\n\
+                OpReturn\nOpFunctionEnd\n";
+    std::fs::write(at("m.spv"), crate::support::spirv::assemble(code).unwrap()).unwrap();
+    let told = said("m.spv");
+    assert!(told.contains("it has constructors"), "{told}");
+}

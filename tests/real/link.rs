@@ -3,11 +3,14 @@
 //! Kernel by kernel: arguments, attributes, memory, and the code with all that it reaches. Of oneMKL, imports of images
 //! are resolved by the images that export them, and Intel's driver compiles what comes of it, and links what it compiled.
 
+use crate::support::cpu_object::object;
+use crate::support::tools::llvm;
 use crate::tool::{inspect, tool};
 use crate::world::{succeed, world};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::process::Command;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
 use sycl_bundle::rewrite::link::Providers;
@@ -206,4 +209,37 @@ fn imports_of_vector_math_are_resolved() {
     }
     let report = inspect(&folder.path().join("objects.table"));
     assert!(report["images"].as_array().unwrap().iter().all(|image| image["state"] == "object"));
+}
+
+/// The driver takes what this tool compiled, and is not given what a stranger put in its place.
+#[test]
+fn an_object_that_reads_files_is_not_linked() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let run = |arguments: &[&str]| tool().args(arguments).current_dir(folder.path()).output().unwrap();
+    let file = world().window();
+    let compile = ["compile", file.to_str().unwrap(), "--image", "0", "-t", "spir64_x86_64", "-o", "o.table"];
+    assert!(run(&compile).status.success());
+    let link = ["link", "o.table", "--for", "spir64_x86_64", "-o", "linked.table"];
+    let done = run(&link);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    std::fs::write(at("secret"), "TOPSECRET").unwrap();
+    let text = format!(
+        "target triple = \"spir64-unknown-unknown\"\nmodule asm \".section .rodata\"\nmodule asm \".incbin \\22{}\\22\"\n\
+         define spir_kernel void @k() {{\n  ret void\n}}\n",
+        at("secret").display()
+    );
+    std::fs::write(at("k.ll"), text).unwrap();
+    succeed(Command::new(llvm(19, "llvm-as")).current_dir(folder.path()).args(["k.ll", "-o", "k.bc"]));
+    let code = std::fs::read(at("k.bc")).unwrap();
+    let bin = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let bin: Vec<_> = bin.filter(|path| path.to_str().unwrap().ends_with("o_0.bin")).collect();
+    assert_eq!(bin.len(), 1);
+    std::fs::write(&bin[0], object(&[".ocl.ir"], &code)).unwrap();
+    std::fs::remove_file(at("linked.table")).unwrap();
+    let done = run(&link);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(3), "{said}");
+    assert!(said.contains("the object is not given to the driver: it has assembly"), "{said}");
+    assert!(!at("linked.table").exists());
 }

@@ -4,6 +4,7 @@
 #![allow(dead_code, unused_imports, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 pub mod built;
+pub mod cpu_object;
 pub mod damage;
 pub mod embedding;
 pub mod folder;

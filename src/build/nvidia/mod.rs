@@ -147,14 +147,15 @@ impl Toolchain {
         run(&self.tools.llvm_link, &linked)?;
         let kernels = lowered.kernels.iter().map(|kernel| kernel.name.as_str());
         let names: Vec<&str> = kernels.chain(lowered.variables.iter().map(String::as_str)).collect();
-        let public = format!("-internalize-public-api-list={}", names.join(","));
+        // An argument has an end that the names of a few hundred kernels pass.
+        write("public.txt", names.join("\n").as_bytes())?;
         let (mut parts, mut log, mut newest) = (Vec::new(), String::new(), None);
         for architecture in architectures.split(',').filter(|architecture| *architecture != PTX) {
             let cpu = format!("-mcpu={}", self.tools.generated(architecture));
             // Inlining comes first: see `library`. What is not inlined then is a call that LLVM would delete with all after it.
             // Functions without a name have parameters of another in the PTX of LLVM 15 and 16.
             let passes = "-passes=internalize,always-inline,globaldce,function(lint),default<O3>,name-anon-globals";
-            let optimise = [&cpu, passes, &public, "linked.bc", "-o", "optimised.bc"];
+            let optimise = [&cpu, passes, "-internalize-public-api-file=public.txt", "linked.bc", "-o", "optimised.bc"];
             let (_, said) = run(&self.tools.opt, &[&optimise, modes.for_both()].concat())?;
             if let Some(call) = other_convention(&said) {
                 return Err(Stopped(refused(

@@ -182,7 +182,7 @@ pub(super) fn in_order<T: Send>(
     };
     thread::scope(|scope| {
         for _ in 0..threads {
-            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+            if thread::Builder::new().stack_size(limits::THREAD_STACK).spawn_scoped(scope, work).is_err() {
                 break;
             }
         }

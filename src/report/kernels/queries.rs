@@ -17,7 +17,7 @@ use crate::bundle::image::Image;
 use crate::compat::built_in::{BFLOAT16_CONVERSIONS, is_form_for};
 use crate::compat::examine::Examined;
 use crate::compat::kernels::KernelFacts;
-use crate::compat::native::Stay;
+use crate::compat::native::beyond_compiling;
 use crate::compat::offers::Lent;
 use crate::spirv::Module;
 use std::borrow::Cow;
@@ -96,6 +96,9 @@ impl<'q, 'l> DeviceQueries<'q, 'l> {
     }
 }
 
+/// The reason why a CPU's driver is not asked about native code for it.
+const NATIVE: &str = "native code for CPUs runs when their driver loads it; ask about the SPIR-V of the kernel";
+
 /// The program to build for an image, or the reason why there is none.
 fn query<'a>(
     device: &Device,
@@ -109,12 +112,16 @@ fn query<'a>(
     if let Some(reason) = incompatibility(&examined.requirements, esimd, device) {
         return Err(without(Some("invalid"), reason));
     }
+    // What drivers for CPUs are given runs in their process, at the latest when they load it, and reads what the user may read.
+    let runs_here = device.kind != "gpu";
     let native = match examined.format {
         Format::SpirV if device.takes_spirv() => false,
         Format::SpirV => return Err(without(None, "the device takes no SPIR-V".to_owned())),
         // A SYCLBIN may name the device's kind in the architecture alone; the code itself tells.
-        Format::Pocl if device.kind == "cpu" && !device.compiles => true,
-        _ if (image.target == CPU_SPEC || examined.march.is_some()) && device.compiles => true,
+        Format::Pocl if device.kind == "cpu" => return Err(without(None, NATIVE.to_owned())),
+        _ if (image.target == CPU_SPEC || examined.march.is_some()) && device.compiles => {
+            return Err(without(None, NATIVE.to_owned()));
+        }
         // The runtime hands code that names no GPU to any, other code to the GPU of its name; the driver knows whose it is.
         Format::Zebin | Format::PatchTokens | Format::Ar
             if device.kind == "gpu"
@@ -133,8 +140,15 @@ fn query<'a>(
         .map_err(|symbol| without(Some("build"), format!("no device image found for external symbol {symbol}")))?
     {
         let contents = image.contents().map_err(|error| without(None, error.to_string()))?;
-        if device.kind == "cpu" && Module::parse(&contents).is_ok_and(|module| module.has_assembly()) {
-            return Err(without(None, Stay::Assembly.to_string()));
+        if runs_here {
+            let module = Module::parse(&contents).and_then(|module| match module.stopped {
+                Some(error) => Err(error),
+                None => Ok(module),
+            });
+            let module = module.map_err(|error| without(None, error.to_string()))?;
+            if let Some(stay) = beyond_compiling(&module) {
+                return Err(without(None, stay.to_string()));
+            }
         }
         modules.push(contents);
     }

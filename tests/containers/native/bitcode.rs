@@ -9,9 +9,12 @@ use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
 use sycl_bundle::container::Host;
 use sycl_bundle::device;
 use sycl_bundle::native::bitcode::Module;
+use sycl_bundle::native::opencl_elf::beyond_linking;
 
 use super::read;
 use super::tools::{bitcode, bitcode_recipe, sycl_recipe, typed_recipe};
+use crate::support::built::Recipe;
+use crate::support::cpu_object::object;
 
 /// The releases whose assemblers write the files.
 const ASSEMBLERS: [&str; 3] = ["llvm-14:llvm-as", "llvm-19:llvm-as", "llvm-22:llvm-as"];
@@ -135,4 +138,65 @@ fn a_wrapper_changes_nothing() {
         [0x0b17_c0de, 0, 20, payload.len() as u32, 7].iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
     wrapped.extend(&payload);
     assert_eq!(read(&wrapped).kernel_names(), read(&payload).kernel_names());
+}
+
+/// Assembly reads files while it is compiled, and a driver calls constructors and resolvers when it has linked them.
+#[test]
+fn objects_of_more_than_code_are_not_linked() {
+    const CASES: [(&str, &str); 8] = [
+        ("plain", "@x = global i32 1, section \"llvm.metadata\""),
+        ("module", "module asm \".incbin \\22/etc/passwd\\22\""),
+        (
+            "inline",
+            "define void @f() {\n  call void asm sideeffect \".incbin \\22/etc/passwd\\22\", \"\"()\n  ret void\n}",
+        ),
+        (
+            "constructor",
+            "@llvm.global_ctors = appending global [1 x { i32, void ()* }] [{ i32, void ()* } { i32 1, void ()* @g }]",
+        ),
+        (
+            "destructor",
+            "@llvm.global_dtors = appending global [1 x { i32, void ()* }] [{ i32, void ()* } { i32 1, void ()* @g }]",
+        ),
+        ("resolver", "define void ()* @r() {\n  ret void ()* @g\n}\n@i = ifunc void (), void ()* ()* @r"),
+        ("section", "@x = global void ()* @g, section \".init_array\""),
+        ("plugin", "define void @f() gc \"shadow-stack\" {\n  ret void\n}"),
+    ];
+    for assembler in ASSEMBLERS {
+        let kernel = "target triple = \"spir64-unknown-unknown\"\ndefine void @g() {\n  ret void\n}\n\
+                      define spir_kernel void @k() {\n  call void @g()\n  ret void\n}\n";
+        let mut recipe = Recipe::new("beyond");
+        for (name, text) in CASES {
+            // Since LLVM 17 pointers have no types.
+            let text = if assembler.starts_with("llvm-14") {
+                text.to_owned()
+            } else {
+                text.replace("void ()* ()*", "ptr").replace("void ()*", "ptr")
+            };
+            let (source, made) = (format!("{name}.ll"), format!("{name}.bc"));
+            recipe = recipe.input(source.clone(), format!("{kernel}{text}\n"));
+            recipe = recipe.run([assembler, &source, "-o", &made]).output(made);
+        }
+        for (name, _) in CASES {
+            let code = recipe.bytes(&format!("{name}.bc"));
+            let why = beyond_linking(&object(&[".ocl.ir"], &code));
+            assert_eq!(why.is_none(), name == "plain", "{assembler} {name}: {why:?}");
+        }
+        let plain = recipe.bytes("plain.bc");
+        let refused = |object: &[u8]| assert!(beyond_linking(object).is_some(), "{assembler}");
+        refused(&plain);
+        refused(&object(&[".ocl.ir", ".ocl.obj"], &plain));
+        refused(&object(&[".ocl.ir", ".ocl.ir"], &plain));
+        refused(&object(&[".ocl.ir"], &[&plain[..], &plain].concat()));
+        refused(&object(&[".ocl.ir"], &[&plain[..], &[0; 4]].concat()));
+        // Of a length of a block, a place of a function, or a mark of an end, LLVM reads one and steps by another.
+        let mut told = 0;
+        for at in (4..plain.len()).step_by(4) {
+            let mut changed = plain.clone();
+            let word = u32::from_le_bytes(changed[at..at + 4].try_into().unwrap());
+            changed[at..at + 4].copy_from_slice(&word.wrapping_sub(1).to_le_bytes());
+            told += usize::from(beyond_linking(&object(&[".ocl.ir"], &changed)).is_some());
+        }
+        assert!(told > 20, "{assembler}: {told}");
+    }
 }
