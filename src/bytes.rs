@@ -9,7 +9,7 @@
 //! Copies that rewriters change, and members that are inflated, reach gigabytes. A program can have the large ones kept in
 //! files that it maps ([`keep_large_ones_in`]); until it does, all are in memory.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
 
@@ -287,7 +287,7 @@ fn grown(len: usize) -> usize {
 
 #[cold]
 fn no_memory(len: usize) -> Error {
-    Error::input(format!("there is no memory for its {len} bytes"))
+    Error::new(ErrorKind::Environment, format!("there is no memory for its {len} bytes"))
 }
 
 impl Deref for Draft {

@@ -289,9 +289,29 @@ fn process_of(name: &OsStr) -> Option<u32> {
     pid.parse().ok().filter(|_| is_own && pid.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+/// Whether a process may be the one that made a temporary file. Another one may have its number by now, in a container often the
+/// first one or this very one.
+fn made(pid: u32, path: &Path) -> bool {
+    if pid == std::process::id() {
+        return BEGUN.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|begun| begun == path);
+    }
+    let program = |process: &str| std::fs::read_link(Path::new("/proc").join(process).join("exe"));
+    match (program(&pid.to_string()), program("self")) {
+        (Err(error), _) if error.kind() == std::io::ErrorKind::NotFound => false,
+        // The program of another user, who makes no files of this one's, is told to nobody.
+        (Err(error), _) if error.kind() == std::io::ErrorKind::PermissionDenied => false,
+        // A newer version of this tool may have taken the place of that one's file.
+        (Ok(theirs), Ok(own)) => {
+            let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().replace(" (deleted)", ""));
+            name(&theirs) == name(&own)
+        }
+        _ => true,
+    }
+}
+
 /// Opens and locks a temporary file of a process that is this user's, and that nobody writes any more.
 fn left(path: &Path, pid: u32) -> Option<File> {
-    if Path::new("/proc").join(pid.to_string()).exists() {
+    if made(pid, path) {
         return None;
     }
     open_left(path).filter(|file| flock(file, FlockOperation::NonBlockingLockExclusive).is_ok())
@@ -743,10 +763,11 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         // No process has this number: it is beyond what Linux gives.
         let (left, set) = (at(".sycl-bundle-4194305-abcabcabcabc"), at(".sycl-bundle-4194305-setsetsetset"));
-        let ours = at(&format!("{}xyzxyzxyzxyz", prefix()));
+        let (ours, dead) = (at(&format!("{}xyzxyzxyzxyz", prefix())), at(&format!("{}abcabcabcabc", prefix())));
+        let _begun = begin(|| std::fs::write(&ours, b"x").map(|()| ours.clone()), PathBuf::as_path).unwrap();
         let names = [".sycl-bundle-baseline.json", ".sycl-bundle-2024-policy.toml", ".sycl-bundle-2024-backup", "mine"];
         let mine = names.map(at);
-        for path in [&left, &ours, &at("older")].into_iter().chain(&mine) {
+        for path in [&left, &dead, &at("older")].into_iter().chain(&mine) {
             std::fs::write(path, b"x").unwrap();
         }
         marked(&set);
@@ -771,7 +792,7 @@ mod tests {
         }
         sweep(folder.path());
         assert!(ours.exists() && mine.iter().all(|path| path.exists()), "names of the user");
-        assert!(!left.exists() && !set.exists(), "what nobody writes goes");
+        assert!(!left.exists() && !set.exists() && !dead.exists(), "what nobody writes goes");
         assert!(["older", "newer", "edited"].iter().all(|name| at(name).exists()), "a list names files of the user");
         assert!(!at("t_0.spv").exists(), "a set of which the table has not appeared goes as a whole");
     }

@@ -143,7 +143,7 @@ fn save(
     let own = probes.iter().find(|(own, _)| own == place).map(|(_, probes)| probes);
     let text = page::profile::profile(device, &name, own);
     if path.as_os_str() == "-" {
-        out.data(&text)?;
+        out.data(&text, "name a file for it")?;
     } else {
         write_atomically(path, text.as_bytes(), None)?;
         global.note(&format!("{}: target {name}, of {}", path.display(), device.name));

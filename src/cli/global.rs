@@ -111,8 +111,9 @@ impl GlobalArgs {
     /// # Errors
     /// `Environment` where it cannot be kept to so little memory, `Io` where the folder of tables is none.
     pub(crate) fn apply(&self, held: bool) -> Result<()> {
-        if let Some(most) = self.max_memory.filter(|_| !held) {
-            process::limit_memory(most)?;
+        match self.max_memory.filter(|_| !held) {
+            Some(most) => process::limit_memory(most)?,
+            None => process::heed_limits_of_memory(),
         }
         if self.no_mmap {
             input::read_all();

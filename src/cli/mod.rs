@@ -162,6 +162,7 @@ impl Cli {
         let is_worker = matches!(self.verb, Verb::Worker(_));
         if !is_worker {
             process::end_where_inputs_are_cut_short();
+            process::end_where_texts_are_changed();
             process::end_where_inputs_are_changed(global);
             process::survive_full_files();
         }
@@ -174,14 +175,10 @@ impl Cli {
             process::threads_that_can_be_had();
         }
         keep_drafts_in(folder_for_drafts());
-        // The file that `explain` reads may be a log that grows meanwhile.
-        let growing = matches!(self.verb, Verb::Explain(_));
         let mut out = Output::open(global);
         let exit = self.verb.run(global, &mut out)?;
         out.finish()?;
-        if !growing {
-            input::unchanged()?;
-        }
+        input::unchanged()?;
         Ok(exit)
     }
 }

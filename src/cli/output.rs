@@ -4,7 +4,7 @@ use super::global::Global;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::report::document::{Document, Form, Look, Sink};
 use crate::report::evidence::Names;
-use crate::report::text::{Shown, documented, shows, visible};
+use crate::report::text::{Shown, documented, is_command, visible};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::collections::HashSet;
 use std::io::{BufWriter, IsTerminal as _, Write};
@@ -120,14 +120,15 @@ impl Output {
         self.documents.flush().map_err(|error| lost(&error))
     }
 
-    /// Prints a text in a form of its own, such as a makefile, byte by byte.
+    /// Prints a text in a form of its own, such as a makefile, byte by byte; `instead` is what to do where it cannot be.
     ///
     /// # Errors
-    /// `Input` where something in it does not show, `Io` where standard output cannot be written to.
-    pub(crate) fn data(&mut self, text: &str) -> Result<()> {
-        if let Some(line) = text.lines().find(|line| line.chars().any(|letter| letter != '\t' && !shows(letter))) {
-            let error = Error::input(format!("names of control characters are not printed: {}", visible(line)));
-            return Err(error.with_remedy("write it to a file"));
+    /// `Input` where a line of it does not show, or commands a CI, `Io` where standard output cannot be written to.
+    pub(crate) fn data(&mut self, text: &str, instead: &str) -> Result<()> {
+        if let Some(line) = text.lines().find(|line| is_command(line)) {
+            let error =
+                Error::input(format!("this would command a terminal or a CI, and is not printed: {}", visible(line)));
+            return Err(error.with_remedy(instead));
         }
         self.plain(text.as_bytes())
     }

@@ -6,7 +6,7 @@
 use super::global::Global;
 use super::worker;
 use crate::error::{Error, ErrorKind, Exit, Result};
-use crate::files::input::unchanged;
+use crate::files::input::{self, unchanged};
 use crate::limits;
 use crate::temporary::remove_begun;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
@@ -46,7 +46,7 @@ pub(crate) fn before_the_end(clean: fn()) {
                 // None, where it was another process's.
                 if !IN_ORDER.load(Ordering::SeqCst) && came != 0 {
                     clean();
-                    let _ = signal_hook::low_level::emulate_default_handler(came);
+                    end_by(came);
                 }
             }
         };
@@ -239,14 +239,51 @@ fn is_in_foreground() -> bool {
 /// what it returned.
 pub(crate) fn end_as_signalled() {
     if let Some(signal) = i32::try_from(CAME.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0) {
-        let _ = signal_hook::low_level::emulate_default_handler(signal);
+        end_by(signal);
     }
+}
+
+/// Ends the process as a signal does. The first process of a container, which no signal of its own ends, tells it as a shell does.
+fn end_by(signal: i32) {
+    const FIRST: u32 = 1;
+    if std::process::id() == FIRST {
+        signal_hook::low_level::exit(signal.saturating_add(128));
+    }
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
 /// Lets a read beyond the end of a mapped file, which another process has cut short, end this process as an unreadable
 /// input does, with a message. Without that the process would die of SIGBUS.
 pub(crate) fn end_where_inputs_are_cut_short() {
     end_at(signal_hook::consts::SIGBUS, "error: another process cut an input short while it was read\n", Exit::Input);
+}
+
+/// Lets this process, where it runs past the end of a text in a mapped file, end as an unreadable input does if another process has
+/// changed that file: texts are checked once, and gone through as what they were then.
+#[allow(unsafe_code, reason = "only a signal handler sees that a mapped file has changed in the middle of a text")]
+pub(crate) fn end_where_texts_are_changed() {
+    static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+    extern "C" fn end(signal: libc::c_int) {
+        if input::has_changed() {
+            let message = b"error: another process changed an input while it was read\n";
+            let _ = rustix::io::write(rustix::stdio::stderr(), message);
+            signal_hook::low_level::exit(i32::from(Exit::Input.code()));
+        }
+        if let Some(before) = BEFORE.get() {
+            // SAFETY: the action is one that this process had. The instruction that failed is done once more under it.
+            unsafe { libc::sigaction(signal, before, std::ptr::null_mut()) };
+        }
+    }
+    let handler: extern "C" fn(libc::c_int) = end;
+    // SAFETY: all of an action's fields may be zero.
+    let (mut action, mut before): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler as libc::sighandler_t;
+    // Rust's library gives each thread a stack for it.
+    action.sa_flags = libc::SA_ONSTACK;
+    // SAFETY: both are whole, and the handler asks for the state of files and ends the process, or returns.
+    if unsafe { libc::sigaction(libc::SIGSEGV, &action, &mut before) } == 0 {
+        let _ = BEFORE.set(before);
+    }
 }
 
 /// Lets what fails since an input is no longer what it was when it was checked end this process as an unreadable input does.
@@ -319,13 +356,24 @@ pub(crate) fn limit_memory(most: u64) -> Result<()> {
         again.arg0(arguments.next().unwrap_or_default()).args(arguments);
         return Err(failed(again.env("MIMALLOC_ARENA_RESERVE", "0").exec()));
     }
-    // Rust aborts where an allocation fails.
-    end_at(
-        signal_hook::consts::SIGABRT,
+    end_without_memory(
         "error: the memory of --max-memory does not suffice\nhelp: allow more, or select fewer images\n",
-        Exit::Environment,
     );
     Ok(())
+}
+
+/// Ends this process in order where it has less memory than it needs by a limit of whoever started it.
+pub(crate) fn heed_limits_of_memory() {
+    if [Resource::As, Resource::Data].into_iter().any(|limit| getrlimit(limit).current.is_some()) {
+        end_without_memory(
+            "error: the memory that this process may have does not suffice\nhelp: raise the limit (`ulimit -v`, `ulimit -d`)\n",
+        );
+    }
+}
+
+/// Ends this process with a message where an allocation fails: Rust aborts there.
+fn end_without_memory(message: &'static str) {
+    end_at(signal_hook::consts::SIGABRT, message, Exit::Environment);
 }
 
 /// Whether the process had large pages when it began. Who started it may have ruled them out.
@@ -353,9 +401,6 @@ impl Pages {
     }
 }
 
-/// The number of processes of a user below which threads may not be had.
-const PLENTY: u64 = 4096;
-
 /// Threads for each processor that `RAYON_NUM_THREADS` may ask for.
 const MOST_THREADS: usize = 8;
 /// Bytes of memory that a thread takes: its stack, which stays when it has ended, and its part of the heap.
@@ -373,13 +418,14 @@ pub(crate) fn threads_that_can_be_had() {
     let threads = asked.unwrap_or(processors).min(processors.saturating_mul(MOST_THREADS));
     let places =
         |limit: Resource, each: u64| getrlimit(limit).current.and_then(|most| usize::try_from(most / each).ok());
-    let addresses = places(Resource::As, THREAD_ADDRESSES);
-    let places = [places(Resource::Data, THREAD_MEMORY), addresses].into_iter().flatten().min();
-    let few = addresses.is_some() || getrlimit(Resource::Nproc).current.is_some_and(|limit| limit < PLENTY);
+    let places = [places(Resource::Data, THREAD_MEMORY), places(Resource::As, THREAD_ADDRESSES)];
     let wanted = threads;
+    let places = places.into_iter().flatten().min();
     let threads = places.map_or(threads, |places| threads.min(places.saturating_sub(SPARE_THREADS)));
-    let can_be_had = threads > 1 && can_have(if few { threads } else { 1 });
-    if can_be_had && threads == wanted && asked.is_none_or(|asked| asked == threads) {
+    // Limits of the user and of the group of processes (`docker --pids-limit`) show only where they are met.
+    let can_be_had = threads > 1 && can_have(threads);
+    let is_usual = asked.is_none_or(|asked| asked == threads) && std::env::var_os("RUST_MIN_STACK").is_none();
+    if can_be_had && threads == wanted && is_usual {
         return;
     }
     // Only the first pool that is tried counts, also where it cannot be had.

@@ -116,7 +116,7 @@ impl Args {
                 global.note("the image has no property sets, of which the text is nothing");
             }
             [] => {}
-            [text] => out.data(text)?,
+            [text] => out.data(text, "`extract` writes it beside the image")?,
             _ => {
                 let message = format!("the text is of one image, and {} are selected", texts.len());
                 return Err(Error::new(ErrorKind::Usage, message).with_remedy("choose one with --image"));

@@ -11,7 +11,7 @@ use super::place::{self, Place};
 use super::write::{LOOK, PARTNER, cannot_write};
 use crate::bytes::{self, Space};
 use crate::container::kind::{self, Kind, PTX_BEGIN, is_ptx};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::{limits, plain_file};
 use memmap2::{Mmap, MmapMut, UncheckedAdvice};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -239,11 +239,21 @@ impl State {
 /// `Io`, naming the file.
 pub(crate) fn unchanged() -> Result<()> {
     let watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+    changed(&watched).map_or(Ok(()), |path| Err(changed_meanwhile().context(path.display().to_string())))
+}
+
+/// Whether a mapped input has changed since it was opened, as far as that can be told at this moment.
+pub(crate) fn has_changed() -> bool {
+    WATCHED.try_lock().is_ok_and(|watched| changed(&watched).is_some())
+}
+
+/// Returns the first input that has changed.
+fn changed(watched: &[(PathBuf, State)]) -> Option<&PathBuf> {
     let changed = watched.iter().find(|(path, state)| {
         let now = std::fs::metadata(path).map(|metadata| State::new(&metadata));
         now.is_ok_and(|now| now.id == state.id && now != *state)
     });
-    changed.map_or(Ok(()), |(path, _)| Err(changed_meanwhile().context(path.display().to_string())))
+    changed.map(|(path, _)| path)
 }
 
 #[cold]
@@ -535,7 +545,7 @@ fn contents(path: &Path, file: &mut File, metadata: &Metadata) -> Result<Data> {
     let mut bytes = Vec::new();
     let expected = usize::try_from(len).unwrap_or(usize::MAX);
     if bytes.try_reserve_exact(expected).is_err() {
-        return Err(Error::input(format!("there is no memory for its {len} bytes")));
+        return Err(Error::new(ErrorKind::Environment, format!("there is no memory for its {len} bytes")));
     }
     file.take(len.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() == expected { Ok(Data::Read(bytes)) } else { Err(changed_meanwhile()) }
@@ -619,8 +629,9 @@ pub(crate) fn mapped_mut(file: &File) -> std::io::Result<MmapMut> {
 #[allow(unsafe_code, reason = "mapping is what keeps gigabytes of host code out of memory")]
 fn map(file: &File) -> std::io::Result<Mmap> {
     // SAFETY: the map is read-only, and nothing in this process writes to its inputs: outputs are new files that are
-    // renamed over old ones. Another process that changes the file in place changes what is read, which every reader
-    // here must stand anyhow; one that cuts it short ends this process.
+    // renamed over old ones. Another process that changes the file in place changes what is read, which readers of bytes
+    // stand. A text that is no UTF-8 any more, and a file that is cut short, end this process by a signal, whose handlers
+    // (`cli/process.rs`) tell of it.
     unsafe { Mmap::map(file) }
 }
 

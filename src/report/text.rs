@@ -65,13 +65,22 @@ impl Shown {
 
     /// Takes `write!` and `writeln!`, which cannot fail here.
     pub(crate) fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) {
+        self.put(arguments, self.opens());
+    }
+
+    /// Whether what comes next stands at the begin of a line.
+    fn opens(&self) -> bool {
+        self.0.is_empty() || self.0.ends_with('\n')
+    }
+
+    /// Adds a text that stands at the begin of a line, or does not.
+    fn put(&mut self, arguments: fmt::Arguments<'_>, opens: bool) {
         let start = self.0.len();
-        let opens = start == 0 || self.0.ends_with('\n');
         // Writing to a string does not fail.
         let _ = fmt::write(&mut self.0, arguments);
         let written = self.0.get(start..).unwrap_or_default();
         let body = written.strip_suffix('\n').unwrap_or(written);
-        let commands = opens && body.trim_start().starts_with("::");
+        let commands = opens && opens_command(body);
         if let (Cow::Borrowed(_), false) = (visible(body), commands) {
             return;
         }
@@ -104,12 +113,14 @@ impl Shown {
 
     /// Adds words in a colour or weight of the terminal, by its number; plain ones without `color`.
     pub(crate) fn styled(&mut self, code: Option<&'static str>, words: &str) {
+        // Some readers of logs take what sets colours out first.
+        let opens = self.opens();
         if let Some(code) = code {
             self.0.push_str("\x1b[");
             self.0.push_str(code);
             self.0.push('m');
         }
-        write!(self, "{words}");
+        self.put(format_args!("{words}"), opens);
         if code.is_some() {
             self.0.push_str("\x1b[0m");
         }
@@ -154,6 +165,16 @@ fn commands(text: &str) -> Vec<Range<usize>> {
         }
     }
     found
+}
+
+/// Whether a line is a command of GitHub's CI.
+fn opens_command(line: &str) -> bool {
+    line.trim_start().starts_with("::")
+}
+
+/// Whether a line of a text that is printed as it is would command a terminal or a CI.
+pub(crate) fn is_command(line: &str) -> bool {
+    opens_command(line) || !commands(line).is_empty() || line.chars().any(|letter| letter != '\t' && !shows(letter))
 }
 
 /// Text for a reader: what does not show, turns the direction of writing, or commands a terminal or a CI, is spelled out

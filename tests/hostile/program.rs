@@ -301,6 +301,19 @@ fn where_memory_has_no_place_for_threads_one_does_the_work() {
     }
 }
 
+/// Rust aborts where an allocation fails.
+#[test]
+fn limits_of_memory_of_the_shell_end_a_verb_in_order() {
+    let folder = Folder::new();
+    let nops = [0x0723_0203u32, 0x0001_0300, 0, 10, 0].into_iter().chain(std::iter::repeat_n(0x0001_0000, 6_000_000));
+    folder.put("nops.spv", nops.flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
+    for arguments in [&["kernels", "nops.spv"][..], &["split", "nops.spv", "-o", "o.table"]] {
+        let done = limited(&folder, 20 << 10, arguments.iter().copied());
+        assert_eq!(done.status.code(), Some(5), "{arguments:?}: {} {}", done.status, said(&done));
+        assert!(said(&done).contains("the memory that this process may have"), "{}", said(&done));
+    }
+}
+
 #[test]
 fn more_threads_than_processors_can_use_are_not_begun() {
     let folder = Folder::new();

@@ -297,7 +297,7 @@ impl Args {
         let text = draft.text(edges, inputs, self.output.as_deref().unwrap_or(Path::new("")))?;
         match to {
             Some(path) => write_atomically(path, text.as_bytes(), None).map(|_| Exit::Done),
-            None => out.data(&text).map(|()| Exit::Done),
+            None => out.data(&text, "write the rules to a file with --to").map(|()| Exit::Done),
         }
     }
 }

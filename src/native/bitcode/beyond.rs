@@ -5,6 +5,7 @@
 //! marks; so that it reads what was looked at here, both have to agree with the lengths of blocks, as they do in what LLVM writes.
 
 use super::block;
+use crate::container::address;
 use crate::error::{Error, Result};
 use crate::native::bitstream::{Cursor, Item, Record};
 use std::collections::HashSet;
@@ -27,7 +28,7 @@ const CALLED: [&str; 2] = ["llvm.global_ctors", "llvm.global_dtors"];
 
 /// Tells what bitcode has a driver do beside compiling it, or why that is not known; none where all of it is code to compile.
 pub(crate) fn beyond_compiling(data: &[u8]) -> Option<String> {
-    if CALLED.iter().any(|name| memchr::memmem::find(data, name.as_bytes()).is_some()) {
+    if CALLED.iter().any(|name| address::find(data, name.as_bytes()).is_some()) {
         return Some("it has constructors, which the driver runs when it has linked them".to_owned());
     }
     let mut walk = Walk::default();
@@ -40,7 +41,7 @@ pub(crate) fn beyond_compiling(data: &[u8]) -> Option<String> {
     told.or_else(|| (walk.modules != 1).then(|| format!("it has {} modules of bitcode, not one", walk.modules)))
 }
 
-/// What was met so far.
+/// The findings so far.
 #[derive(Default)]
 struct Walk {
     told: Option<String>,

@@ -152,11 +152,11 @@ fn objects_of_more_than_code_are_not_linked() {
         ),
         (
             "constructor",
-            "@llvm.global_ctors = appending global [1 x { i32, void ()* }] [{ i32, void ()* } { i32 1, void ()* @g }]",
+            "@llvm.global_ctors = appending global [1 x { i32, void ()*, i8* }] [{ i32, void ()*, i8* } { i32 1, void ()* @g, i8* null }]",
         ),
         (
             "destructor",
-            "@llvm.global_dtors = appending global [1 x { i32, void ()* }] [{ i32, void ()* } { i32 1, void ()* @g }]",
+            "@llvm.global_dtors = appending global [1 x { i32, void ()*, i8* }] [{ i32, void ()*, i8* } { i32 1, void ()* @g, i8* null }]",
         ),
         ("resolver", "define void ()* @r() {\n  ret void ()* @g\n}\n@i = ifunc void (), void ()* ()* @r"),
         ("section", "@x = global void ()* @g, section \".init_array\""),
@@ -171,7 +171,7 @@ fn objects_of_more_than_code_are_not_linked() {
             let text = if assembler.starts_with("llvm-14") {
                 text.to_owned()
             } else {
-                text.replace("void ()* ()*", "ptr").replace("void ()*", "ptr")
+                text.replace("void ()* ()*", "ptr").replace("void ()*", "ptr").replace("i8*", "ptr")
             };
             let (source, made) = (format!("{name}.ll"), format!("{name}.bc"));
             recipe = recipe.input(source.clone(), format!("{kernel}{text}\n"));
