@@ -11,7 +11,7 @@ use super::structure::{Descriptor, ImageLayout, count, is_printable, sound_image
 use crate::container::Host;
 use crate::container::address::{AddressMap, occurrences};
 use crate::{bytes, limits};
-use std::cell::LazyCell;
+use std::cell::{Cell, LazyCell};
 use std::collections::HashSet;
 
 /// Heads of structures: version (2 bytes) and kind.
@@ -150,11 +150,13 @@ fn unknown_versions<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 
     // Records of edits hold counts and addresses, too, which no loader writes.
     let pointers = pairs.filter_map(move |(place, pair)| {
         let [head, images] = [0, 1].map(|at| pair.get(at).map_or(0, |word| u64::from_le_bytes(*word)));
-        count(head).filter(|_| map.may_be_pointer(place.saturating_add(8))).map(|_| images)
+        count(head).filter(|_| map.may_be_pointer(place.saturating_add(8))).map(|count| (count, images))
     });
     // Sections that linkers merge are open, too, and hold no pointers.
     let open = move |at: u64| has_open_pointer(map, at);
-    pointers.filter(move |at| {
+    // Lists of a hostile file may overlap by the thousands.
+    let left = Cell::new(limits::MAX_IMAGES);
+    let found = pointers.filter(move |(count, at)| {
         let target = at.saturating_add(8);
         let name = map.pointer(target).and_then(|target| map.c_string_within(target, limits::MAX_NAME));
         // A pointer that is not known may be any.
@@ -165,8 +167,34 @@ fn unknown_versions<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 
             let are_pointers = [target, code, code.saturating_add(8)].iter().all(|field| map.may_be_pointer(*field));
             are_pointers && (may_be(is_printable) && is_code(map, code) || may_be(is_target) && is_open)
         };
-        sound_image(map, *at).is_none() && LAYOUTS.into_iter().any(has_code)
+        let is_one = |layout| has_code(layout) && may_be_read(map, (*count, *at), layout, &left);
+        sound_image(map, *at).is_none() && LAYOUTS.into_iter().any(is_one)
+    });
+    found.map(|(_, at)| at)
+}
+
+/// Whether the runtime may come to the end of so many structures at an address. Code before data may look like a count of thousands:
+/// the end of LLD's `.plt` with 256 to 511 functions is in memory right before the first relocated word, `__dso_handle`, which
+/// holds its own address.
+fn may_be_read(map: &AddressMap<'_>, (count, images): (u16, u64), layout: ImageLayout, left: &Cell<usize>) -> bool {
+    (0..u64::from(count)).all(|nth| {
+        let Some(rest) = left.get().checked_sub(1) else { return true };
+        left.set(rest);
+        let image = nth.checked_mul(layout.stride()).and_then(|distance| images.checked_add(distance));
+        image.is_none_or(|image| has_entries(map, image.saturating_add(layout.entries())))
     })
+}
+
+/// Whether the runtime may come to the end of the entries that pointers at an address lead to: it follows each that is not the end.
+/// A pointer that is not known may be any.
+fn has_entries(map: &AddressMap<'_>, at: u64) -> bool {
+    let known = |place: u64| map.pointer(place).filter(|_| map.first_open(place, 8).is_none() && !map.varies(place, 8));
+    let places = [at, at.saturating_add(8)];
+    let [Some(begin), Some(end)] = places.map(known) else { return true };
+    let len = end.checked_sub(begin);
+    let is_followed =
+        || len.is_some_and(|len| len.is_multiple_of(8)) && places.iter().all(|at| map.may_be_pointer(*at));
+    begin == end || is_followed()
 }
 
 /// Whether a loader writes a pointer that is not known to an address, or a half of one.

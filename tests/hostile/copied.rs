@@ -273,3 +273,24 @@ fn addresses_of_symbols_around_bitcode_are_no_structures() {
         assert_eq!(done.status.code(), Some(code), "{pointed}: {}", String::from_utf8_lossy(&done.stderr));
     }
 }
+
+/// Code before the relocated words of a library may look like a list of thousands: `.plt` of LLD ends there, and the first word is the
+/// address of itself. Descriptions of C++ types follow, which are other files' pointers around texts.
+#[test]
+fn code_before_types_is_no_list_of_thousands() {
+    let folder = Folder::new();
+    for (head, code) in [("0xffffed60e9000001", 6), ("0xffffed6000010001", 3), ("0x30001", 3)] {
+        let row = "vtable + 16, name, ".repeat(16);
+        let types = format!(
+            "extern char vtable[]; static const char name[] = \"N4mlir5ErrorE\";\n\
+             struct types {{ unsigned long head; const void *self; const void *rows[32]; }};\n\
+             extern const struct types types; const struct types types = {{ {head}, &types.self, {{ {row} }} }};\n"
+        );
+        folder.put("a.c", types);
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-nostdlib", "-Wl,--allow-shlib-undefined,-Bsymbolic", "-o", "a.so", "a.c"]);
+        assert!(compiler.current_dir(folder.path()).status().unwrap().success());
+        let done = tool(&folder, ["inspect", "a.so"]);
+        assert_eq!(done.status.code(), Some(code), "{head}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+}
