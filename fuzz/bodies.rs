@@ -176,7 +176,7 @@ pub fn properties(bytes: &[u8]) -> bool {
     // Any sound file will do to ask for an epoch.
     let epoch = Host::read(&[0x03, 0x02, 0x23, 0x07]).map(|host| Epoch::detect(&host, None));
     for layout in [ImageLayout::Version3, ImageLayout::WithManifest, ImageLayout::Upstream3] {
-        let descriptor = Descriptor { address: BASE, count: 1, images: BASE, layout };
+        let descriptor = Descriptor::new(BASE, 1, BASE, layout);
         let images = Walker::new(&map, bytes.len()).images(&descriptor, 0, 0);
         let Some(image) = images.into_iter().flatten().find_map(Result::ok) else { continue };
         for property in image.properties.sets.iter().flat_map(|set| &set.properties) {

@@ -165,7 +165,7 @@ impl<'a> Bundle<'a> {
             }
             return Err(none_found(host, listed.len()));
         }
-        if descriptors.len() >= limits::MAX_DESCRIPTORS {
+        if descriptors.iter().flat_map(Descriptor::addresses).count() >= limits::MAX_DESCRIPTORS {
             let limit = limits::MAX_DESCRIPTORS;
             problems.push(Problem::general(Error::input(format!("more lists of images than the limit of {limit}"))));
         }
@@ -218,6 +218,8 @@ impl<'a> Bundle<'a> {
             );
             problems.push(Problem::general(Error::at(0, message)));
         }
+        let disputes = descriptors.iter().filter_map(|list| list.dispute(&host.addresses));
+        problems.extend(disputes.take(1).map(Problem::general));
         problems.extend(read_otherwise(host, &descriptors).map(Problem::general));
         // Where that section is, it has told of these.
         let unlisted = if missing.is_empty() { unlisted(host, &descriptors) } else { None };

@@ -20,7 +20,7 @@ use crate::container::address::AddressMap;
 use crate::error::{Context, Error, Result};
 use crate::{bytes, limits};
 use rayon::prelude::*;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Walker over image structures. It charges tables to a budget, so that overlapping tables cannot multiply a file's
 /// size.
@@ -449,16 +449,56 @@ impl<'a> Walker<'a> {
 }
 
 /// List of images in a linked file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Descriptor {
     /// Virtual address of the descriptor.
     pub address: u64,
-    /// Number of images.
+    /// Virtual addresses of other descriptors of the same images. `patchelf` leaves copies in programs, and at a fixed address
+    /// nothing tells which one the code names: what one of them says, all have to say.
+    pub copies: Vec<u64>,
+    /// Whether these say other numbers of images.
+    pub is_disputed: bool,
+    /// Number of images; of several the largest.
     pub count: u16,
     /// Virtual address of the image array.
     pub images: u64,
     /// Layout of the image structures, read from the first.
     pub layout: ImageLayout,
+}
+
+impl Descriptor {
+    /// Creates a descriptor without copies.
+    pub fn new(address: u64, count: u16, images: u64, layout: ImageLayout) -> Descriptor {
+        Descriptor { address, copies: Vec::new(), is_disputed: false, count, images, layout }
+    }
+
+    /// Returns the addresses of the descriptor and its copies.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = u64> + '_ {
+        std::iter::once(self.address).chain(self.copies.iter().copied())
+    }
+
+    /// Returns the error where its copies say other numbers of images: which of them the runtime reads is not known.
+    pub(crate) fn dispute(&self, map: &AddressMap<'_>) -> Option<Error> {
+        let other = self.copies.first().filter(|_| self.is_disputed)?;
+        let message = format!(
+            "the lists of images at addresses {:#x} and {other:#x} begin alike and differ in length; which one the runtime registers is not \
+             known",
+            self.address
+        );
+        let offset = map.file_offset(self.address).unwrap_or(0);
+        Some(
+            Error::at(offset, message)
+                .with_remedy("one is a copy that a tool left: take the file that the linker made"),
+        )
+    }
+}
+
+/// Checks that lists can be changed.
+///
+/// # Errors
+/// `Input` where it is not known which descriptor of some images the runtime registers.
+pub(crate) fn check_undisputed(map: &AddressMap<'_>, descriptors: &[Descriptor]) -> Result<()> {
+    descriptors.iter().find_map(|descriptor| descriptor.dispute(map)).map_or(Ok(()), Err)
 }
 
 /// Layout of an image structure. Version 3 of DPC++ and of upstream LLVM differ only in the meaning of the format byte
@@ -511,7 +551,7 @@ impl ImageLayout {
     }
 }
 
-/// Finds every descriptor, by address.
+/// Finds every list of images, by the address of its first descriptor.
 pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
     let (mut found, mut left) = (Vec::new(), Vec::new());
     for segment in host.addresses.segments() {
@@ -530,14 +570,14 @@ pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
                 continue;
             }
             if let Some(layout) = sound_image(&host.addresses, images) {
-                let descriptor = Descriptor { address, count, images, layout };
+                let descriptor = Descriptor::new(address, count, images, layout);
                 // Copies have a bound of their own, so that they do not keep the list from being found.
                 let list = if host.addresses.may_be_pointer(pointer) { &mut found } else { &mut left };
                 if list.len() < limits::MAX_DESCRIPTORS {
                     list.push(descriptor);
                 }
                 if found.len() >= limits::MAX_DESCRIPTORS {
-                    return found;
+                    return with_copies(&host.addresses, found);
                 }
             }
         }
@@ -547,7 +587,25 @@ pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
         found = left;
     }
     find_relocated(&host.addresses, &mut found);
-    found
+    with_copies(&host.addresses, found)
+}
+
+/// Takes descriptors of the same images together, but for those whose pointer to them depends on the loader: they may be of others.
+fn with_copies(map: &AddressMap<'_>, found: Vec<Descriptor>) -> Vec<Descriptor> {
+    let mut lists: Vec<Descriptor> = Vec::with_capacity(found.len());
+    let mut places: HashMap<(u64, bool), usize> = HashMap::new();
+    for descriptor in found {
+        let varies = map.varies(descriptor.address.saturating_add(8), 8);
+        let place = *places.entry((descriptor.images, varies)).or_insert(lists.len());
+        let Some(list) = lists.get_mut(place) else {
+            lists.push(descriptor);
+            continue;
+        };
+        list.copies.push(descriptor.address);
+        list.is_disputed |= list.count != descriptor.count;
+        list.count = list.count.max(descriptor.count);
+    }
+    lists
 }
 
 /// Finds the descriptors whose pointer to the images a base relocation names, in segments that were not searched.
@@ -562,7 +620,7 @@ fn find_relocated(map: &AddressMap<'_>, found: &mut Vec<Descriptor>) {
             break;
         }
         known.insert(address);
-        found.push(Descriptor { address, count, images, layout });
+        found.push(Descriptor::new(address, count, images, layout));
     }
     if !known.is_empty() {
         found.sort_by_key(|descriptor| descriptor.address);

@@ -13,7 +13,7 @@ use super::layers::below;
 use super::pe::{self, Headers};
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
-use crate::bundle::structure::listed_in_tgtimg;
+use crate::bundle::structure::{Descriptor, listed_in_tgtimg};
 use crate::bytes::{Draft, u64_at};
 use crate::container::Host;
 use crate::container::base_relocations::{self, PAGE};
@@ -102,7 +102,7 @@ impl Pair<'_> {
     /// images, and the second is the address of the array, which is among those `added` if it moved.
     fn descriptors(&self, added: &Range<u64>) -> HashSet<u64> {
         let is_version = |file: &[u8], at: usize| u64_at(file, at).is_some_and(|word| word & !0xffff_0000 == 1);
-        let all = self.lower_images.descriptors.iter().map(|one| one.address);
+        let all = self.lower_images.descriptors.iter().flat_map(Descriptor::addresses);
         let is_changed = |address: &u64| {
             let Some(at) = self.offset(*address) else { return false };
             let array = at.saturating_add(WORD);

@@ -55,6 +55,18 @@ fn copied_heads_are_told() {
     }
 }
 
+/// A loader may write another address into the pointer of the one than into that of the other.
+#[test]
+fn a_copy_does_not_stand_for_a_list_whose_pointer_varies() {
+    for (symbol, code) in [(LOCAL, 0), (GLOBAL, 1)] {
+        let (mut file, places) = image();
+        let list = file.add(&words(&[1 | 1 << 16, places.structure, 0, 0]));
+        let relocations = [list + 8, 1 << 32 | ABSOLUTE, 0];
+        let (seen, told) = checked(relocated(file, &relocations, true, &[symbol, places.structure, 8]));
+        assert_eq!(seen, Some(code), "{symbol:#x}: {told}");
+    }
+}
+
 /// The size of what is copied is another file's word.
 #[test]
 fn a_symbol_that_is_copied_is_the_files_own() {

@@ -10,7 +10,7 @@ use super::record::{Layer, Patch, Record};
 use super::relocations::Table;
 use super::standalone::StandaloneImages;
 use crate::bundle::Bundle;
-use crate::bundle::structure::Descriptor;
+use crate::bundle::structure::{Descriptor, check_undisputed};
 use crate::bytes;
 use crate::container::Host;
 use crate::container::elf::{Elf, Machine};
@@ -30,8 +30,8 @@ const REAR: u64 = 8;
 
 /// New array of one descriptor.
 pub(super) struct Array {
-    /// Virtual address of the descriptor.
-    pub(crate) descriptor: u64,
+    /// Virtual addresses of the descriptor and its copies.
+    pub(crate) descriptors: Vec<u64>,
     /// Virtual address of the array.
     pub(crate) address: u64,
     /// Structures of the array.
@@ -109,6 +109,7 @@ impl<'p> Plan<'p> {
     ) -> Result<Plan<'p>> {
         let additions = new.additions;
         check(host.bytes, elf)?;
+        check_undisputed(&host.addresses, &bundle.descriptors)?;
         let table = Table::find(host, elf)?;
         let (offset, address) = place(host.bytes.len() as u64, elf)?;
         let filled = filled(host.bytes, elf);
@@ -302,17 +303,26 @@ impl Draft<'_, '_> {
                 structures.extend(standalone.structures(&self.bases(base)));
             }
             let address = self.addresses.get(place).copied().unwrap_or(0);
-            arrays.push(Array { descriptor: descriptor.address, address, structures });
+            arrays.push(Array { descriptors: descriptor.addresses().collect(), address, structures });
         }
         Ok(arrays)
+    }
+
+    /// Returns the pointers to an array that relocations write, with their value. Of several descriptors one may be a copy without.
+    fn moved(&self, array: &Array) -> Vec<(u64, u64)> {
+        let (host, ..) = self.file;
+        let pointers = array.descriptors.iter().map(|descriptor| descriptor.saturating_add(8));
+        let (relocated, others): (Vec<u64>, Vec<u64>) =
+            pointers.partition(|pointer| host.addresses.first_changed(*pointer, 8).is_some());
+        let pointers = if relocated.is_empty() { others } else { relocated };
+        pointers.into_iter().map(|pointer| (pointer, array.address)).collect()
     }
 
     /// Returns the extended relocation table, and the number of new relocations.
     fn relocations(&self, table: &Table, arrays: &[Array], base: u64) -> Result<(Vec<u8>, usize)> {
         let mut places = places(arrays);
         places.extend(self.standalone.map_or_else(Vec::new, |standalone| standalone.places(&self.bases(base))));
-        let moved: Vec<(u64, u64)> =
-            arrays.iter().map(|array| (array.descriptor.saturating_add(8), array.address)).collect();
+        let moved: Vec<(u64, u64)> = arrays.iter().flat_map(|array| self.moved(array)).collect();
         Ok((table.extended(&places, &moved)?, places.len()))
     }
 }
@@ -335,7 +345,7 @@ fn places(arrays: &[Array]) -> Vec<(u64, u64)> {
 
 /// Returns the number of patches of the file header, the dynamic section and the descriptors.
 fn patch_count(table: &Table, bundle: &Bundle<'_>) -> usize {
-    3 + table.dynamic(0, &[], 0).len() + bundle.descriptors.len() * 2
+    3 + table.dynamic(0, &[], 0).len() + bundle.descriptors.iter().flat_map(Descriptor::addresses).count() * 2
 }
 
 /// Returns the target strings, each once, and the offset of each addition's target among them.

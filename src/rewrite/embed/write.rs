@@ -66,10 +66,12 @@ impl Plan<'_> {
             patch(&mut out, entry.offset.saturating_add(8), value)?;
         }
         for array in &self.arrays {
-            let descriptor = host.addresses.file_offset(array.descriptor);
-            let descriptor = descriptor.ok_or_else(|| Error::input("a descriptor is not in the file"))?;
-            patch(&mut out, descriptor, 1 | (array.structures.len() as u64) << 16)?;
-            patch(&mut out, descriptor.saturating_add(8), array.address)?;
+            for descriptor in &array.descriptors {
+                let descriptor = host.addresses.file_offset(*descriptor);
+                let descriptor = descriptor.ok_or_else(|| Error::input("a descriptor is not in the file"))?;
+                patch(&mut out, descriptor, 1 | (array.structures.len() as u64) << 16)?;
+                patch(&mut out, descriptor.saturating_add(8), array.address)?;
+            }
         }
         for address in &self.unlisted {
             let word = host.addresses.file_offset(*address);

@@ -7,7 +7,7 @@
 
 use super::{BASE_RELOCATIONS, CERTIFICATES, DEBUG, Headers, SECTION, update_checksum};
 use crate::bundle::Bundle;
-use crate::bundle::structure::Descriptor;
+use crate::bundle::structure::{Descriptor, check_undisputed};
 use crate::bytes;
 use crate::bytes::Draft;
 use crate::container::Host;
@@ -40,6 +40,7 @@ pub fn embed_images(
     images: &[OutImage<'_>],
     notes: &[(String, String)],
 ) -> Result<Draft> {
+    check_undisputed(&host.addresses, &bundle.descriptors)?;
     let roomy = super::make_header_room(host.bytes)?;
     let file: &[u8] = &roomy;
     let headers = Headers::parse(file)?;
@@ -63,15 +64,18 @@ pub fn embed_images(
     new.take_payloads(&standalone)?;
 
     let relocated = moved.is_some() || !places.is_empty() && headers.directory(file, BASE_RELOCATIONS).is_some();
-    if relocated && !names_all(&headers, file, lists.iter().map(|list| list.descriptor.saturating_add(8)))? {
+    let pointers = lists.iter().flat_map(|list| &list.descriptors).map(|descriptor| descriptor.saturating_add(8));
+    if relocated && !names_all(&headers, file, pointers)? {
         return Err(Error::input("the list of images is not relocated, though the file is"));
     }
     for list in &lists {
-        let at = host.addresses.file_offset(list.descriptor).and_then(|at| usize::try_from(at).ok());
-        let at = at.filter(|at| *at >= headers.headers_size as usize);
-        let at = at.ok_or_else(|| Error::input("a descriptor is not in the sections of the file"))?;
-        edits.put(at, &(1 | (list.count as u64) << 16).to_le_bytes());
-        edits.put(at.saturating_add(8), &list.array.to_le_bytes());
+        for descriptor in &list.descriptors {
+            let at = host.addresses.file_offset(*descriptor).and_then(|at| usize::try_from(at).ok());
+            let at = at.filter(|at| *at >= headers.headers_size as usize);
+            let at = at.ok_or_else(|| Error::input("a descriptor is not in the sections of the file"))?;
+            edits.put(at, &(1 | (list.count as u64) << 16).to_le_bytes());
+            edits.put(at.saturating_add(8), &list.array.to_le_bytes());
+        }
     }
     // Structures that nothing lists would be taken for those of a hidden list.
     let origins = bundle.images.iter().filter(|image| omitted.contains(&image.index)).filter_map(|image| image.origin);
@@ -120,8 +124,8 @@ fn check(file: &[u8], headers: &Headers) -> Result<u64> {
 
 /// List whose array is written anew.
 struct List {
-    /// Address of the descriptor.
-    descriptor: u64,
+    /// Addresses of the descriptor and its copies.
+    descriptors: Vec<u64>,
     /// Address of the new array.
     array: u64,
     structures: Vec<Structure>,
@@ -137,7 +141,7 @@ impl List {
         let stay = (0..descriptor.count).map(place).filter(|address| !omitted.contains(address));
         let structures = stay.map(|address| arrays::existing(host, descriptor, address)).collect::<Result<Vec<_>>>()?;
         let count = structures.len();
-        Ok(List { descriptor: descriptor.address, array: descriptor.images, structures, count })
+        Ok(List { descriptors: descriptor.addresses().collect(), array: descriptor.images, structures, count })
     }
 }
 

@@ -24,7 +24,7 @@ use super::pe as pe_headers;
 use super::pe::Headers;
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
-use crate::bundle::structure::{Descriptor, listed_in_tgtimg};
+use crate::bundle::structure::{Descriptor, check_undisputed, listed_in_tgtimg};
 use crate::bytes;
 use crate::bytes::Draft;
 use crate::container::{Host, Kind};
@@ -86,6 +86,7 @@ pub(crate) fn prune(
     layout: Layout,
     structures: Structures,
 ) -> Result<Pruned> {
+    check_undisputed(&host.addresses, &bundle.descriptors)?;
     let gone: HashSet<u64> = bundle
         .images
         .iter()
@@ -265,7 +266,8 @@ impl Moves {
                 continue;
             }
             moves.unused.extend((slot(kept.len())..slot(descriptor.count.into())).step_by(8));
-            moves.heads.push((descriptor.address, 1 | (kept.len() as u64) << 16));
+            let head = 1 | (kept.len() as u64) << 16;
+            moves.heads.extend(descriptor.addresses().map(|address| (address, head)));
         }
         Ok(moves)
     }

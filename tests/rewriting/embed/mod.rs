@@ -2,6 +2,7 @@
 
 mod again;
 mod bytes;
+mod copies;
 mod forms;
 mod limits;
 mod own;
