@@ -418,12 +418,13 @@ pub(crate) fn threads_that_can_be_had() {
     let threads = asked.unwrap_or(processors).min(processors.saturating_mul(MOST_THREADS));
     let places =
         |limit: Resource, each: u64| getrlimit(limit).current.and_then(|most| usize::try_from(most / each).ok());
-    let places = [places(Resource::Data, THREAD_MEMORY), places(Resource::As, THREAD_ADDRESSES)];
+    let addresses = places(Resource::As, THREAD_ADDRESSES);
+    let places = [places(Resource::Data, THREAD_MEMORY), addresses].into_iter().flatten().min();
     let wanted = threads;
-    let places = places.into_iter().flatten().min();
     let threads = places.map_or(threads, |places| threads.min(places.saturating_sub(SPARE_THREADS)));
     // Limits of the user and of the group of processes (`docker --pids-limit`) show only where they are met.
-    let can_be_had = threads > 1 && can_have(threads);
+    let with_heap = if addresses.is_some() { threads } else { 1 };
+    let can_be_had = threads > 1 && can_have(threads, with_heap);
     let is_usual = asked.is_none_or(|asked| asked == threads) && std::env::var_os("RUST_MIN_STACK").is_none();
     if can_be_had && threads == wanted && is_usual {
         return;
@@ -436,17 +437,18 @@ pub(crate) fn threads_that_can_be_had() {
     let _ = pool.build_global();
 }
 
-/// Whether so many threads can be had at once.
-fn can_have(threads: usize) -> bool {
+/// Whether so many threads can be had at once, of which so many ask for a part of the heap: that takes memory, and addresses may
+/// have no place for it.
+fn can_have(threads: usize, with_heap: usize) -> bool {
     let gate = Arc::new(Mutex::new(()));
     let closed = gate.lock();
-    let waiting = (0..threads).map_while(|_| {
+    let waiting = (0..threads).map_while(|number| {
         let gate = Arc::clone(&gate);
-        // Threads that ask for memory have a part of the heap.
-        std::thread::Builder::new()
-            .stack_size(limits::THREAD_STACK)
-            .spawn(move || drop((black_box(vec![0u8; 1 << 10]), gate.lock())))
-            .ok()
+        let wait = move || {
+            let heap = (number < with_heap).then(|| black_box(vec![0u8; 1 << 10]));
+            drop((heap, gate.lock()));
+        };
+        std::thread::Builder::new().stack_size(limits::THREAD_STACK).spawn(wait).ok()
     });
     let waiting: Vec<_> = waiting.collect();
     drop(closed);

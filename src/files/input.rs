@@ -11,7 +11,7 @@ use super::place::{self, Place};
 use super::write::{LOOK, PARTNER, cannot_write};
 use crate::bytes::{self, Space};
 use crate::container::kind::{self, Kind, PTX_BEGIN, is_ptx};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::{limits, plain_file};
 use memmap2::{Mmap, MmapMut, UncheckedAdvice};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -545,7 +545,7 @@ fn contents(path: &Path, file: &mut File, metadata: &Metadata) -> Result<Data> {
     let mut bytes = Vec::new();
     let expected = usize::try_from(len).unwrap_or(usize::MAX);
     if bytes.try_reserve_exact(expected).is_err() {
-        return Err(Error::new(ErrorKind::Environment, format!("there is no memory for its {len} bytes")));
+        return Err(Error::input(format!("there is no memory for its {len} bytes")));
     }
     file.take(len.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() == expected { Ok(Data::Read(bytes)) } else { Err(changed_meanwhile()) }

@@ -471,6 +471,7 @@ fn what_a_killed_split_left_stops_nothing_and_goes() {
     // As a split leaves it that is killed between the first part and the last: no process has this number.
     let left = folder.path().join(".sycl-bundle-4194305-abcdefabcdef");
     std::fs::create_dir(&left).unwrap();
+    std::fs::set_permissions(&left, std::os::unix::fs::PermissionsExt::from_mode(0o1700)).unwrap();
     folder.put("Makefile", b"mine");
     std::fs::write(left.join("t.table"), "").unwrap();
     std::fs::write(left.join(".files"), " t_0.spv\n Makefile\nMakefile\nmine\n t.table\nt.table").unwrap();

@@ -356,7 +356,7 @@ fn memory_is_what_is_allowed() {
         };
         for first in [true, false] {
             let (status, said) = run(&large, &["--no-mmap", "--max-memory", "64MiB"], first);
-            assert!(status == Some(5) && said.contains("there is no memory for its 100663296 bytes"), "{verb}: {said}");
+            assert!(status == Some(3) && said.contains("there is no memory for its 100663296 bytes"), "{verb}: {said}");
         }
         // Less than the tables of so many instructions take.
         let (status, said) =
