@@ -233,6 +233,7 @@ pub fn native(bytes: &[u8]) -> bool {
         assert!(module.stopped.is_none_or(|error| error.offset().is_some()));
     }
     let _ = opencl_elf::spirv_of_object(bytes);
+    let _ = opencl_elf::beyond_linking(bytes);
     let Some(native) = Native::read(bytes, format, Place::file(0)) else { return false };
     assert!(native.problems.iter().all(|problem| problem.offset().is_some()), "{:?}", native.problems);
     let _ = native.devices();

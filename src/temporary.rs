@@ -563,23 +563,22 @@ impl Scratch {
         OwnFolder::make(within, SCRATCH).map(Scratch)
     }
 
-    /// Makes a folder beside an output, on whose disk there is more room; where the system has temporary ones if others may put
-    /// something else in its place there.
+    /// Makes a folder beside an output, on whose disk there is more room; where the system has temporary ones if others, also those
+    /// of a group, may put something else in its place there, or in that of a folder around it.
     ///
     /// # Errors
     /// The system's, where it cannot be made.
     pub(crate) fn beside(folder: &Path) -> std::io::Result<Scratch> {
         const STICKY: u32 = 0o1000;
-        const OTHERS: u32 = 0o002;
-        let is_own = |folder: &std::fs::Metadata| {
-            let is_open = folder.mode() & OTHERS != 0 && folder.mode() & STICKY == 0;
-            !is_open && [0, plain_file::user()].contains(&folder.uid())
+        const OTHERS: u32 = 0o022;
+        let is_own = |folder: &Path| {
+            std::fs::metadata(folder).is_ok_and(|folder| {
+                let is_open = folder.mode() & OTHERS != 0 && folder.mode() & STICKY == 0;
+                !is_open && [0, plain_file::user()].contains(&folder.uid())
+            })
         };
-        if std::fs::metadata(folder).is_ok_and(|folder| is_own(&folder)) {
-            Scratch::new(folder)
-        } else {
-            Scratch::temporary()
-        }
+        let is_safe = folder.canonicalize().is_ok_and(|folder| folder.ancestors().all(is_own));
+        if is_safe { Scratch::new(folder) } else { Scratch::temporary() }
     }
 
     /// Makes a folder where the system has temporary ones.
@@ -672,7 +671,7 @@ mod tests {
     #[test]
     fn where_others_may_move_it_a_folder_for_files_is_made_elsewhere() {
         let folder = tempfile::tempdir().unwrap();
-        for (mode, is_beside) in [(0o755, true), (0o1777, true), (0o777, false)] {
+        for (mode, is_beside) in [(0o755, true), (0o1777, true), (0o777, false), (0o775, false)] {
             std::fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
             let scratch = Scratch::beside(folder.path()).unwrap();
             assert_eq!(scratch.path().parent() == Some(folder.path()), is_beside, "{mode:o}");

@@ -401,6 +401,9 @@ impl Pages {
     }
 }
 
+/// The number of processes of a user below which threads may not be had.
+const PLENTY: u64 = 4096;
+
 /// Threads for each processor that `RAYON_NUM_THREADS` may ask for.
 const MOST_THREADS: usize = 8;
 /// Bytes of memory that a thread takes: its stack, which stays when it has ended, and its part of the heap.
@@ -423,8 +426,10 @@ pub(crate) fn threads_that_can_be_had() {
     let wanted = threads;
     let threads = places.map_or(threads, |places| threads.min(places.saturating_sub(SPARE_THREADS)));
     // Limits of the user and of the group of processes (`docker --pids-limit`) show only where they are met.
-    let with_heap = if addresses.is_some() { threads } else { 1 };
-    let can_be_had = threads > 1 && can_have(threads, with_heap);
+    // Where memory is scarce, threads that are tried for nothing would take a part of it.
+    let few = addresses.is_some() || getrlimit(Resource::Nproc).current.is_some_and(|limit| limit < PLENTY);
+    let tried = if few || places.is_none() { threads } else { 1 };
+    let can_be_had = threads > 1 && can_have(tried);
     let is_usual = asked.is_none_or(|asked| asked == threads) && std::env::var_os("RUST_MIN_STACK").is_none();
     if can_be_had && threads == wanted && is_usual {
         return;
@@ -437,17 +442,14 @@ pub(crate) fn threads_that_can_be_had() {
     let _ = pool.build_global();
 }
 
-/// Whether so many threads can be had at once, of which so many ask for a part of the heap: that takes memory, and addresses may
-/// have no place for it.
-fn can_have(threads: usize, with_heap: usize) -> bool {
+/// Whether so many threads can be had at once.
+fn can_have(threads: usize) -> bool {
     let gate = Arc::new(Mutex::new(()));
     let closed = gate.lock();
-    let waiting = (0..threads).map_while(|number| {
+    let waiting = (0..threads).map_while(|_| {
         let gate = Arc::clone(&gate);
-        let wait = move || {
-            let heap = (number < with_heap).then(|| black_box(vec![0u8; 1 << 10]));
-            drop((heap, gate.lock()));
-        };
+        // Threads that ask for memory have a part of the heap.
+        let wait = move || drop((black_box(vec![0u8; 1 << 10]), gate.lock()));
         std::thread::Builder::new().stack_size(limits::THREAD_STACK).spawn(wait).ok()
     });
     let waiting: Vec<_> = waiting.collect();

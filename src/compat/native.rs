@@ -41,6 +41,8 @@ pub(crate) enum Stay {
     Assembly,
     /// Functions that the CPU driver calls while it builds a program (`llvm.global_ctors`): code of a file would run unasked.
     Constructors,
+    /// A fault of the module, by which drivers read it otherwise than it is written.
+    Faulty(String),
     /// The image takes part in virtual function calls, which the runtime resolves by linking SPIR-V.
     VirtualFunctions,
     /// The image has device globals of its own, by these names, of which native code beside it would have others.
@@ -90,6 +92,7 @@ impl fmt::Display for Stay {
                 f.write_str("it has inline assembly, by which a module reads any file of whoever compiles it")
             }
             Stay::Constructors => f.write_str("it has constructors, which the driver runs while it compiles"),
+            Stay::Faulty(fault) => write!(f, "it is no valid module, and drivers may read another: {fault}"),
             Stay::VirtualFunctions => f.write_str("it defines or calls virtual functions, which are linked as SPIR-V"),
             Stay::ImageScope(names) => write!(
                 f,
@@ -126,6 +129,7 @@ impl Stay {
             Stay::Esimd => "explicit SIMD",
             Stay::Assembly => "inline assembly",
             Stay::Constructors => "constructors",
+            Stay::Faulty(_) => "no valid module",
             Stay::VirtualFunctions => "virtual functions",
             Stay::ImageScope(_) => "device globals",
             Stay::Aspect(_) => "aspect",
@@ -237,8 +241,8 @@ pub(crate) fn on_nvidia(examined: &Examined<'_, '_>) -> Option<Stay> {
         return Some(Stay::Nvidia(format!("requires sub-group size {size}")));
     }
     let module = examined.module.as_ref()?;
-    if module.has_assembly() {
-        return Some(Stay::Assembly);
+    if let Some(stay) = beyond_compiling(module) {
+        return Some(stay);
     }
     let capabilities = &module.capabilities;
     let found = NOT_ON_NVIDIA.into_iter().find(|(number, _)| capabilities.contains(number));
@@ -250,7 +254,10 @@ pub(crate) fn beyond_compiling(module: &Module) -> Option<Stay> {
     if module.has_assembly() {
         return Some(Stay::Assembly);
     }
-    module.has_constructors.then_some(Stay::Constructors)
+    if module.has_constructors {
+        return Some(Stay::Constructors);
+    }
+    module.faults.first().map(|fault| Stay::Faulty(fault.clone()))
 }
 
 /// Tells what the image needs and no CPU has, or does.

@@ -158,7 +158,7 @@ impl<'a> Cursor<'a> {
 
     /// A block: its id, the width of its abbreviations, and its length in words.
     fn enter(&mut self) -> Result<(u64, Cursor<'a>)> {
-        let id = self.vbr(8)?;
+        let id = self.number(8)?;
         let width = u32::try_from(self.vbr(4)?).unwrap_or(u32::MAX);
         self.align();
         let words = usize::try_from(self.fixed(32)?).unwrap_or(usize::MAX);
@@ -204,6 +204,9 @@ impl<'a> Cursor<'a> {
                     let record = info.unabbreviated()?;
                     if record.code == 1 {
                         block = record.operands.first().copied();
+                        if block.is_some_and(|block| u32::try_from(block).is_err()) {
+                            return Err(info.error("abbreviations for a block that no stream has"));
+                        }
                     }
                 }
                 _ => return Err(info.error("a block-info block with more than definitions")),
@@ -241,8 +244,8 @@ impl<'a> Cursor<'a> {
     }
 
     fn unabbreviated(&mut self) -> Result<Record<'a>> {
-        let code = self.vbr(6)?;
-        let count = self.vbr(6)?;
+        let code = self.number(6)?;
+        let count = self.number(6)?;
         let mut operands = Vec::new();
         for _ in 0..count {
             operands.push(self.vbr(6)?);
@@ -261,7 +264,7 @@ impl<'a> Cursor<'a> {
         while let Some(&operand) = operands.next() {
             match operand {
                 Operand::Array => {
-                    let count = self.vbr(6)?;
+                    let count = self.number(6)?;
                     let Some(&element) = operands.next() else { return Err(self.error("an array of nothing")) };
                     for _ in 0..count {
                         let value = self.scalar(element)?;
@@ -269,7 +272,7 @@ impl<'a> Cursor<'a> {
                     }
                 }
                 Operand::Blob => {
-                    let len = usize::try_from(self.vbr(6)?).unwrap_or(usize::MAX);
+                    let len = usize::try_from(self.number(6)?).unwrap_or(usize::MAX);
                     self.align();
                     let start = self.at / 8;
                     let blob = crate::bytes::slice_at(self.data, start, len)
@@ -286,6 +289,9 @@ impl<'a> Cursor<'a> {
         }
         let mut values = values.into_iter();
         record.code = values.next().unwrap_or(0);
+        if u32::try_from(record.code).is_err() {
+            return Err(self.error("a code that no record has"));
+        }
         record.operands = values.collect();
         Ok(record)
     }
@@ -345,6 +351,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// A number of 32 bits, in groups: the id of a block, the code of a record, a count. LLVM reads no more of it.
+    fn number(&mut self, width: u32) -> Result<u64> {
+        let value = self.vbr(width)?;
+        if u32::try_from(value).is_err() { Err(self.error("a number of more than 32 bits")) } else { Ok(value) }
+    }
+
     fn align(&mut self) {
         self.at = self.at.next_multiple_of(32);
     }
@@ -353,5 +365,44 @@ impl<'a> Cursor<'a> {
     pub(super) fn error(&self, what: &str) -> Error {
         let block = if self.block == TOP { String::new() } else { format!(" in block {}", self.block) };
         Error::at(self.byte(), format!("bitcode holds {what}{block}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bits of a stream, lowest first.
+    fn stream(fields: &[(u64, u32)]) -> Vec<u8> {
+        let bits = fields.iter().flat_map(|(value, width)| (0..*width).map(move |bit| (value >> bit & 1) as u8));
+        let bits: Vec<u8> = bits.chain([0; 64]).collect();
+        bits.chunks(8).map(|byte| byte.iter().enumerate().map(|(at, bit)| bit << at).sum()).collect()
+    }
+
+    fn vbr(mut value: u64, width: u32) -> Vec<(u64, u32)> {
+        let mut groups = Vec::new();
+        let high = 1 << (width - 1);
+        while value >= high {
+            groups.push((value & (high - 1) | high, width));
+            value >>= width - 1;
+        }
+        groups.push((value, width));
+        groups
+    }
+
+    /// LLVM drops the higher bits: a code beyond is another there.
+    #[test]
+    fn codes_ids_and_counts_have_32_bits() {
+        let record = |code, count| [vec![(3, 2)], vbr(code, 6), vbr(count, 6)].concat();
+        let block = |id| [vec![(1, 2)], vbr(id, 8), vbr(3, 4)].concat();
+        for (fields, is_read) in [
+            (record(4, 0), true),
+            (record(4 | 1 << 32, 0), false),
+            (record(4, 1 << 32), false),
+            (block(11 | 1 << 32), false),
+        ] {
+            let bytes = stream(&fields);
+            assert_eq!(Cursor::new(&bytes).next().is_ok(), is_read, "{fields:?}");
+        }
     }
 }

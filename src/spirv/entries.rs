@@ -96,7 +96,7 @@ impl Names {
     pub(super) fn visit(&mut self, instruction: &Instruction<'_>, entries: &EntryPoints, in_function: bool) {
         match instruction.opcode {
             NAME => self.name(instruction, 1, entries),
-            DECORATE if instruction.word(1) == LINKAGE => self.name(instruction, 2, entries),
+            DECORATE | DECORATE_STRING if instruction.word(1) == LINKAGE => self.name(instruction, 2, entries),
             VARIABLE | UNTYPED_VARIABLE if !in_function => {
                 self.meet(instruction.word(1));
                 if self.taken.get(&instruction.word(1)) == Some(&Taken::ForAll) {

@@ -21,8 +21,11 @@ macro_rules! opcodes {
 
 opcodes! {
     UNDEF = Undef,
+    SOURCE_CONTINUED = SourceContinued,
     SOURCE = Source,
+    SOURCE_EXTENSION = SourceExtension,
     NAME = Name,
+    MEMBER_NAME = MemberName,
     STRING = String,
     LINE = Line,
     NO_LINE = NoLine,
@@ -95,6 +98,8 @@ opcodes! {
     BRANCH_CONDITIONAL = BranchConditional,
     SWITCH = Switch,
     DECORATE = Decorate,
+    MEMBER_DECORATE = MemberDecorate,
+    MEMBER_DECORATE_STRING = MemberDecorateString,
     DECORATE_ID = DecorateId,
     DECORATE_STRING = DecorateString,
     DECORATION_GROUP = DecorationGroup,
@@ -113,7 +118,9 @@ opcodes! {
     CONVERT_HANDLE_TO_IMAGE = ConvertHandleToImageINTEL,
     CONVERT_HANDLE_TO_SAMPLER = ConvertHandleToSamplerINTEL,
     CONVERT_HANDLE_TO_SAMPLED_IMAGE = ConvertHandleToSampledImageINTEL,
+    ASM_TARGET = AsmTargetINTEL,
     ASM = AsmINTEL,
+    MODULE_PROCESSED = ModuleProcessed,
     VARIABLE_LENGTH_ARRAY = VariableLengthArrayINTEL,
     UNTYPED_VARIABLE_LENGTH_ARRAY = UntypedVariableLengthArrayINTEL,
 }

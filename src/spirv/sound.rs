@@ -226,7 +226,7 @@ impl Soundness {
             }
         }
         self.short = self.short.saturating_add(usize::from(instruction.len() < usize::from(shape.least)));
-        let is_long = instruction.len() > usize::from(shape.most) && shape.most < u8::MAX;
+        let is_long = instruction.len() > usize::from(shape.most) && shape.most < u8::MAX || goes_on(instruction);
         self.long = self.long.saturating_add(usize::from(is_long));
         match opcode {
             LINE | NO_LINE => return,
@@ -466,6 +466,39 @@ impl Soundness {
 }
 
 const VECTOR_HINT: u32 = rspirv::spirv::ExecutionMode::VecTypeHint as u32;
+/// Whether operands follow the text of an instruction that has none behind it, or the text does not end. Intel's translator goes by the
+/// end of the text: it takes what follows for instructions.
+fn goes_on(instruction: &Instruction<'_>) -> bool {
+    let (target, behind) = match instruction.opcode {
+        SOURCE_CONTINUED | SOURCE_EXTENSION | EXTENSION | MODULE_PROCESSED => (0, 0),
+        NAME | STRING | EXT_INST_IMPORT | ASM_TARGET => (1, 0),
+        MEMBER_NAME => (2, 0),
+        SOURCE if instruction.len() > 3 => (3, 0),
+        DECORATE | DECORATE_STRING | MEMBER_DECORATE | MEMBER_DECORATE_STRING => {
+            let is_of_member = matches!(instruction.opcode, MEMBER_DECORATE | MEMBER_DECORATE_STRING);
+            let at = 1usize.saturating_add(is_of_member.into());
+            let text = at.saturating_add(1);
+            match instruction.word(at) {
+                LINKAGE => (text, 1),
+                access if HOST_ACCESS.contains(&access) => (text.saturating_add(1), 0),
+                MERGE => (instruction.after_string(text), 0),
+                CLOBBER | USER_SEMANTIC | USER_TYPE | MEMORY => (text, 0),
+                _ => return false,
+            }
+        }
+        _ => return false,
+    };
+    let end = instruction.after_string(target);
+    let is_ended = end > target && instruction.word(end.saturating_sub(1)).to_le_bytes().contains(&0);
+    !is_ended || end.saturating_add(behind) != instruction.len()
+}
+
+/// Decorations with a text: `ClobberINTEL`, `UserSemantic`, `UserTypeGOOGLE`, `MemoryINTEL`, `MergeINTEL`.
+const CLOBBER: u32 = 5607;
+const USER_SEMANTIC: u32 = 5635;
+const USER_TYPE: u32 = 5636;
+const MEMORY: u32 = 5826;
+const MERGE: u32 = 5834;
 const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
 
 /// Returns the number of operands of an execution mode; of most there are none.

@@ -275,6 +275,48 @@ fn constructors_are_given_to_no_cpu_compiler() {
     }
 }
 
+/// Intel's translator takes what stands behind the operands of an instruction, or behind its text, for the next instruction.
+#[test]
+fn what_stands_behind_an_instruction_is_given_to_no_cpu_compiler() {
+    let text = "; Version: 1.4\nOpCapability Addresses\nOpCapability Kernel\nOpCapability Linkage\n\
+                OpMemoryModel Physical64 OpenCL\nOpEntryPoint Kernel %1 \"k\"\n%9 = OpString \"abc\"\nOpName %8 \"abc\"\n\
+                OpDecorate %8 LinkageAttributes \"abc\" Export\nOpDecorate %8 UserSemantic \"abc\"\n\
+                %2 = OpTypeVoid\n%3 = OpTypeFunction %2\n%5 = OpTypeInt 32 0\n%6 = OpTypePointer CrossWorkgroup %5\n\
+                %7 = OpConstant %5 1\n%8 = OpVariable %6 CrossWorkgroup %7\n%1 = OpFunction %2 None %3\n%4 = OpLabel\n\
+                OpReturn\nOpFunctionEnd\n";
+    let sound = spirv::assemble(text).unwrap();
+    let words: Vec<u32> = sound.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+    let folder = Folder::new();
+    let build = |words: &[u32]| {
+        folder.put("m.spv", words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>());
+        let done =
+            tool(&folder, ["build", "m.spv", "-t", "spir64_x86_64", "-o", "o.table", "--no-policy", "--dry-run"]);
+        said(&done)
+    };
+    assert!(!build(&words).contains("no valid module"), "{}", build(&words));
+    let mut at = 5;
+    let mut seen = std::collections::BTreeSet::new();
+    while let Some(head) = words.get(at) {
+        let (opcode, len) = (head & 0xffff, (head >> 16) as usize);
+        // Of a module's texts and of what has no list of operands: `OpString`, `OpName`, `OpDecorate`, `OpCapability`, types.
+        if [5, 7, 17, 19, 21, 32, 71, 253, 56].contains(&opcode) {
+            let mut longer = words.clone();
+            longer[at] = head + (1 << 16);
+            longer.insert(at + len, 1 << 16);
+            assert!(build(&longer).contains("no valid module"), "{opcode} at {at}: {}", build(&longer));
+            seen.insert(opcode);
+        }
+        if opcode == 5 {
+            // A text without an end goes on into the next instruction.
+            let mut endless = words.clone();
+            endless[at + len - 1] = u32::from_le_bytes(*b"abcd");
+            assert!(build(&endless).contains("no valid module"), "{}", build(&endless));
+        }
+        at += len;
+    }
+    assert_eq!(seen.len(), 9);
+}
+
 /// Making something of each member costs more than its bytes, of which a package may have next to none.
 #[test]
 fn members_without_number_are_left_early() {

@@ -15,6 +15,8 @@ const MORE_THAN_CODE: [u64; 4] = [4, 6, 11, 18];
 const VERSION: u64 = 1;
 const SECTION_NAME: u64 = 5;
 const TABLE_OFFSET: u64 = 13;
+/// The last block that LLVM 22 knows: tags of scopes of synchronization.
+const LAST_BLOCK: u64 = 26;
 /// The section of annotations, which no loader knows.
 const METADATA_SECTION: &[u8] = b"llvm.metadata";
 /// The version that has all names in the string table.
@@ -85,6 +87,9 @@ impl Walk {
                     self.told = self.told.take().or(told);
                 }
                 Item::Block(inner_id, inner) => {
+                    if inner_id > LAST_BLOCK {
+                        return Err(Error::at(block.byte(), format!("a block {inner_id}")));
+                    }
                     if id == block::MODULE && matches!(inner_id, block::FUNCTION | block::SYMBOLS) {
                         let word = block.word().ok_or_else(|| Error::at(block.byte(), "a block within a word"))?;
                         self.begun.insert(word);
