@@ -36,6 +36,8 @@ const SCRATCH: &str = "scratch-";
 const MARKED: u32 = 0o1700;
 /// The bits that are looked at: a folder may hand its group on.
 const MARK: u32 = 0o1777;
+/// Name of the file that marks a folder where the file system keeps no such bits.
+const MARKER: &str = ".sycl-bundle";
 /// The time between two attempts to remove what other threads write to.
 const LOOK: Duration = Duration::from_millis(50);
 /// Name of the list of a set's files in its temporary folder.
@@ -120,8 +122,8 @@ impl Drop for Made {
     }
 }
 
-/// Temporary files and folders of this process.
-static BEGUN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Temporary files and folders of this process, each with its device and inode.
+static BEGUN: Mutex<Vec<(PathBuf, Option<(u64, u64)>)>> = Mutex::new(Vec::new());
 
 /// Temporary file or folder that is removed where a signal ends the process.
 #[derive(Debug)]
@@ -150,13 +152,16 @@ pub(crate) fn begin<T>(
     AT_FIRST.get().into_iter().for_each(|prepare| prepare());
     let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
     let made = make()?;
-    all.push(path(&made).to_owned());
+    all.push((
+        path(&made).to_owned(),
+        std::fs::symlink_metadata(path(&made)).ok().map(|made| (made.dev(), made.ino())),
+    ));
     Ok((Begun(path(&made).to_owned()), made))
 }
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        BEGUN.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
+        BEGUN.lock().unwrap_or_else(PoisonError::into_inner).retain(|(path, _)| *path != self.0);
     }
 }
 
@@ -235,10 +240,12 @@ fn listing<'n>(set: &File, folder: &File, names: &[String], old: impl Iterator<I
 /// Removes what this process has begun and not finished. It is about to end: nothing is begun any more.
 pub(crate) fn remove_begun() {
     let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
-    for path in all.drain(..) {
+    for (path, id) in all.drain(..) {
         // Other threads may still write to the folder: what they add while it is removed goes the next time.
         for _ in 0..MOST_REMOVALS {
-            if let Some(open) = open_left(&path) {
+            // Something else that has come to its place stays.
+            let itself = open_itself(&path).filter(|(_, there)| Some((there.dev(), there.ino())) == id);
+            if let Some((open, _)) = itself {
                 remove_left(&path, &open);
             }
             if path.symlink_metadata().is_err() {
@@ -293,7 +300,7 @@ fn process_of(name: &OsStr) -> Option<u32> {
 /// first one or this very one.
 fn made(pid: u32, path: &Path) -> bool {
     if pid == std::process::id() {
-        return BEGUN.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|begun| begun == path);
+        return BEGUN.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|(begun, _)| begun == path);
     }
     let program = |process: &str| std::fs::read_link(Path::new("/proc").join(process).join("exe"));
     match (program(&pid.to_string()), program("self")) {
@@ -317,9 +324,16 @@ fn left(path: &Path, pid: u32) -> Option<File> {
     open_left(path).filter(|file| flock(file, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
-/// Opens a temporary file of this user, or a folder with the mark of a temporary one.
+/// Opens a temporary file of this user, or a folder with a mark of a temporary one.
 fn open_left(path: &Path) -> Option<File> {
-    // A pipe or a device is not opened.
+    let (file, itself) = open_itself(path)?;
+    let is_marked = || itself.mode() & MARK == MARKED || statat(&file, MARKER, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    let is_temporary = itself.is_file() || itself.is_dir() && is_marked();
+    (itself.uid() == plain_file::user() && is_temporary).then_some(file)
+}
+
+/// Opens a file or folder that is no link, pipe or device.
+fn open_itself(path: &Path) -> Option<(File, std::fs::Metadata)> {
     let there = std::fs::symlink_metadata(path).ok()?;
     if !there.is_file() && !there.is_dir() {
         return None;
@@ -327,8 +341,7 @@ fn open_left(path: &Path) -> Option<File> {
     let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).unwrap_or(0);
     let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
     let itself = file.metadata().ok()?;
-    let is_temporary = itself.is_file() || itself.is_dir() && itself.mode() & MARK == MARKED;
-    (itself.uid() == plain_file::user() && is_temporary).then_some(file)
+    Some((file, itself))
 }
 
 /// Removes a temporary file or folder that nobody writes, which is open. A set that had begun to appear, and of which no table is
@@ -503,7 +516,11 @@ impl OwnFolder {
         }
         // Where the file system has no locks, the process's number must do.
         let _ = flock(&open, FlockOperation::NonBlockingLockExclusive);
-        Ok(OwnFolder { path, open, is_kept: false, _begun })
+        let own = OwnFolder { path, open, is_kept: false, _begun };
+        if own.open.metadata()?.mode() & MARK != MARKED {
+            own.write(MARKER, &[])?;
+        }
+        Ok(own)
     }
 
     /// Returns the path that it was made at.
@@ -529,13 +546,14 @@ impl OwnFolder {
         // A signal's handler that was faster removes the folder, and does not let go of what it holds.
         let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
         let marked = self.open.metadata()?.mode();
+        let _ = unlinkat(&self.open, MARKER, AtFlags::empty());
         // A folder may hand its group on.
-        self.open.set_permissions(Permissions::from_mode(marked & !MARK | mode))?;
+        let _ = self.open.set_permissions(Permissions::from_mode(marked & !MARK | mode));
         if let Err(error) = std::fs::rename(&self.path, name) {
-            self.open.set_permissions(Permissions::from_mode(marked))?;
+            let _ = self.open.set_permissions(Permissions::from_mode(marked));
             return Err(error);
         }
-        all.retain(|path| *path != self.path);
+        all.retain(|(path, _)| *path != self.path);
         self.is_kept = true;
         Ok(())
     }

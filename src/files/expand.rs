@@ -199,6 +199,11 @@ impl Expansion<'_, '_> {
     }
 
     fn below(&mut self, folder: &Path, roots: &mut Roots) -> Result<()> {
+        if place::is_of_kernel(folder) && !place::is_of_kernel(&roots.argument) {
+            let error = Error::input("this is of a file system of the kernel, and is not searched");
+            return self
+                .damaged(&folder.display().to_string(), error.with_remedy("name it, or take away the link to it"));
+        }
         let listed = fs::metadata(folder).and_then(|metadata| {
             let is_new = self.walked.insert(place::id(&metadata));
             is_new.then(|| fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()).transpose()

@@ -35,6 +35,16 @@ pub(super) fn steps(path: &Path) -> impl Iterator<Item = PathBuf> {
     std::iter::successors(Some(plain(path)), next).take(MAX_LINKS)
 }
 
+/// Whether a folder is of a file system in which the kernel shows what it has, other processes among it: proc, sysfs, cgroup, cgroup2,
+/// debugfs, tracefs, securityfs, those of BPF and of terminals.
+pub(super) fn is_of_kernel(folder: &Path) -> bool {
+    const OTHERS: [u32; 8] =
+        [0x6265_6572, 0x0027_e0eb, 0x6367_7270, 0x6462_6720, 0x7472_6163, 0x7363_6673, 0xcafe_4a11, 0x1cd1];
+    rustix::fs::statfs(folder).is_ok_and(|fs| {
+        fs.f_type == PROC_SUPER_MAGIC || u32::try_from(fs.f_type).is_ok_and(|kind| OTHERS.contains(&kind))
+    })
+}
+
 /// Whether a path is that of an open file, as `/dev/stdout` is.
 pub(super) fn is_open_file(path: &Path) -> bool {
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());

@@ -200,10 +200,11 @@ fn allowed(mode: u32, existing: Option<&Metadata>) -> u32 {
 
 /// Returns the process's umask: asking for it any other way sets it, for all threads.
 fn umask() -> u32 {
-    const USUAL: u32 = 0o022;
+    // Where that cannot be read, outputs are their owner's alone.
+    const CAREFUL: u32 = 0o077;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let stated = status.lines().find_map(|line| line.strip_prefix("Umask:"));
-    stated.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(USUAL)
+    stated.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(CAREFUL)
 }
 
 /// The attribute with the list of users and groups that may use a file beside its own. Where there is one, the bits of the group are

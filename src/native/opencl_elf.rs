@@ -25,6 +25,7 @@ use std::collections::HashSet;
 pub(super) const CPU: &str = "spir64_x86_64";
 const SHT_OPENCL_DEVICE_BINARY: u32 = 0xff00_0005;
 const SHT_OPENCL_OPTIONS: u32 = 0xff00_0006;
+const SHT_OPENCL_CODE: u32 = 0xff00_0003;
 /// Type of an OpenCL container that is compiled and not linked.
 const ET_OPENCL_OBJECTS: u16 = 0xff02;
 /// Size of the header of a 64-bit ELF file, and of an entry of its section table.
@@ -216,9 +217,15 @@ pub fn beyond_linking(object: &[u8]) -> Option<String> {
         Ok(elf) => elf,
         Err(error) => return Some(error.to_string()),
     };
-    let mut named = elf.sections.iter().filter(|section| !matches!(section.kind, 0 | elf_form::STRTAB));
-    match (named.next(), named.next()) {
-        (Some(code), None) if code.name == CODE => bitcode::beyond_compiling(code.data),
+    // The driver takes the first section of the name, whatever its kind.
+    match elf.sections.as_slice() {
+        [null, code, names]
+            if (null.kind, null.name) == (0, "")
+                && (code.kind, code.name) == (SHT_OPENCL_CODE, CODE)
+                && (names.kind, names.name) == (elf_form::STRTAB, "") =>
+        {
+            bitcode::beyond_compiling(code.data)
+        }
         _ => Some(format!("it is no object of Intel's driver for CPUs, which has a section `{CODE}` alone")),
     }
 }
