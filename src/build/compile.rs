@@ -150,12 +150,16 @@ pub(crate) fn folding(fold: bool, targets: &[Target], jobs: &[Job<'_>]) -> Foldi
 pub(crate) fn compile(
     reporter: &dyn Reporter,
     order: &CompileOptions<'_>,
-    jobs: Vec<Job<'_>>,
+    mut jobs: Vec<Job<'_>>,
     observer: &mut dyn Observer,
 ) -> Result<CompileResults> {
     let mut done = CompileResults::default();
     if jobs.is_empty() {
         return Ok(done);
+    }
+    if order.cache.is_some() {
+        // A mapped input may change until a worker takes it. A key is of the very bytes that are compiled.
+        jobs.iter_mut().for_each(Job::own);
     }
     let places: HashMap<Unit, usize> = jobs.iter().enumerate().map(|(place, job)| (job.unit(), place)).collect();
     let mut folding = folding(order.fold, order.targets, &jobs);

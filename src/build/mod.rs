@@ -104,6 +104,15 @@ impl Job<'_> {
     pub(crate) fn unit(&self) -> Unit {
         (self.image, self.target)
     }
+
+    /// Copies what is compiled, which nobody else changes then.
+    pub(crate) fn own(&mut self) {
+        let own = |bytes: &mut Cow<'_, [u8]>| *bytes = std::mem::take(bytes).into_owned().into();
+        own(&mut self.il);
+        if let Step::Link(others) = &mut self.step {
+            others.iter_mut().for_each(own);
+        }
+    }
 }
 
 impl Artifact {

@@ -23,6 +23,7 @@ use crate::error::{Context, Error, ErrorKind, Result};
 use crate::plain_file;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Once;
@@ -127,7 +128,12 @@ impl Installed {
 pub(crate) fn installed() -> Option<Installed> {
     static TOLD: Once = Once::new();
     let base = base()?;
-    if let Some(owner) = [&base, &base.join("current")].into_iter().find_map(|path| plain_file::stranger(path)) {
+    // Whoever may put another folder in the place of one around it is as good as its owner.
+    let of_all = fs::metadata("/").map(|top| top.uid()).ok();
+    let around =
+        base.ancestors().find_map(|folder| plain_file::stranger(folder).filter(|owner| Some(*owner) != of_all));
+    let current = base.join("current");
+    if let Some(owner) = around.or_else(|| plain_file::stranger(&current)) {
         TOLD.call_once(|| {
             say(&format!(
                 "warning: the driver in `{}` belongs to another user ({owner}) and is not used: set XDG_DATA_HOME to a folder of yours",

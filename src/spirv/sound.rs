@@ -466,31 +466,41 @@ impl Soundness {
 }
 
 const VECTOR_HINT: u32 = rspirv::spirv::ExecutionMode::VecTypeHint as u32;
-/// Whether operands follow the text of an instruction that has none behind it, or the text does not end. Intel's translator goes by the
-/// end of the text: it takes what follows for instructions.
+/// Whether operands follow the text of an instruction that has none behind it, or the text does not end with zeros. Intel's translator
+/// goes by the end of the text, and passes over white space behind it: it takes what follows for instructions.
 fn goes_on(instruction: &Instruction<'_>) -> bool {
-    let (target, behind) = match instruction.opcode {
-        SOURCE_CONTINUED | SOURCE_EXTENSION | EXTENSION | MODULE_PROCESSED => (0, 0),
-        NAME | STRING | EXT_INST_IMPORT | ASM_TARGET => (1, 0),
-        MEMBER_NAME => (2, 0),
-        SOURCE if instruction.len() > 3 => (3, 0),
+    // Entry points list what they use behind their name.
+    let (text, behind) = match instruction.opcode {
+        SOURCE_CONTINUED | SOURCE_EXTENSION | EXTENSION | MODULE_PROCESSED => (0, Some(0)),
+        NAME | STRING | EXT_INST_IMPORT | ASM_TARGET | TYPE_OPAQUE => (1, Some(0)),
+        MEMBER_NAME => (2, Some(0)),
+        ENTRY_POINT => (2, None),
+        SOURCE if instruction.len() > 3 => (3, Some(0)),
         DECORATE | DECORATE_STRING | MEMBER_DECORATE | MEMBER_DECORATE_STRING => {
             let is_of_member = matches!(instruction.opcode, MEMBER_DECORATE | MEMBER_DECORATE_STRING);
             let at = 1usize.saturating_add(is_of_member.into());
             let text = at.saturating_add(1);
             match instruction.word(at) {
-                LINKAGE => (text, 1),
-                access if HOST_ACCESS.contains(&access) => (text.saturating_add(1), 0),
-                MERGE => (instruction.after_string(text), 0),
-                CLOBBER | USER_SEMANTIC | USER_TYPE | MEMORY => (text, 0),
+                LINKAGE => (text, Some(1)),
+                access if HOST_ACCESS.contains(&access) => (text.saturating_add(1), Some(0)),
+                MERGE if goes_on_at(instruction, text, None) => return true,
+                MERGE => (instruction.after_string(text), Some(0)),
+                CLOBBER | USER_SEMANTIC | USER_TYPE | MEMORY => (text, Some(0)),
                 _ => return false,
             }
         }
         _ => return false,
     };
-    let end = instruction.after_string(target);
-    let is_ended = end > target && instruction.word(end.saturating_sub(1)).to_le_bytes().contains(&0);
-    !is_ended || end.saturating_add(behind) != instruction.len()
+    goes_on_at(instruction, text, behind)
+}
+
+/// Whether a text at an operand does not end with zeros, or other than so many operands are behind it.
+fn goes_on_at(instruction: &Instruction<'_>, text: usize, behind: Option<usize>) -> bool {
+    let end = instruction.after_string(text);
+    let last = instruction.word(end.saturating_sub(1)).to_le_bytes();
+    let is_ended = end > text
+        && last.iter().position(|byte| *byte == 0).is_some_and(|zero| last.iter().skip(zero).all(|byte| *byte == 0));
+    !is_ended || behind.is_some_and(|behind| end.saturating_add(behind) != instruction.len())
 }
 
 /// Decorations with a text: `ClobberINTEL`, `UserSemantic`, `UserTypeGOOGLE`, `MemoryINTEL`, `MergeINTEL`.
