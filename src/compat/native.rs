@@ -41,8 +41,8 @@ pub(crate) enum Stay {
     Assembly,
     /// Functions that the CPU driver calls while it builds a program (`llvm.global_ctors`): code of a file would run unasked.
     Constructors,
-    /// A fault of the module, by which drivers read it otherwise than it is written.
-    Faulty(String),
+    /// Instructions that are longer or shorter than their operands: the driver would read another module than this tool.
+    Overruns,
     /// The image takes part in virtual function calls, which the runtime resolves by linking SPIR-V.
     VirtualFunctions,
     /// The image has device globals of its own, by these names, of which native code beside it would have others.
@@ -92,7 +92,9 @@ impl fmt::Display for Stay {
                 f.write_str("it has inline assembly, by which a module reads any file of whoever compiles it")
             }
             Stay::Constructors => f.write_str("it has constructors, which the driver runs while it compiles"),
-            Stay::Faulty(fault) => write!(f, "it is no valid module, and drivers may read another: {fault}"),
+            Stay::Overruns => f.write_str(
+                "it is no valid module: it has instructions of another length, and drivers read another module",
+            ),
             Stay::VirtualFunctions => f.write_str("it defines or calls virtual functions, which are linked as SPIR-V"),
             Stay::ImageScope(names) => write!(
                 f,
@@ -129,7 +131,7 @@ impl Stay {
             Stay::Esimd => "explicit SIMD",
             Stay::Assembly => "inline assembly",
             Stay::Constructors => "constructors",
-            Stay::Faulty(_) => "no valid module",
+            Stay::Overruns => "no valid module",
             Stay::VirtualFunctions => "virtual functions",
             Stay::ImageScope(_) => "device globals",
             Stay::Aspect(_) => "aspect",
@@ -257,7 +259,7 @@ pub(crate) fn beyond_compiling(module: &Module) -> Option<Stay> {
     if module.has_constructors {
         return Some(Stay::Constructors);
     }
-    module.faults.first().map(|fault| Stay::Faulty(fault.clone()))
+    module.overruns.then_some(Stay::Overruns)
 }
 
 /// Tells what the image needs and no CPU has, or does.

@@ -133,6 +133,8 @@ pub struct Module {
     misread: Vec<String>,
     /// Functions, variables and kernels under names that drivers have themselves.
     pub(crate) theirs: Vec<String>,
+    /// Whether it has instructions that are longer or shorter than their operands, behind which Intel's translator reads on.
+    pub(crate) overruns: bool,
     /// Whether it has functions that CPU drivers call when they build the program: a table of constructors or destructors under
     /// LLVM's name, or entry points of mode `Initializer` or `Finalizer`.
     pub(crate) has_constructors: bool,
@@ -628,6 +630,7 @@ impl<'m> Walk<'m> {
         self.module.exports = exported.into_iter().map(|(_, name)| name).collect();
         let mut begun: Vec<u32> = self.module.entry_points.functions.iter().map(|(function, ..)| *function).collect();
         self.module.has_constructors |= self.names.has_constructors;
+        self.module.overruns = self.soundness.overruns;
         // Parts that are missing of a module that is cut short say nothing more.
         if self.module.stopped.is_none() {
             let names = std::mem::take(&mut self.names);

@@ -163,6 +163,9 @@ pub(super) struct Soundness {
     short: usize,
     /// Instructions with operands that they do not take.
     long: usize,
+    /// Whether an instruction is longer or shorter than its operands: Intel's translator does not go by its length, and takes what is
+    /// behind the operands for the next one.
+    pub(super) overruns: bool,
 }
 
 impl Soundness {
@@ -225,9 +228,12 @@ impl Soundness {
                 self.own.push(id);
             }
         }
-        self.short = self.short.saturating_add(usize::from(instruction.len() < usize::from(shape.least)));
+        let is_short = instruction.len() < usize::from(shape.least);
+        self.short = self.short.saturating_add(usize::from(is_short));
         let is_long = instruction.len() > usize::from(shape.most) && shape.most < u8::MAX || goes_on(instruction);
         self.long = self.long.saturating_add(usize::from(is_long));
+        // DPC++ names no file of the source.
+        self.overruns |= is_short || is_long || opcode == SOURCE && instruction.len() > 2;
         match opcode {
             LINE | NO_LINE => return,
             EXT_INST if !self.code_sets.contains(&instruction.word(2)) => return,
@@ -364,7 +370,9 @@ impl Soundness {
 
     /// Counts an instruction that has fewer operands than two, and so many more.
     fn has(&mut self, instruction: &Instruction<'_>, more: usize) {
-        self.short = self.short.saturating_add(usize::from(instruction.len() < more.saturating_add(2)));
+        let is_short = instruction.len() < more.saturating_add(2);
+        self.short = self.short.saturating_add(usize::from(is_short));
+        self.overruns |= is_short;
     }
 
     /// Notes what a branch hangs on.
@@ -475,6 +483,9 @@ fn goes_on(instruction: &Instruction<'_>) -> bool {
         NAME | STRING | EXT_INST_IMPORT | ASM_TARGET | TYPE_OPAQUE => (1, Some(0)),
         MEMBER_NAME => (2, Some(0)),
         ENTRY_POINT => (2, None),
+        EXECUTION_MODE | EXECUTION_MODE_ID => {
+            return instruction.len() > of_mode(instruction.word(1)).saturating_add(2);
+        }
         SOURCE if instruction.len() > 3 => (3, Some(0)),
         DECORATE | DECORATE_STRING | MEMBER_DECORATE | MEMBER_DECORATE_STRING => {
             let is_of_member = matches!(instruction.opcode, MEMBER_DECORATE | MEMBER_DECORATE_STRING);

@@ -215,7 +215,7 @@ fn many_properties_are_not_held_twice() {
 fn many_kernels_are_held_in_little() {
     let folder = Folder::new();
     folder.put("m.spv", Module::kernels(300_000).bytes());
-    bounded(&folder, &["inspect", "m.spv", "--max-memory", "44MiB"]);
+    bounded(&folder, &["inspect", "m.spv", "--max-memory", "48MiB"]);
     bounded(&folder, &["check", "m.spv", "-t", "dg1", "--max-memory", "180MiB"]);
     bounded(&folder, &["kernels", "m.spv", "--max-memory", "192MiB"]);
     bounded(&folder, &["diff", "m.spv", "m.spv", "--max-memory", "304MiB"]);
