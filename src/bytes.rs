@@ -67,6 +67,29 @@ pub(crate) fn put(data: &mut [u8], at: usize, bytes: &[u8]) -> bool {
     }
 }
 
+/// Bytes that are looked at together for whether they are a hole: a page of most systems.
+pub(crate) const HOLE: usize = 4096;
+
+static ZEROS: [u8; HOLE] = [0; HOLE];
+
+/// Whether bytes are zeros alone.
+pub(crate) fn is_hole(bytes: &[u8]) -> bool {
+    bytes.chunks(HOLE).all(|piece| ZEROS.get(..piece.len()) == Some(piece))
+}
+
+/// Overwrites zeros with the bytes at `at`, but where these are a hole: its pages would take room. Returns false where they would
+/// pass the end.
+#[must_use]
+fn put_over_zeros(data: &mut [u8], at: usize, bytes: &[u8]) -> bool {
+    let Some(target) = at.checked_add(bytes.len()).and_then(|end| data.get_mut(at..end)) else { return false };
+    for (to, from) in target.chunks_mut(HOLE).zip(bytes.chunks(HOLE)) {
+        if !is_hole(from) {
+            to.copy_from_slice(from);
+        }
+    }
+    true
+}
+
 /// Returns the next multiple of `align` (a power of two; 0 counts as 1) at or above `value`.
 pub(crate) fn align_up(value: u64, align: u64) -> Option<u64> {
     let mask = align.max(1).checked_sub(1)?;
@@ -194,6 +217,19 @@ impl Draft {
         Ok(Draft { store: Store::Memory(bytes), len: 0, reached: 0 })
     }
 
+    /// Creates a copy of bytes, in memory where there is no room elsewhere.
+    ///
+    /// # Errors
+    /// `Input` where there is no memory either.
+    pub(crate) fn copy_anywhere(bytes: &[u8]) -> Result<Draft> {
+        Draft::copy_of(bytes, 0).or_else(|_| {
+            let mut copy = Vec::new();
+            copy.try_reserve_exact(bytes.len()).map_err(|_| no_memory(bytes.len()))?;
+            copy.extend_from_slice(bytes);
+            Ok(Draft::from(copy))
+        })
+    }
+
     /// Creates a copy of a file, with room for `more` bytes behind it.
     ///
     /// # Errors
@@ -211,7 +247,7 @@ impl Draft {
     pub(crate) fn extend(&mut self, bytes: &[u8]) -> Result<()> {
         let at = self.len;
         self.resize(at.saturating_add(bytes.len()))?;
-        if put(self, at, bytes) { Ok(()) } else { Err(no_memory(bytes.len())) }
+        if put_over_zeros(self, at, bytes) { Ok(()) } else { Err(no_memory(bytes.len())) }
     }
 
     /// Changes the length; what is new is zeros.

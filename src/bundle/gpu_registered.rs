@@ -13,7 +13,6 @@ use super::gpu_sections::{FAT_BINARY, fat_binary_len};
 use super::image::Image;
 use super::offload_bundle;
 use crate::bytes;
-use crate::container::address::occurrences;
 use crate::container::device_elf::DeviceElf;
 use crate::container::{Host, Kind, Place};
 use crate::error::Result;
@@ -61,10 +60,9 @@ impl<'a> Registered<'a, '_> {
     fn search(&mut self) -> Result<()> {
         let addresses = &self.host.addresses;
         for segment in addresses.segments().iter().filter(|segment| segment.holds_pointers) {
-            let (first, bytes) = segment.searched(4);
             for model in [CUDA, HIP] {
-                for at in occurrences(bytes, &model.magic) {
-                    self.wrapper(model, first.saturating_add(at as u64))?;
+                for address in segment.places(&model.magic) {
+                    self.wrapper(model, address)?;
                 }
             }
         }

@@ -9,7 +9,7 @@ use super::format::Format;
 use super::image::EntryLayout;
 use super::structure::{Descriptor, ImageLayout, count, is_printable, sound_image};
 use crate::container::Host;
-use crate::container::address::{AddressMap, occurrences};
+use crate::container::address::AddressMap;
 use crate::{bytes, limits};
 use std::cell::{Cell, LazyCell};
 use std::collections::HashSet;
@@ -54,14 +54,14 @@ fn structures(map: &AddressMap<'_>, most: usize, is_wanted: impl Fn(u64) -> bool
     for segment in map.segments().iter().filter(|segment| segment.holds_pointers) {
         let is_wanted = |address: &u64| is_wanted(*address);
         if map.is_unaligned() {
-            let (first, bytes) = segment.searched(3);
-            let places = HEADS.iter().flat_map(|head| occurrences(bytes, head));
-            let addresses = places.filter_map(|at| first.checked_add(at as u64));
+            let addresses = HEADS.iter().flat_map(|head| segment.places(head));
             found.extend(addresses.filter(is_wanted).take(most));
         } else {
-            let (first, words) = segment.words();
-            let heads = words.iter().enumerate().filter(|(_, word)| HEADS.iter().any(|head| word.starts_with(head)));
-            let addresses = heads.filter_map(|(nth, _)| first.checked_add(nth as u64 * 8));
+            let addresses = segment.runs(0).flat_map(|(first, words)| {
+                let heads =
+                    words.iter().enumerate().filter(|(_, word)| HEADS.iter().any(|head| word.starts_with(head)));
+                heads.filter_map(move |(nth, _)| first.checked_add(nth as u64 * 8))
+            });
             found.extend(addresses.filter(is_wanted).take(most));
         }
     }
@@ -143,8 +143,7 @@ fn contents(map: &AddressMap<'_>, address: u64, layout: ImageLayout) -> Contents
 /// runtime reads none.
 fn unknown_versions<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm {
     let segments = map.segments().iter().filter(|segment| segment.holds_pointers);
-    let pairs = segments.flat_map(|segment| {
-        let (first, words) = segment.words();
+    let pairs = segments.flat_map(|segment| segment.runs(1)).flat_map(|(first, words)| {
         words.windows(2).enumerate().map(move |(nth, pair)| (first.saturating_add(nth as u64 * 8), pair))
     });
     // Records of edits hold counts and addresses, too, which no loader writes.
@@ -235,8 +234,7 @@ fn unknown_fields<'m>(map: &'m AddressMap<'_>) -> impl Iterator<Item = u64> + 'm
     // Tables of addresses of symbols hold nothing but such words: a structure of a list is pointed to by a word that a loader writes.
     let pointers = LazyCell::new(move || {
         let segments = map.segments().iter().filter(|segment| segment.holds_pointers);
-        let words = segments.flat_map(|segment| {
-            let (first, words) = segment.words();
+        let words = segments.flat_map(|segment| segment.runs(0)).flat_map(|(first, words)| {
             words.iter().enumerate().map(move |(nth, word)| (first.saturating_add(nth as u64 * 8), word))
         });
         let is_pointer = |place| map.first_changed(place, 8).is_some() && map.first_open(place, 8).is_none();

@@ -558,8 +558,8 @@ pub(crate) fn find(host: &Host<'_>) -> Vec<Descriptor> {
         if !segment.holds_pointers {
             continue;
         }
-        let (first, words) = segment.words();
-        for (index, window) in words.windows(2).enumerate() {
+        let runs = segment.runs(1).flat_map(|(first, words)| words.windows(2).enumerate().map(move |one| (first, one)));
+        for (first, (index, window)) in runs {
             // The runtime reads the count and the array alone, whatever the other fields hold.
             let [head, images] = [0, 1].map(|at| window.get(at).map_or(0, |word| u64::from_le_bytes(*word)));
             let Some(count) = count(head) else { continue };

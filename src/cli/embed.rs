@@ -299,8 +299,11 @@ impl Args {
                 counted(same.len(), "image")
             ));
         }
-        let drop = if self.replace { same } else { HashSet::new() };
-        linked.edit(global, &target, &drop, &new, true)
+        let gone = if self.replace { same } else { HashSet::new() };
+        // The file is read again, and may take as much memory as it has bytes.
+        drop(own);
+        drop(host);
+        linked.edit(global, &target, &gone, &new, true)
     }
 }
 

@@ -2,15 +2,60 @@
 //!
 //! Position-independent files hold their pointers in relocations; linkers differ in whether the value is in the file
 //! too (GNU ld writes it, LLD leaves zeros). Segments that relocations write to are copied once and relocated; all
-//! others are borrowed from the file.
+//! others are borrowed from the file. A copy may be as large as the file, so a large one is no more in memory than a draft is.
 
 use super::base_relocations::{self, PAGE};
-use crate::bytes;
+use crate::bytes::{self, Draft, HOLE};
 use crate::error::{Error, Result};
 use crate::limits;
 use rayon::prelude::*;
 use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::{Deref, Range};
+
+/// Bytes of a segment.
+#[derive(Debug)]
+pub enum SegmentBytes<'a> {
+    /// Those of the file.
+    Borrowed(&'a [u8]),
+    /// A relocated copy of them.
+    Copied(Draft),
+}
+
+impl SegmentBytes<'_> {
+    /// Returns the bytes to be changed, which are copied the first time.
+    ///
+    /// # Errors
+    /// `Input` where there is no room for a copy.
+    fn to_mut(&mut self) -> Result<&mut [u8]> {
+        if let SegmentBytes::Borrowed(bytes) = self {
+            *self = SegmentBytes::Copied(Draft::copy_anywhere(bytes)?);
+        }
+        match self {
+            SegmentBytes::Copied(copy) => Ok(copy),
+            SegmentBytes::Borrowed(_) => Ok(&mut []),
+        }
+    }
+}
+
+impl Deref for SegmentBytes<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            SegmentBytes::Borrowed(bytes) => bytes,
+            SegmentBytes::Copied(copy) => copy,
+        }
+    }
+}
+
+impl<'a> From<Cow<'a, [u8]>> for SegmentBytes<'a> {
+    fn from(bytes: Cow<'a, [u8]>) -> Self {
+        match bytes {
+            Cow::Borrowed(bytes) => SegmentBytes::Borrowed(bytes),
+            Cow::Owned(bytes) => SegmentBytes::Copied(bytes.into()),
+        }
+    }
+}
 
 /// Loadable segment.
 #[derive(Debug)]
@@ -20,7 +65,7 @@ pub struct Segment<'a> {
     /// File offset of the first byte.
     pub offset: u64,
     /// Bytes that come from the file, relocated.
-    pub data: Cow<'a, [u8]>,
+    pub data: SegmentBytes<'a>,
     /// Whether structures with pointers may be anywhere in the segment. In others they are only where base relocations
     /// tell of a pointer.
     pub holds_pointers: bool,
@@ -32,7 +77,7 @@ impl<'a> Segment<'a> {
     /// Creates a segment of bytes that no other has.
     pub fn new(address: u64, offset: u64, data: Cow<'a, [u8]>, holds_pointers: bool) -> Self {
         let own = 0..data.len();
-        Segment { address, offset, data, holds_pointers, own }
+        Segment { address, offset, data: data.into(), holds_pointers, own }
     }
 
     /// Returns the bytes among which so many are looked for, and their address: those of which one at least is the segment's own.
@@ -43,12 +88,34 @@ impl<'a> Segment<'a> {
         (self.address.wrapping_add(begin as u64), bytes)
     }
 
+    /// Returns the addresses of `wanted`, which does not begin with a zero and not overlap itself; holes are passed over.
+    pub(crate) fn places<'s>(&'s self, wanted: &'s [u8]) -> impl Iterator<Item = u64> + 's {
+        let (address, bytes) = self.searched(wanted.len());
+        (0..bytes.len()).step_by(PIECE).flat_map(move |begin| {
+            let found = occurrences(piece(bytes, begin, wanted), wanted);
+            found.map(move |at| address.wrapping_add(begin as u64).wrapping_add(at as u64))
+        })
+    }
+
     /// Returns the words at multiples of 8 among which pairs are looked for, and the address of the first.
-    pub(crate) fn words(&self) -> (u64, &[[u8; 8]]) {
+    fn words(&self) -> (u64, &[[u8; 8]]) {
         let (address, bytes) = self.searched(16);
         let skew = address.wrapping_neg() & 7;
         let rest = usize::try_from(skew).ok().and_then(|skew| bytes.get(skew..)).unwrap_or_default();
         (address.wrapping_add(skew), rest.as_chunks::<8>().0)
+    }
+
+    /// Returns what [`Segment::words`] does in runs, each with its address, but for holes: a file may have more of them than there is
+    /// time to look at each word. A run has `more` words of the next one, too.
+    pub(crate) fn runs(&self, more: usize) -> impl Iterator<Item = (u64, &[[u8; 8]])> {
+        const RUN: usize = HOLE / 8;
+        let (address, words) = self.words();
+        (0..words.len()).step_by(RUN).filter_map(move |begin| {
+            let rest = words.get(begin..)?;
+            let run = rest.get(..RUN).unwrap_or(rest);
+            let longer = rest.get(..RUN.saturating_add(more)).unwrap_or(rest);
+            (!bytes::is_hole(run.as_flattened())).then(|| (address.wrapping_add(begin as u64 * 8), longer))
+        })
     }
 
     /// Returns the address behind the last byte.
@@ -82,6 +149,8 @@ pub struct AddressMap<'a> {
     twice: Vec<u64>,
     /// The first address without a byte in the file that a relocation writes to.
     outside: Option<u64>,
+    /// Why a segment could not be copied.
+    uncopied: Option<Error>,
     /// Image base and table of base relocations, where only they tell of some segments' pointers.
     base_relocations: Option<(u64, &'a [u8])>,
     /// Sections of which a linker keeps equal pieces once, by address.
@@ -111,6 +180,16 @@ pub(super) fn written(place: u64) -> Range<u64> {
 
 /// Bytes that a thread searches at a time.
 const PIECE: usize = 2 << 20;
+
+/// Returns the bytes among which those `wanted` are looked for that begin in a piece: an occurrence may end in the next one. None
+/// begins in a hole, unless with a zero.
+fn piece<'d>(data: &'d [u8], begin: usize, wanted: &[u8]) -> &'d [u8] {
+    let rest = data.get(begin..).unwrap_or_default();
+    if wanted.first() != Some(&0) && bytes::is_hole(rest.get(..PIECE).unwrap_or(rest)) {
+        return &[];
+    }
+    rest.get(..PIECE.saturating_add(wanted.len()).saturating_sub(1)).unwrap_or(rest)
+}
 
 impl<'a> AddressMap<'a> {
     /// Creates a map over segments and sorts them. Where two overlap, the earlier one keeps the addresses.
@@ -146,10 +225,7 @@ impl<'a> AddressMap<'a> {
     ) -> Vec<T> {
         let take = &take;
         let of_piece = |(segment, begin): (&'s Segment<'a>, usize)| {
-            let rest = segment.data.get(begin..).unwrap_or_default();
-            // An occurrence that begins in this piece may end in the next.
-            let len = rest.len().min(PIECE.saturating_add(wanted.len()).saturating_sub(1));
-            let found = occurrences(rest.get(..len).unwrap_or_default(), wanted);
+            let found = occurrences(piece(&segment.data, begin, wanted), wanted);
             found.filter_map(move |at| take(segment, begin.saturating_add(at)))
         };
         let pieces = self.segments.iter();
@@ -206,7 +282,21 @@ impl<'a> AddressMap<'a> {
         }
         let Some(segment) = self.segments.get_mut(self.written) else { return false };
         let Ok(at) = usize::try_from(address.wrapping_sub(segment.address)) else { return false };
-        bytes::put_u64(segment.data.to_mut(), at, value)
+        match segment.data.to_mut() {
+            Ok(data) => bytes::put_u64(data, at, value),
+            Err(error) => {
+                self.uncopied.get_or_insert(error);
+                false
+            }
+        }
+    }
+
+    /// Checks that there was room for the copies of all segments that relocations write to.
+    ///
+    /// # Errors
+    /// `Input` where there was none.
+    pub(super) fn check_copies(&mut self) -> Result<()> {
+        self.uncopied.take().map_or(Ok(()), Err)
     }
 
     /// Writes the pointer of a relocation, and notes that it is one.
@@ -571,11 +661,22 @@ mod tests {
     }
 
     #[test]
+    fn runs_of_words_have_all_but_holes() {
+        let mut data = vec![0; 5 * HOLE + 12];
+        for at in [8, HOLE - 8, 3 * HOLE, 5 * HOLE] {
+            data[at] = 1;
+        }
+        let segment = Segment::new(0x1000, 0, Cow::Borrowed(&data), true);
+        let runs: Vec<(u64, usize)> = segment.runs(1).map(|(address, words)| (address, words.len())).collect();
+        assert_eq!(runs, [(0x1000, 513), (0x4000, 513), (0x6000, 1)]);
+    }
+
+    #[test]
     fn relocation_copies_only_its_segment() {
         let mut map = map();
         assert!(map.write_pointer(0x1000, 0x1122));
         assert!(!map.write_pointer(0x1001, 1));
         assert_eq!(map.pointer(0x1000), Some(0x1122));
-        assert!(matches!(map.segments()[1].data, Cow::Borrowed(_)));
+        assert!(matches!(map.segments()[1].data, SegmentBytes::Borrowed(_)));
     }
 }

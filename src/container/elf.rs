@@ -319,6 +319,7 @@ impl<'a> Elf<'a> {
             Some(machine) => self.relocate(machine, is_fixed, &mut map)?,
             None => self.leave_relocations_open(&mut map)?,
         }
+        map.check_copies()?;
         map.leave_twice_written_open()?;
         Ok(map)
     }

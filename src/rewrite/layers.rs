@@ -97,27 +97,23 @@ pub fn edit_in(
         changed |= restored.is_none();
         restored.map(|restored| (restored.bytes, record.notes))
     };
+    // Where nothing was added the layers are one file, which is read once: it may take as much memory as it has bytes.
     let natives_layer = lift(&host, Layer::Native);
-    let middle_bytes = natives_layer.as_ref().map_or(file, |(bytes, _)| &**bytes);
-    let middle_host = Host::read(middle_bytes)?;
-    let middle = Bundle::read(&middle_host)?;
-    let images_layer = lift(&middle_host, Layer::Images);
-    let lower_bytes = images_layer.as_ref().map_or(middle_bytes, |(bytes, _)| &**bytes);
-    let lower_host = Host::read(lower_bytes)?;
+    let middle_host = natives_layer.as_ref().map(|(bytes, _)| Host::read(bytes)).transpose()?;
+    let own_middle = middle_host.as_ref().map(Bundle::read).transpose()?;
+    let (middle_host, middle) = (middle_host.as_ref().unwrap_or(&host), own_middle.as_ref().unwrap_or(&top));
+    let images_layer = lift(middle_host, Layer::Images);
+    let lower_host = images_layer.as_ref().map(|(bytes, _)| Host::read(bytes)).transpose()?;
+    let lower_host = lower_host.as_ref().unwrap_or(middle_host);
     // A file that was changed after it keeps this layer for its own; nobody could tell it from a linker's.
-    let settled_layer = Record::locate(&lower_host, Layer::Settled)
-        .and_then(|(record, _)| Some((beneath::restore(&record, &lower_host).ok()?.bytes, record.notes)));
-    let base_bytes = settled_layer.as_ref().map_or(lower_bytes, |(bytes, _)| &**bytes);
-    let base_host = Host::read(base_bytes)?;
-    let base = Bundle::read(&base_host)?;
+    let settled_layer = Record::locate(lower_host, Layer::Settled)
+        .and_then(|(record, _)| Some((beneath::restore(&record, lower_host).ok()?.bytes, record.notes)));
+    let base_host = settled_layer.as_ref().map(|(bytes, _)| Host::read(bytes)).transpose()?;
+    let base_host = base_host.as_ref().unwrap_or(lower_host);
+    let own_base = (!std::ptr::eq(base_host, middle_host)).then(|| Bundle::read(base_host)).transpose()?;
+    let base = own_base.as_ref().unwrap_or(middle);
 
-    let layers = Layers {
-        in_middle: below(&top, &middle),
-        in_base: below(&middle, &base),
-        top: &top,
-        middle: &middle,
-        base: &base,
-    };
+    let layers = Layers { in_middle: below(&top, middle), in_base: below(middle, base), top: &top, middle, base };
     let plan = Plan::new(&layers, drop, add, shrinking);
     let of = |layer: &'_ Option<(Draft, Notes)>| layer.as_ref().map_or_else(Vec::new, |(_, notes)| notes.clone());
     let of_natives = of(&natives_layer);
@@ -128,9 +124,9 @@ pub fn edit_in(
         && !plan.natives_merged
         && plan.gone == 0;
     let lower = if untouched {
-        let own = below(&middle, &base);
-        let standalone = from_elsewhere(&middle, &base, &own);
-        Lower { bytes: Draft::copy_of(middle_bytes, 0)?, own, standalone, zeroed: 0, cut: 0, left: 0 }
+        let own = below(middle, base);
+        let standalone = from_elsewhere(middle, base, &own);
+        Lower { bytes: Draft::copy_of(middle_host.bytes, 0)?, own, standalone, zeroed: 0, cut: 0, left: 0 }
     } else {
         let mut all = notes.to_vec();
         // Native images on top have a record of their own; here are those that become part of the layers below.
@@ -138,7 +134,7 @@ pub fn edit_in(
         [moved, &*of(&images_layer), &*of(&settled_layer)]
             .into_iter()
             .for_each(|earlier| join_notes(&mut all, earlier));
-        plan.lower(&base_host, &base, &all)?
+        plan.lower(base_host, base, &all)?
     };
     let bytes = if plan.has_natives() { plan.upper(&lower, &layers, &of_natives)? } else { lower.bytes };
     let lifted = plan.gone.saturating_add(plan.lifted);

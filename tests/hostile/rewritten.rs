@@ -159,6 +159,30 @@ fn lists_of_one_array_whose_images_share_empty_property_sets() {
     run_bounded(&folder, &["inspect", "a.so"], TIME_LIMIT, &[3]);
 }
 
+/// A hole costs nobody anything, and would be in memory once for each time that the file is read.
+#[test]
+fn a_hole_in_a_segment_with_pointers_is_in_no_memory() {
+    const HOLE: usize = 48 << 20;
+    let mut file = Linked::new();
+    let [gone, kept] = [&b"spir64_gen\0"[..], b"spir64_x86_64\0"].map(|target| file.add(target));
+    let array = list(&mut file, &[gone, kept]);
+    let lists = file.add(&words(&[1 | 2 << 16, array, 0, 0]));
+    file.add(&vec![0; HOLE]);
+    // The segment is copied where a relocation writes what is not there.
+    let spare = file.add(&[0; 8]);
+    let rela = file.add(&words(&[spare, 8, BASE]));
+    let images = [array, array + 96].map(|image| [8, 32, 40].map(|field| image + field)).concat();
+    let relr: Vec<u64> = [&[lists + 8][..], &images].concat();
+    let folder = Folder::new();
+    folder.put("a.so", with_relr(file, &words(&relr), &[7, rela, 8, 24, 9, 24]));
+    folder.put("n.spv", EMPTY.map(u32::to_le_bytes).concat());
+    let embed = ["embed", "a.so", "n.spv", "--as-target", "spir64_gen", "-o", "out.so"];
+    let prune = ["prune", "--drop", "spir64_gen", "--lose-kernels", "a.so", "-o", "out.so"];
+    for arguments in [&embed[..], &prune] {
+        run_bounded(&folder, &[arguments, &["--max-memory", "64MiB"]].concat(), TIME_LIMIT, &[0]);
+    }
+}
+
 #[test]
 fn layers_are_taken_off_so_many_times() {
     let original = sample();

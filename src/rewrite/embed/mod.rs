@@ -170,7 +170,7 @@ pub(super) fn embed_settled(
     let added = additions.len().saturating_add(images.len());
     let expected = bundle.images.len().saturating_sub(omitted.len()).saturating_add(added);
     standalone::verify(&out, bundle, expected, images)
-        .and_then(|()| verify_additions(&out, bundle, additions))
+        .and_then(|()| verify_additions(&Bundle::read(&Host::read(&out)?)?, bundle, additions))
         .context(|| "checking the rewritten file".to_owned())?;
     Ok(out)
 }
@@ -197,13 +197,11 @@ fn verify(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>], others: u
         let why = after.problems.last().map(|problem| format!(" ({})", problem.error.message())).unwrap_or_default();
         return Err(Error::input(format!("expected {expected} images, found {found}{why}; nothing was written")));
     }
-    verify_additions(out, before, additions)
+    verify_additions(&after, before, additions)
 }
 
 /// Checks that every addition is there, with the symbols of its source.
-fn verify_additions(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>]) -> Result<()> {
-    let host = Host::read(out)?;
-    let after = Bundle::read(&host)?;
+fn verify_additions(after: &Bundle<'_>, before: &Bundle<'_>, additions: &[Addition<'_>]) -> Result<()> {
     type Role<'r> = (&'r str, Option<&'r str>, &'r [&'r str]);
     let mut found: HashMap<Role<'_>, Vec<&[u8]>> = HashMap::new();
     for image in &after.images {
