@@ -15,9 +15,9 @@ use std::ops::{Deref, Range};
 /// Bytes of a segment.
 #[derive(Debug)]
 pub enum SegmentBytes<'a> {
-    /// Those of the file.
+    /// Bytes of the file.
     Borrowed(&'a [u8]),
-    /// A relocated copy of them.
+    /// Relocated copy of them.
     Copied(Draft),
 }
 
@@ -149,7 +149,7 @@ pub struct AddressMap<'a> {
     twice: Vec<u64>,
     /// The first address without a byte in the file that a relocation writes to.
     outside: Option<u64>,
-    /// Why a segment could not be copied.
+    /// Error of a segment that could not be copied.
     uncopied: Option<Error>,
     /// Image base and table of base relocations, where only they tell of some segments' pointers.
     base_relocations: Option<(u64, &'a [u8])>,
