@@ -359,6 +359,26 @@ pub(crate) const MAX_LINKED_FLOOR: u64 = 64 << 20;
 /// Images that are taken into all these together: each is read anew for each of them. Libraries have some for each kernel.
 pub(crate) const MAX_LINKED_INPUTS: usize = 1 << 16;
 
+/// Bytes of the images of other files that all files of a run are lent, to be judged with what they import: each counts with what
+/// it inflates to and [`LENT_COST`], as it is examined anew for each of them, and each of thousands of files may need all others.
+/// The modules of oneMKL's library of vector functions, each in a file, come to 80 MB.
+pub(crate) const MAX_LENT_FLOOR: usize = 64 << 20;
+/// Factor by which these may exceed all files together, beyond [`MAX_LENT_FLOOR`].
+pub(crate) const MAX_LENT_RATIO: usize = 16;
+/// Bytes that an image that is lent counts beside its own.
+pub(crate) const LENT_COST: usize = 2 << 10;
+
+/// Returns the bytes that files of so many bytes may be lent.
+pub(crate) fn lent_of(bytes: usize) -> usize {
+    bytes.saturating_mul(MAX_LENT_RATIO).saturating_add(MAX_LENT_FLOOR)
+}
+
+/// Links between files that `check --link` tells, and images that define what it finds fault with, for each image and beyond; the
+/// rest is counted. Each of thousands of images may export what each of thousands imports.
+pub(crate) const LINKS_PER_IMAGE: usize = 16;
+/// See [`LINKS_PER_IMAGE`].
+pub(crate) const MAX_LINKS_FLOOR: usize = 1 << 16;
+
 /// Bytes of a module of SYCL's device library. The largest known one has 3 MB.
 pub(crate) const MAX_LIBRARY_MODULE: u64 = 64 << 20;
 

@@ -92,7 +92,7 @@ impl Args {
         // be read twice.
         let arena = Arena::with_limit(u64::MAX);
         let linked = !askers.is_empty() && self.files.len() > 1 && !has_stdin(&self.files);
-        let offers = if linked { collect_offers(global, &self.files, &arena)? } else { Offers::default() };
+        let mut offers = if linked { collect_offers(global, &self.files, &arena)? } else { Offers::default() };
         let named = !selector.kernels.is_empty();
         let full = !self.names && (named || self.format != Form::Table);
         let depth = Depth { clones: full, evidence: full };
@@ -119,7 +119,7 @@ impl Args {
                     listing.kernels(&FileKernels { path, kernels, devices: Vec::new() })
                 })?;
             } else {
-                let (file, built) = answered(global, facts, wanted, depth, (&askers, &offers))?;
+                let (file, built) = answered(global, facts, wanted, depth, (&askers, &mut offers))?;
                 whole &= built;
                 let mut without = LeftOut::default();
                 file.kernels.iter().for_each(|kernel| without.add(kernel));
@@ -165,17 +165,17 @@ impl Wanted<'_> {
 /// The kernels of a file that are asked for with answers of devices, and whether all of them built there.
 fn answered<'l>(
     global: &Global,
-    facts: &FileFacts<'_>,
+    facts: &mut FileFacts<'_>,
     wanted: Wanted<'_>,
     depth: Depth,
-    (askers, offers): (&[Asker<'l>], &Offers<'_>),
+    (askers, offers): (&[Asker<'l>], &mut Offers<'_>),
 ) -> Result<(FileKernels<'l>, bool)> {
     let mut file = FileKernels::default();
     let Some(bundle) = facts.bundle else { return Ok((file, true)) };
     file.kernels = wanted.select(kernels(bundle, &facts.images, depth));
     let mut whole = true;
     let next = bundle.images.last().map_or(0, |image| image.index.saturating_add(1));
-    let lent = offers.lend(&facts.path.into(), &facts.images, next);
+    let lent = offers.lend(&facts.path.into(), &mut facts.images, next);
     for asker in askers {
         let (answers, built) = asker.ask(global, bundle, (&facts.images, &lent), &file.kernels)?;
         whole &= built;

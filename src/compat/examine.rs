@@ -71,6 +71,8 @@ pub struct Examined<'b, 'a> {
     pub(crate) contradictions: Vec<String>,
     /// The kernels that are listed and that only some of the code has.
     pub(crate) homes: Homes,
+    /// Whether its file needs images of others that are too many to be looked at.
+    pub(crate) needs_too_many: bool,
     /// The state in the kernel-bundle model.
     pub state: State,
     /// Recorded requirements, which a device must meet.
@@ -497,6 +499,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> 
         set_imports: Vec::new(),
         contradictions,
         homes,
+        needs_too_many: false,
         state,
         problem,
         sycl: OnceLock::new(),

@@ -174,6 +174,9 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
             "what the image's structure points to depends on the loader, or on symbols that other files may define";
         fit.gap(RuleId::Unread, message);
     }
+    if image.needs_too_many {
+        fit.gap(RuleId::Imports, "the file needs images of others, which are too many to be looked at");
+    }
     if let Some(problem) = &image.problem {
         fit.gap(RuleId::Damaged, format!("the image could not be read to its end: {}", problem.message()));
     }

@@ -21,6 +21,7 @@ use super::fit;
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
 use crate::bundle::property_sets::{key, set};
+use crate::limits;
 use crate::native::Part;
 use crate::spirv::link::{Declaration, declarations};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -106,6 +107,8 @@ pub(crate) struct LinkFinding {
     pub(crate) wanted: Vec<(Place, Import)>,
     /// The images that define it.
     pub(crate) defined: Vec<Place>,
+    /// Number of others that do.
+    pub(crate) more_defined: usize,
 }
 
 /// Symbols that one file takes from another.
@@ -130,6 +133,8 @@ pub(crate) struct Linked {
     pub(crate) of_the_device: usize,
     /// Symbols that one file takes from another, where its own images have none.
     pub(crate) links: Vec<Link>,
+    /// Number of imports of images that are in other files, and of which the links are not listed.
+    pub(crate) more_links: usize,
     /// Findings by rule and name.
     pub(crate) findings: Vec<LinkFinding>,
 }
@@ -198,24 +203,35 @@ pub(crate) fn link(units: &[LinkUnit]) -> Linked {
     }
     let mut linked = Linked { imports: importers.len(), exports: exporters.len(), ..Linked::default() };
     let mut links: BTreeMap<(&Arc<str>, &Arc<str>), BTreeSet<&str>> = BTreeMap::new();
+    let mut room = Room::of_images(units.len());
     for (symbol, wanting) in &importers {
         let all = exporters.get(symbol).map(Vec::as_slice).unwrap_or_default();
         if all.is_empty() && of_the_device(symbol) {
             linked.of_the_device = linked.of_the_device.saturating_add(1);
             continue;
         }
-        linked.findings.extend(unresolved(symbol, wanting, all));
+        let mut files: BTreeMap<&'static str, BTreeSet<&Arc<str>>> = BTreeMap::new();
+        for unit in all {
+            files.entry(format(unit)).or_default().insert(&unit.file);
+        }
+        let formats: Vec<&'static str> = files.keys().copied().collect();
+        linked.findings.extend(unresolved(symbol, wanting, (all, &formats), &mut room));
         for (unit, _) in wanting {
-            let found: Vec<&&LinkUnit> = all.iter().filter(|other| format(other) == format(unit)).collect();
+            let Some(found) = files.get(format(unit)) else { continue };
             // A symbol that the file itself defines is no link to another file, though the runtime may take either.
-            if !found.iter().any(|other| other.file == unit.file) {
-                for other in found {
-                    links.entry((&unit.file, &other.file)).or_default().insert(symbol);
-                }
+            if found.contains(&unit.file) {
+                continue;
+            }
+            if room.take(found.len()) < found.len() {
+                linked.more_links = linked.more_links.saturating_add(1);
+                continue;
+            }
+            for other in found {
+                links.entry((&unit.file, other)).or_default().insert(symbol);
             }
         }
     }
-    linked.findings.extend(mistyped(units));
+    linked.findings.extend(mistyped(units, &mut room));
     linked.findings.extend(exporters.iter().filter_map(|(symbol, all)| {
         let wanted = importers.get(symbol).map(Vec::as_slice).unwrap_or_default();
         duplicate(symbol, all, wanted)
@@ -241,8 +257,36 @@ fn place(unit: &LinkUnit) -> Place {
     (unit.file.clone(), unit.image)
 }
 
-/// Finds the images that want a symbol and do not get it, by reason.
-fn unresolved(symbol: &str, wanting: &[(&LinkUnit, &Import)], all: &[&LinkUnit]) -> Vec<LinkFinding> {
+/// Links and places that may yet be told.
+struct Room(usize);
+
+impl Room {
+    /// The room of so many images.
+    fn of_images(count: usize) -> Room {
+        Room(count.saturating_mul(limits::LINKS_PER_IMAGE).saturating_add(limits::MAX_LINKS_FLOOR))
+    }
+
+    /// Takes as many as there are, up to `count`.
+    fn take(&mut self, count: usize) -> usize {
+        let taken = count.min(self.0);
+        self.0 = self.0.saturating_sub(taken);
+        taken
+    }
+
+    /// The first places of some images, and the number of the others.
+    fn places(&mut self, units: &[&LinkUnit]) -> (Vec<Place>, usize) {
+        let told = self.take(units.len());
+        (units.iter().take(told).map(|unit| place(unit)).collect(), units.len().saturating_sub(told))
+    }
+}
+
+/// Finds the images that want a symbol and do not get it, by reason. `formats` are those of all that define it, in order.
+fn unresolved(
+    symbol: &str,
+    wanting: &[(&LinkUnit, &Import)],
+    (all, formats): (&[&LinkUnit], &[&'static str]),
+    room: &mut Room,
+) -> Vec<LinkFinding> {
     let mut by_why: BTreeMap<(String, &'static str), Vec<(Place, Import)>> = BTreeMap::new();
     for (unit, import) in wanting {
         let own = spec(unit);
@@ -253,9 +297,7 @@ fn unresolved(symbol: &str, wanting: &[(&LinkUnit, &Import)], all: &[&LinkUnit])
         } else if all.is_empty() {
             let message = format!("No device image found for external symbol {symbol}");
             (message, "check the library that defines it together with these, or define it (SYCL_EXTERNAL)")
-        } else if !all.iter().any(|other| format(other) == format(unit)) {
-            let formats: BTreeSet<&str> = all.iter().map(|other| format(other)).collect();
-            let formats: Vec<&str> = formats.into_iter().collect();
+        } else if !formats.contains(&format(unit)) {
             let message = format!(
                 "External symbol {symbol} is defined in images of format {} only, and imported by one of format {}: the \
                  runtime links images of one format.",
@@ -268,18 +310,17 @@ fn unresolved(symbol: &str, wanting: &[(&LinkUnit, &Import)], all: &[&LinkUnit])
         };
         by_why.entry(why).or_default().push((place(unit), (*import).clone()));
     }
-    let finding = |((message, remedy), wanted)| LinkFinding {
-        finding: Finding::new(RuleId::UnresolvedSymbol, true, message, remedy),
-        name: symbol.to_owned(),
-        wanted,
-        defined: all.iter().map(|unit| place(unit)).collect(),
+    let finding = |((message, remedy), wanted)| {
+        let finding = Finding::new(RuleId::UnresolvedSymbol, true, message, remedy);
+        let (defined, more_defined) = room.places(all);
+        LinkFinding { finding, name: symbol.to_owned(), wanted, defined, more_defined }
     };
     by_why.into_iter().map(finding).collect()
 }
 
 /// Finds the images that import a function or variable as another thing than all that define it for them have, by the two
 /// declarations.
-fn mistyped(units: &[LinkUnit]) -> Vec<LinkFinding> {
+fn mistyped(units: &[LinkUnit], room: &mut Room) -> Vec<LinkFinding> {
     let mut defined: BTreeMap<&str, Vec<(&LinkUnit, &Declaration)>> = BTreeMap::new();
     let mut wanted: BTreeMap<&str, Vec<(&LinkUnit, &Declaration)>> = BTreeMap::new();
     for unit in units {
@@ -295,19 +336,27 @@ fn mistyped(units: &[LinkUnit]) -> Vec<LinkFinding> {
     }
     for (symbol, wanting) in &wanted {
         let all = defined.get(symbol).map(Vec::as_slice).unwrap_or_default();
+        // Images that define it, by format, with the first declaration and the keys of all.
+        let mut alike: HashMap<&'static str, (Vec<&LinkUnit>, &Declaration, HashSet<u64>)> = HashMap::new();
+        for (unit, declared) in all {
+            let (units, _, keys) = alike.entry(format(unit)).or_insert((Vec::new(), declared, HashSet::new()));
+            units.push(unit);
+            keys.insert(declared.key());
+        }
+        alike.values_mut().for_each(|(units, ..)| {
+            units.sort_unstable_by_key(|unit| (&unit.file, unit.image));
+            units.dedup_by_key(|unit| (&unit.file, unit.image));
+        });
         for (unit, own) in wanting {
-            let alike = || all.iter().filter(|(other, _)| format(other) == format(unit));
-            let Some((_, first)) = alike().next() else { continue };
-            if alike().any(|(_, other)| own.agrees_with(other)) {
+            let Some((definers, first, keys)) = alike.get(format(unit)) else { continue };
+            if keys.contains(&own.key()) {
                 continue;
             }
             let certain = own.text != first.text;
             let finding = findings.entry((symbol, &own.text, &first.text, certain)).or_insert_with(|| {
-                let mut defined: Vec<Place> = alike().map(|(other, _)| place(other)).collect();
-                defined.sort_unstable();
-                defined.dedup();
+                let (defined, more_defined) = room.places(definers);
                 let finding = mismatch(symbol, own, first);
-                LinkFinding { finding, name: (*symbol).to_owned(), wanted: Vec::new(), defined }
+                LinkFinding { finding, name: (*symbol).to_owned(), wanted: Vec::new(), defined, more_defined }
             });
             let import = imports.get(&(&*unit.file, unit.image, symbol)).copied().cloned();
             let import = import.unwrap_or_else(|| Import {
@@ -367,6 +416,7 @@ fn duplicate(symbol: &str, all: &[&LinkUnit], wanted: &[(&LinkUnit, &Import)]) -
         name: symbol.to_owned(),
         wanted: wanted.iter().map(|(unit, import)| (place(unit), (*import).clone())).collect(),
         defined: several.iter().map(|unit| place(unit)).collect(),
+        more_defined: 0,
     })
 }
 
@@ -418,6 +468,7 @@ fn clashes(units: &[LinkUnit]) -> Vec<LinkFinding> {
             name: kernel.to_owned(),
             wanted: Vec::new(),
             defined: all.iter().map(|unit| place(unit)).collect(),
+            more_defined: 0,
         })
     };
     kernels.into_iter().filter_map(one).collect()
@@ -443,6 +494,7 @@ fn other_options(units: &[LinkUnit]) -> Vec<LinkFinding> {
             name: kernel,
             wanted: Vec::new(),
             defined: Vec::new(),
+            more_defined: 0,
         });
         known.defined.push(place(unit));
     }

@@ -157,13 +157,13 @@ pub(crate) fn linked_elsewhere<'f>(
         return Ok((findings, providers));
     }
     let arena = Arena::with_limit(u64::MAX);
-    let offers = collect_offers(reporter, files, &arena)?;
+    let mut offers = collect_offers(reporter, files, &arena)?;
     let mut findings = findings.cleared();
     let options = ReadOptions { skip_hash: true, silent: true, ..ReadOptions::default() };
     each_file_with(reporter, files, selector, options, |facts| {
         others.leave_out(facts.bundle.map(|bundle| bundle.kind), &mut facts.images);
         let last = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
-        let mut lent = offers.lend(&facts.path.into(), &facts.images, last.saturating_add(1));
+        let mut lent = offers.lend(&facts.path.into(), &mut facts.images, last.saturating_add(1));
         findings.file(facts, &lent, &wanted)?;
         providers.append(&mut lent.providers);
         Ok(())

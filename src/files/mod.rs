@@ -384,6 +384,7 @@ pub(crate) fn collect_offers<'k>(reporter: &dyn Reporter, files: &[PathBuf], are
     each_file_with(reporter, files, &Selector::default(), options, |facts| {
         let Some(bundle) = facts.bundle else { return Ok(()) };
         let file: Arc<str> = facts.path.into();
+        offers.count(facts.bytes);
         // Where nothing is listed, the module itself tells.
         let bare = matches!(bundle.kind, Kind::SpirV);
         let linked = |image: &&_| bare || offers_something(image);
@@ -422,11 +423,11 @@ pub(crate) fn each_linked(
         return Ok(false);
     }
     let arena = Arena::with_limit(u64::MAX);
-    let offers = collect_offers(reporter, files, &arena)?;
+    let mut offers = collect_offers(reporter, files, &arena)?;
     let options = ReadOptions { skip_hash: true, silent: true, ..ReadOptions::default() };
     each_file_with(reporter, files, &Selector::default(), options, |facts| {
         let last = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
-        let lent = offers.lend(&facts.path.into(), &facts.images, last.saturating_add(1));
+        let lent = offers.lend(&facts.path.into(), &mut facts.images, last.saturating_add(1));
         let mut images = std::mem::take(&mut facts.images);
         models.leave_out(facts.bundle.map(|bundle| bundle.kind), &mut images);
         images.extend(lent.examined());

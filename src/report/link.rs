@@ -42,6 +42,10 @@ fn table(linked: &Linked, partial: bool, view: &View) -> Shown {
         let first = shorten(&first, view.width.saturating_sub(10));
         lines(&mut out, "", "  ", &format!("{} takes {taken} from {}, such as {first}", link.from, link.to), view);
     }
+    if linked.more_links > 0 {
+        let more = counted(linked.more_links, "more import");
+        lines(&mut out, "", "  ", &format!("and {more} of images that other files define"), view);
+    }
     let of = |rule| linked.findings.iter().filter(|finding| finding.finding.rule == rule).count();
     let word = match verdict(linked, partial) {
         Verdict::Compatible => "compatible",
@@ -75,7 +79,7 @@ fn section(out: &mut Shown, finding: &LinkFinding, names: Names, view: &View) {
     lines(out, "", "  ", &format!("{sure}:{subject} {message}"), view);
     let places: Vec<String> = finding.defined.iter().take(EXAMPLES).map(shown_place).collect();
     if !places.is_empty() {
-        let more = finding.defined.len().saturating_sub(places.len());
+        let more = finding.defined.len().saturating_sub(places.len()).saturating_add(finding.more_defined);
         let more = if more > 0 { format!(" and {} more", count(more)) } else { String::new() };
         writeln!(out, "  in {}{more}", places.join(", "));
     }
@@ -123,6 +127,7 @@ fn finding(finding: &LinkFinding) -> form::LinkFinding<'_> {
         remedy: &finding.finding.remedy,
         wanted_by: wanted.collect(),
         defined_in: finding.defined.iter().map(|(file, image)| form::Image { file, image: *image }).collect(),
+        more_defined_in: Some(finding.more_defined).filter(|more| *more > 0),
     }
 }
 
@@ -137,6 +142,7 @@ fn json(out: &mut impl Write, linked: &Linked, partial: bool, problems: &[FilePr
         exports: linked.exports,
         of_the_device: linked.of_the_device,
         links: links.collect(),
+        more_links: Some(linked.more_links).filter(|more| *more > 0),
         findings: linked.findings.iter().map(finding).collect(),
     };
     let document = form::Document::<[(); 0], ()> {
@@ -212,12 +218,14 @@ mod tests {
             name: name.into(),
             wanted: vec![(place("a.so"), import.clone())],
             defined: vec![place("b.so"), place("c.so"), place("d.so"), place("e.so")],
+            more_defined: 0,
         };
         Linked {
             imports: 2,
             exports: 1,
             of_the_device: 1,
             links: vec![Taken { from: "a.so".into(), to: "b.so".into(), symbols: vec!["_Z3farf".into()] }],
+            more_links: 0,
             findings: vec![
                 finding(RuleId::UnresolvedSymbol, true, "_Z3farf", "No device image found for external symbol _Z3farf"),
                 finding(RuleId::KernelClash, false, "k", "Kernel is in two."),

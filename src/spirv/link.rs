@@ -183,6 +183,11 @@ pub struct Declaration {
 }
 
 impl Declaration {
+    /// Key that those have alike which linking takes for each other.
+    pub(crate) fn key(&self) -> u64 {
+        self.key
+    }
+
     /// Whether linking takes one for the other.
     pub fn agrees_with(&self, other: &Declaration) -> bool {
         self.key == other.key

@@ -74,7 +74,7 @@ pub struct Module {
     functions: u32,
 }
 
-const FUNCTIONS: u32 = 100;
+pub const FUNCTIONS: u32 = 100;
 const VOID: u32 = 1;
 const SIGNATURE: u32 = 2;
 const DOUBLE: u32 = 3;
@@ -142,12 +142,18 @@ impl Module {
         put(&mut self.entries, 15, &[6, id], Some(name), &[]);
     }
 
-    fn import(&mut self, name: &str) {
+    pub fn import(&mut self, name: &str) {
         let id = FUNCTIONS + 8 * self.functions;
         self.functions += 1;
         put(&mut self.decorations, 71, &[id, 41], Some(name), &[1]);
         put(&mut self.code, 54, &[VOID, id, 0, SIGNATURE], None, &[]);
         put(&mut self.code, 56, &[], None, &[]);
+    }
+
+    /// Adds a function that others may import.
+    pub fn export(&mut self, name: &str) {
+        let id = self.function(None, false);
+        put(&mut self.decorations, 71, &[id, 41], Some(name), &[0]);
     }
 
     pub fn kernels(count: u32) -> Module {

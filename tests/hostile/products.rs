@@ -2,8 +2,9 @@
 //!
 //! Each file is small, and each of the lists would be gone through, or told, once for every entry of the other.
 
-use super::costly::{Module, TIME_LIMIT, run_bounded};
+use super::costly::{FUNCTIONS, Module, TIME_LIMIT, run_bounded};
 use super::judged::module;
+use super::program::tool;
 use super::repeated::words;
 use super::support::folder::Folder;
 use std::fmt::Write as _;
@@ -27,12 +28,26 @@ fn bundle(ids: impl Iterator<Item = String>, module: &[u8]) -> Vec<u8> {
 
 /// A zip of small modules.
 fn package(count: usize, letter: char) -> Vec<u8> {
+    package_of(letter, (0..count).map(|_| Module::kernels(1)))
+}
+
+/// A zip of modules.
+fn package_of(letter: char, modules: impl Iterator<Item = Module>) -> Vec<u8> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-    for nth in 0..count {
+    for (nth, module) in modules.enumerate() {
         writer.start_file(format!("{letter}{nth:06}.spv"), SimpleFileOptions::default()).unwrap();
-        writer.write_all(&Module::kernels(1).bytes()).unwrap();
+        writer.write_all(&module.bytes()).unwrap();
     }
     writer.finish().unwrap().into_inner()
+}
+
+/// A module whose kernel calls one function of others, and that has another for them.
+fn linked(nth: usize, exported: &str, imported: &str) -> Module {
+    let mut module = Module::default();
+    module.import(imported);
+    module.export(exported);
+    module.kernel(&format!("kernel{nth}"), Some(FUNCTIONS));
+    module
 }
 
 /// An OffloadBinary with a module that states options.
@@ -56,6 +71,45 @@ fn images_that_differ_in_their_targets_alone_are_joined() {
     let ids = (0..40_000).map(|nth| format!("sycl-spir64-unknown-unknown--{nth:06}"));
     folder.put("a.bc", bundle(ids, &Module::kernels(1).bytes()));
     run_bounded(&folder, &["join", "a.bc", "a.bc", "-o", "out.o"], FEW, &[0]);
+}
+
+/// Each file of the package needs all others, directly or by a long way: what all would be lent is the square of their number.
+#[test]
+fn files_of_a_package_that_import_from_each_other() {
+    let folder = Folder::new();
+    let two = |nth: usize| if nth.is_multiple_of(2) { linked(nth, "a", "b") } else { linked(nth, "b", "a") };
+    let next = |nth: usize| linked(nth, &format!("f{nth}"), &format!("f{}", nth + 1));
+    folder.put("two.zip", package_of('m', (0..2_000).map(two)));
+    folder.put("next.zip", package_of('m', (0..2_000).map(next)));
+    let verbs: [&[&str]; 5] = [
+        &["check", "-t", "pvc", "two.zip"],
+        &["check", "-t", "pvc", "next.zip"],
+        &["check", "--link", "two.zip"],
+        &["has", "-t", "pvc", "two.zip"],
+        &["explain", "-t", "pvc", "--kernel", "kernel1*", "two.zip"],
+    ];
+    for verb in verbs {
+        run_bounded(&folder, &[verb, &["--max-memory", "192MiB"]].concat(), TIME_LIMIT, &[0, 1]);
+    }
+    // Kernels whose images are not looked at are not known to run.
+    let told = tool(&folder, ["check", "-t", "pvc", "two.zip", "--format", "json"]).stdout;
+    let told: serde_json::Value = serde_json::from_slice(&told).unwrap();
+    let findings = told["targets"][0]["findings"].as_array().unwrap();
+    let too_many = |finding: &&serde_json::Value| finding["message"].as_str().unwrap().contains("too many");
+    assert!(findings.iter().filter(too_many).count() > 1_000);
+    let kernels = &told["targets"][0]["kernels"];
+    assert_eq!((kernels["unknown"].as_u64(), kernels["compatible"].as_u64()), (Some(2_000), Some(0)));
+}
+
+/// A finding for each of the targets would tell all that define the symbol.
+#[test]
+fn images_of_as_many_targets_that_import_what_all_define() {
+    let folder = Folder::new();
+    let ids = (0..8_000).map(|nth| format!("sycl-a{nth:06}-unknown-unknown--"));
+    folder.put("a.bc", bundle(ids, &linked(0, "a", "a").bytes()));
+    for form in ["table", "json"] {
+        run_bounded(&folder, &["check", "--link", "a.bc", "--format", form, "--max-memory", "256MiB"], FEW, &[1]);
+    }
 }
 
 #[test]

@@ -271,7 +271,7 @@ impl<'g> Gate<'g> {
         let Some(image) = self.images().get(at).filter(|_| known.steps.get(at).is_some_and(Option::is_none)) else {
             return;
         };
-        let (mut providers, mut is_open) = (Vec::new(), false);
+        let (mut providers, mut is_open) = (Vec::new(), image.needs_too_many);
         for symbol in &image.imports {
             known.looked_up = known.looked_up.saturating_add(1);
             match self.provider(symbol, image.format, subject, known) {

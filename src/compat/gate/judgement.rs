@@ -477,6 +477,7 @@ impl<'i> Kind<'i> {
             || !image.unlisted_imports.is_empty()
             || module.is_some_and(|module| module.imports.iter().any(|symbol| of_intel_gpus(symbol) || of_vectors(symbol) || !is_known(symbol)))
             || image.problem.is_some()
+            || image.needs_too_many
             || !image.contradictions.is_empty()
             || module.is_some_and(|module| module.unknown > 0 || module.open_sizes > 0 || !module.unusual.is_empty() || !module.lacking_on_cpus.is_empty() || !module.lacking_on_gpus.is_empty() || !module.faults.is_empty() || !module.theirs.is_empty())
             || engine.graph().codes().get(at).is_some_and(|code| code.unknown > 0)

@@ -168,6 +168,9 @@ pub(in crate::report) struct Linking<'a> {
     pub(crate) of_the_device: usize,
     /// The links.
     pub(crate) links: Vec<Link<'a>>,
+    /// Number of imports of images whose links are not listed, where there are too many to tell all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) more_links: Option<usize>,
     /// The findings.
     pub(crate) findings: Vec<LinkFinding<'a>>,
 }
@@ -202,6 +205,9 @@ pub(in crate::report) struct LinkFinding<'a> {
     pub(crate) wanted_by: Vec<Wanted<'a>>,
     /// The images that define it.
     pub(crate) defined_in: Vec<Image<'a>>,
+    /// Number of images beyond these that do, where there are too many to tell all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) more_defined_in: Option<usize>,
 }
 
 /// An image that imports a symbol.

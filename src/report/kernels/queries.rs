@@ -136,9 +136,10 @@ fn query<'a>(
         }
     };
     let mut modules = Vec::new();
-    for image in closure(image, exporters)
-        .map_err(|symbol| without(Some("build"), format!("no device image found for external symbol {symbol}")))?
-    {
+    for image in closure(image, exporters).map_err(|symbol| match examined.needs_too_many {
+        true => without(None, "the file needs images of others, which are too many".to_owned()),
+        false => without(Some("build"), format!("no device image found for external symbol {symbol}")),
+    })? {
         let contents = image.contents().map_err(|error| without(None, error.to_string()))?;
         if runs_here {
             let module = Module::parse(&contents).and_then(|module| match module.stopped {
