@@ -122,8 +122,11 @@ impl Drop for Made {
     }
 }
 
-/// Temporary files and folders of this process, each with its device and inode.
-static BEGUN: Mutex<Vec<(PathBuf, Option<(u64, u64)>)>> = Mutex::new(Vec::new());
+/// Device and inode of a file.
+type Id = (u64, u64);
+
+/// Temporary files and folders of this process.
+static BEGUN: Mutex<Vec<(PathBuf, Option<Id>)>> = Mutex::new(Vec::new());
 
 /// Temporary file or folder that is removed where a signal ends the process.
 #[derive(Debug)]
