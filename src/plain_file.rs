@@ -58,6 +58,14 @@ fn step_by_step(folder: &File, path: &Path, flags: OFlags) -> Result<File> {
     Ok(File::from(at))
 }
 
+/// Device and inode, which identify a file.
+pub(crate) type FileId = (u64, u64);
+
+/// Returns the device and inode: one file has one, by whatever path.
+pub(crate) fn id(file: &Metadata) -> FileId {
+    (file.dev(), file.ino())
+}
+
 /// Returns the owner of a file or folder that is there, where that is neither this user nor root.
 pub(crate) fn stranger(path: &Path) -> Option<u32> {
     let owner = std::fs::metadata(path).ok()?.uid();

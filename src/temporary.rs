@@ -5,7 +5,8 @@
 //! its own; what a killed one left is removed by the next that makes one in the same folder ([`sweep`]), which puts back what files
 //! of it had begun to replace.
 
-use crate::{limits, plain_file};
+use crate::limits;
+use crate::plain_file::{self, FileId};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, StatxFlags, chmodat, flock, mkdirat, openat, renameat,
     statat, statx, unlinkat,
@@ -14,8 +15,7 @@ use rustix::io::Errno;
 use rustix::path::Arg;
 use std::collections::HashSet;
 use std::ffi::{CStr, OsStr};
-use std::fs::File;
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -122,11 +122,8 @@ impl Drop for Made {
     }
 }
 
-/// Device and inode of a file.
-type Id = (u64, u64);
-
 /// Temporary files and folders of this process.
-static BEGUN: Mutex<Vec<(PathBuf, Option<Id>)>> = Mutex::new(Vec::new());
+static BEGUN: Mutex<Vec<(PathBuf, Option<FileId>)>> = Mutex::new(Vec::new());
 
 /// Temporary file or folder that is removed where a signal ends the process.
 #[derive(Debug)]
@@ -155,11 +152,10 @@ pub(crate) fn begin<T>(
     AT_FIRST.get().into_iter().for_each(|prepare| prepare());
     let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
     let made = make()?;
-    all.push((
-        path(&made).to_owned(),
-        std::fs::symlink_metadata(path(&made)).ok().map(|made| (made.dev(), made.ino())),
-    ));
-    Ok((Begun(path(&made).to_owned()), made))
+    let path = path(&made).to_owned();
+    let id = std::fs::symlink_metadata(&path).ok().map(|made| plain_file::id(&made));
+    all.push((path.clone(), id));
+    Ok((Begun(path), made))
 }
 
 impl Drop for Begun {
@@ -247,7 +243,7 @@ pub(crate) fn remove_begun() {
         // Other threads may still write to the folder: what they add while it is removed goes the next time.
         for _ in 0..MOST_REMOVALS {
             // Something else that has come to its place stays.
-            let itself = open_itself(&path).filter(|(_, there)| Some((there.dev(), there.ino())) == id);
+            let itself = open_itself(&path).filter(|(_, there)| Some(plain_file::id(there)) == id);
             if let Some((open, _)) = itself {
                 remove_left(&path, &open);
             }

@@ -128,12 +128,8 @@ impl Installed {
 pub(crate) fn installed() -> Option<Installed> {
     static TOLD: Once = Once::new();
     let base = base()?;
-    // Whoever may put another folder in the place of one around it is as good as its owner.
-    let of_all = fs::metadata("/").map(|top| top.uid()).ok();
-    let around =
-        base.ancestors().find_map(|folder| plain_file::stranger(folder).filter(|owner| Some(*owner) != of_all));
     let current = base.join("current");
-    if let Some(owner) = around.or_else(|| plain_file::stranger(&current)) {
+    if let Some(owner) = stranger_around(&base).or_else(|| plain_file::stranger(&current)) {
         TOLD.call_once(|| {
             say(&format!(
                 "warning: the driver in `{}` belongs to another user ({owner}) and is not used: set XDG_DATA_HOME to a folder of yours",
@@ -142,9 +138,15 @@ pub(crate) fn installed() -> Option<Installed> {
         });
         return None;
     }
-    let version = String::from_utf8(plain_file::read(&base.join("current"), MAX_TEXT).ok()?).ok()?;
+    let version = String::from_utf8(plain_file::read(&current, MAX_TEXT).ok()?).ok()?;
     let version = valid(version.trim()).ok()?;
     Installed::in_dir(version, base.join(version))
+}
+
+/// The other user who owns a folder or one around it: whoever may put another in its place is as good as its owner.
+fn stranger_around(folder: &Path) -> Option<u32> {
+    let of_all = fs::metadata("/").map(|top| top.uid()).ok();
+    folder.ancestors().find_map(|folder| plain_file::stranger(folder).filter(|owner| Some(*owner) != of_all))
 }
 
 /// The variables of [`CHOICES`] that are set.
@@ -179,7 +181,7 @@ fn install(version: &str, trust_index: bool) -> Result<Installed> {
         let remedy = "set XDG_DATA_HOME or HOME to a folder of yours";
         Error::new(ErrorKind::Environment, "there is no folder to install the driver into").with_remedy(remedy)
     })?;
-    if let Some(owner) = plain_file::stranger(&base) {
+    if let Some(owner) = stranger_around(&base) {
         let message = format!("`{}` belongs to another user ({owner})", base.display());
         return Err(Error::new(ErrorKind::Environment, message).with_remedy("set XDG_DATA_HOME to a folder of yours"));
     }

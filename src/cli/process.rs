@@ -352,16 +352,15 @@ pub(crate) fn limit_memory(most: u64) -> Result<()> {
     let failed = |error: std::io::Error| Error::io("limiting the memory", &error);
     let Rlimit { current, maximum } = getrlimit(Resource::Data);
     let most = Some(maximum.map_or(most, |maximum| maximum.min(most)));
-    // Where the limit is not told as it was set, a process that has begun anew goes on all the same.
-    let is_begun_anew = std::env::var_os(RESERVE).is_some_and(|reserve| reserve == "0");
-    if current != most && is_begun_anew {
+    if current != most {
         setrlimit(Resource::Data, Rlimit { current: most, maximum }).map_err(|error| failed(error.into()))?;
-    } else if current != most {
-        setrlimit(Resource::Data, Rlimit { current: most, maximum }).map_err(|error| failed(error.into()))?;
-        let mut arguments = std::env::args_os();
-        let mut again = Command::new(worker::program()?);
-        again.arg0(arguments.next().unwrap_or_default()).args(arguments);
-        return Err(failed(again.env(RESERVE, "0").exec()));
+        // Where the limit is not told as it was set, a process that has begun anew goes on all the same.
+        if std::env::var_os(RESERVE).is_none_or(|reserve| reserve != "0") {
+            let mut arguments = std::env::args_os();
+            let mut again = Command::new(worker::program()?);
+            again.arg0(arguments.next().unwrap_or_default()).args(arguments);
+            return Err(failed(again.env(RESERVE, "0").exec()));
+        }
     }
     end_without_memory(
         "error: the memory of --max-memory does not suffice\nhelp: allow more, or select fewer images\n",

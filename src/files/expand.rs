@@ -13,13 +13,14 @@
 //! are opened through its maps. Where that is not allowed, they are opened as the process sees them (it may have another root), and
 //! those that are other files than it has mapped, which lie there since, are told.
 
-use super::input::{FileId, Found, Input, is_mapped_as};
+use super::input::{Found, Input, is_mapped_as};
 use super::place;
 use super::table::has_beside;
 use crate::container::package::{self, Content};
 use crate::container::{Allowance, Kind};
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::plain_file::{self, FileId};
 use rustix::io::Errno;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
@@ -205,7 +206,7 @@ impl Expansion<'_, '_> {
                 .damaged(&folder.display().to_string(), error.with_remedy("name it, or take away the link to it"));
         }
         let listed = fs::metadata(folder).and_then(|metadata| {
-            let is_new = self.walked.insert(place::id(&metadata));
+            let is_new = self.walked.insert(plain_file::id(&metadata));
             is_new.then(|| fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()).transpose()
         });
         let mut entries = match listed {

@@ -12,7 +12,8 @@ use super::write::{LOOK, PARTNER, cannot_write};
 use crate::bytes::{self, Space};
 use crate::container::kind::{self, Kind, PTX_BEGIN, is_ptx};
 use crate::error::{Error, Result};
-use crate::{limits, plain_file};
+use crate::limits;
+use crate::plain_file::{self, FileId};
 use memmap2::{Mmap, MmapMut, UncheckedAdvice};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
@@ -42,9 +43,6 @@ enum Data {
     Mapped(Map),
     Read(Vec<u8>),
 }
-
-/// Device and inode, which identify a file.
-pub(crate) type FileId = (u64, u64);
 
 /// A file at a path, or something else.
 #[derive(Debug)]
@@ -205,7 +203,7 @@ pub(super) fn is_opened_at(path: &Path, other: &Path) -> bool {
     opened
         .files
         .get(real)
-        .is_none_or(|(_, state)| std::fs::metadata(other).is_ok_and(|there| place::id(&there) == state.id))
+        .is_none_or(|(_, state)| std::fs::metadata(other).is_ok_and(|there| plain_file::id(&there) == state.id))
 }
 
 /// Returns the paths of all that was opened, without those that lead to one of `known`.
@@ -228,7 +226,7 @@ struct State {
 impl State {
     fn new(metadata: &Metadata) -> State {
         let modified = (metadata.mtime(), metadata.mtime_nsec());
-        State { id: place::id(metadata), len: metadata.len(), modified }
+        State { id: plain_file::id(metadata), len: metadata.len(), modified }
     }
 }
 
@@ -308,7 +306,7 @@ impl Input {
                 read => have = have.saturating_add(read),
             }
         }
-        let id = place::id(&metadata);
+        let id = plain_file::id(&metadata);
         let name_bytes = path.as_os_str().as_encoded_bytes();
         let bytes = head.get(..have).unwrap_or_default();
         let head = Head { name: name_bytes, bytes, len: metadata.len(), file: &file };
@@ -446,7 +444,7 @@ impl Input {
 /// Returns the path of an open file without links; the path that it was opened by where the text of links is not where they lead, as
 /// below /proc. None for what has no path.
 fn real_path(path: &Path, metadata: &Metadata) -> Option<PathBuf> {
-    let is_it = |there: Metadata| place::id(&there) == place::id(metadata);
+    let is_it = |there: Metadata| plain_file::id(&there) == plain_file::id(metadata);
     let real = path.canonicalize().ok();
     if real.as_ref().is_some_and(|real| std::fs::metadata(real).is_ok_and(is_it)) {
         return real;

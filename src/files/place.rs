@@ -237,7 +237,9 @@ impl Place {
         let file = File::from(openat(folder, &self.name, flags, mode)?);
         let now = file.metadata()?;
         match &self.there {
-            Some(there) if id(there) != id(&now) => Err(std::io::Error::other("another process replaced it")),
+            Some(there) if plain_file::id(there) != plain_file::id(&now) => {
+                Err(std::io::Error::other("another process replaced it"))
+            }
             _ => Ok(file),
         }
     }
@@ -269,13 +271,8 @@ impl Place {
 
 /// Whether two paths lead to one file.
 pub(super) fn leads_to(a: &Path, b: &Path) -> bool {
-    let file = |path: &Path| std::fs::metadata(path).map(|file| id(&file)).ok();
+    let file = |path: &Path| std::fs::metadata(path).map(|file| plain_file::id(&file)).ok();
     file(a).is_some_and(|a| file(b) == Some(a))
-}
-
-/// Device and inode: one file has one, by whatever path.
-pub(super) fn id(file: &Metadata) -> (u64, u64) {
-    (file.dev(), file.ino())
 }
 
 /// Returns the path of what a path leads to without links; the path itself where the text of a link is not where it leads, as of

@@ -6,7 +6,9 @@
 
 use super::input;
 use super::place::{Dangling, Place, is_open_file, steps};
+use crate::bytes;
 use crate::error::{Error, ErrorKind, Result};
+use crate::plain_file;
 use crate::temporary::{Begun, Made, OwnFolder, RANDOM, appear, begin, hold, in_folder, make_folder, prefix, sweep};
 use rustix::fs::{
     FlockOperation, Mode, OFlags, XattrFlags, fchown, flock, fremovexattr, fsetxattr, getxattr, listxattr,
@@ -95,7 +97,7 @@ const HOLE: usize = 64 << 10;
 
 /// Writes the bytes of a new file, with a hole for each block of zeros: uninitialised data of a program may be one of 256 MB.
 fn write_sparse(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
-    let is_hole = |block: &[u8]| block.len() == HOLE && block.iter().all(|byte| *byte == 0);
+    let is_hole = |block: &[u8]| block.len() == HOLE && bytes::is_hole(block);
     let mut rest = bytes;
     while !rest.is_empty() {
         let hole: usize = rest.chunks(HOLE).take_while(|block| is_hole(block)).map(<[u8]>::len).sum();
@@ -545,8 +547,7 @@ impl Folder {
             None => self.place.open_folder().map(drop).and_then(|()| self.place.as_folder()),
         };
         let is_there = |there: &File| -> std::io::Result<bool> {
-            let (there, named) = (there.metadata()?, std::fs::metadata(&self.target)?);
-            Ok((there.dev(), there.ino()) == (named.dev(), named.ino()))
+            Ok(plain_file::id(&there.metadata()?) == plain_file::id(&std::fs::metadata(&self.target)?))
         };
         let appeared = there.and_then(|there| match is_there(&there)? {
             true => appear(&self.temporary, &there, &self.names, outdated),

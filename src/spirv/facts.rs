@@ -321,9 +321,9 @@ fn ends_within(bytes: &[u8], function: u32) -> Error {
 const LOCAL_SIZE: u32 = ExecutionMode::LocalSize as u32;
 const LOCAL_SIZE_ID: u32 = ExecutionMode::LocalSizeId as u32;
 const SUBGROUP_SIZE: u32 = ExecutionMode::SubgroupSize as u32;
-/// Local memory of explicit SIMD.
 const INITIALIZER: u32 = ExecutionMode::Initializer as u32;
 const FINALIZER: u32 = ExecutionMode::Finalizer as u32;
+/// Local memory of explicit SIMD.
 const LOCAL_MEMORY: u32 = ExecutionMode::SharedLocalMemorySizeINTEL as u32;
 const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 const BUILT_IN: u32 = Decoration::BuiltIn as u32;
@@ -630,7 +630,7 @@ impl<'m> Walk<'m> {
         self.module.exports = exported.into_iter().map(|(_, name)| name).collect();
         let mut begun: Vec<u32> = self.module.entry_points.functions.iter().map(|(function, ..)| *function).collect();
         self.module.has_constructors |= self.names.has_constructors;
-        self.module.overruns = self.soundness.overruns;
+        self.module.overruns = self.soundness.overruns();
         // Parts that are missing of a module that is cut short say nothing more.
         if self.module.stopped.is_none() {
             let names = std::mem::take(&mut self.names);

@@ -163,9 +163,8 @@ pub(super) struct Soundness {
     short: usize,
     /// Instructions with operands that they do not take.
     long: usize,
-    /// Whether an instruction is longer or shorter than its operands: Intel's translator does not go by its length, and takes what is
-    /// behind the operands for the next one.
-    pub(super) overruns: bool,
+    /// Whether a file of the source is named, as DPC++ names none.
+    has_source_file: bool,
 }
 
 impl Soundness {
@@ -228,12 +227,10 @@ impl Soundness {
                 self.own.push(id);
             }
         }
-        let is_short = instruction.len() < usize::from(shape.least);
-        self.short = self.short.saturating_add(usize::from(is_short));
+        self.short = self.short.saturating_add(usize::from(instruction.len() < usize::from(shape.least)));
         let is_long = instruction.len() > usize::from(shape.most) && shape.most < u8::MAX || goes_on(instruction);
         self.long = self.long.saturating_add(usize::from(is_long));
-        // DPC++ names no file of the source.
-        self.overruns |= is_short || is_long || opcode == SOURCE && instruction.len() > 2;
+        self.has_source_file |= opcode == SOURCE && instruction.len() > 2;
         match opcode {
             LINE | NO_LINE => return,
             EXT_INST if !self.code_sets.contains(&instruction.word(2)) => return,
@@ -370,9 +367,7 @@ impl Soundness {
 
     /// Counts an instruction that has fewer operands than two, and so many more.
     fn has(&mut self, instruction: &Instruction<'_>, more: usize) {
-        let is_short = instruction.len() < more.saturating_add(2);
-        self.short = self.short.saturating_add(usize::from(is_short));
-        self.overruns |= is_short;
+        self.short = self.short.saturating_add(usize::from(instruction.len() < more.saturating_add(2)));
     }
 
     /// Notes what a branch hangs on.
@@ -433,6 +428,12 @@ impl Soundness {
         }
     }
 
+    /// Whether an instruction is longer or shorter than its operands, or may be for Intel's translator: that does not go by lengths, and
+    /// takes what is behind the operands for the next instruction.
+    pub(super) fn overruns(&self) -> bool {
+        self.short > 0 || self.long > 0 || self.has_source_file
+    }
+
     /// Returns what is wrong.
     pub(super) fn faults(&mut self) -> Vec<String> {
         self.pointers.sort_unstable();
@@ -474,8 +475,16 @@ impl Soundness {
 }
 
 const VECTOR_HINT: u32 = rspirv::spirv::ExecutionMode::VecTypeHint as u32;
-/// Whether operands follow the text of an instruction that has none behind it, or the text does not end with zeros. Intel's translator
-/// goes by the end of the text, and passes over white space behind it: it takes what follows for instructions.
+/// Decorations with a text: `ClobberINTEL`, `UserSemantic`, `UserTypeGOOGLE`, `MemoryINTEL`, `MergeINTEL`.
+const CLOBBER: u32 = 5607;
+const USER_SEMANTIC: u32 = 5635;
+const USER_TYPE: u32 = 5636;
+const MEMORY: u32 = 5826;
+const MERGE: u32 = 5834;
+const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
+
+/// Whether operands follow those that an instruction with a text, or of an execution mode, has, or the text does not end with zeros.
+/// Intel's translator passes over white space behind a text.
 fn goes_on(instruction: &Instruction<'_>) -> bool {
     // Entry points list what they use behind their name.
     let (text, behind) = match instruction.opcode {
@@ -513,14 +522,6 @@ fn goes_on_at(instruction: &Instruction<'_>, text: usize, behind: Option<usize>)
         && last.iter().position(|byte| *byte == 0).is_some_and(|zero| last.iter().skip(zero).all(|byte| *byte == 0));
     !is_ended || behind.is_some_and(|behind| end.saturating_add(behind) != instruction.len())
 }
-
-/// Decorations with a text: `ClobberINTEL`, `UserSemantic`, `UserTypeGOOGLE`, `MemoryINTEL`, `MergeINTEL`.
-const CLOBBER: u32 = 5607;
-const USER_SEMANTIC: u32 = 5635;
-const USER_TYPE: u32 = 5636;
-const MEMORY: u32 = 5826;
-const MERGE: u32 = 5834;
-const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
 
 /// Returns the number of operands of an execution mode; of most there are none.
 fn of_mode(mode: u32) -> usize {
