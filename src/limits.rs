@@ -229,6 +229,13 @@ pub(crate) const MAX_TOLD_OPTIONS: usize = 1 << 10;
 /// Images of a kernel of which `explain` tells what the runtime makes of them. Compilers know forty targets.
 pub(crate) const MAX_TOLD_IMAGES: usize = 64;
 
+/// Causes that a message of an error may tell; logs of genuine builds have a handful.
+pub(crate) const MAX_SAYINGS: usize = 128;
+/// Symbols of a cause that are looked for in files.
+pub(crate) const MAX_SAID_SYMBOLS: usize = 1 << 10;
+/// Kernels and images of all files that the causes of a message are about; what is beyond is counted.
+pub(crate) const MAX_CONCERNS: usize = 1 << 16;
+
 /// Targets of a kernel's images, and letters of each, in a message that is told of each kernel. Compilers know forty targets.
 pub(crate) const MAX_TOLD_TARGETS: usize = 32;
 pub(crate) const MAX_TOLD_TARGET: usize = 100;
@@ -273,6 +280,12 @@ pub(crate) const MAX_METADATA_VALUES: usize = 1 << 22;
 pub(crate) const MIN_YAML_VALUE: usize = 4;
 /// See [`MIN_YAML_VALUE`].
 pub(crate) const MANY_YAML_VALUES: usize = 1 << 16;
+
+/// Bytes of a profile for each of its values, beyond [`MANY_JSON_VALUES`] of them: those of `record` have thirty on average, and each may
+/// take forty in memory.
+pub(crate) const MIN_JSON_VALUE: usize = 16;
+/// See [`MIN_JSON_VALUE`].
+pub(crate) const MANY_JSON_VALUES: usize = 1 << 20;
 
 /// Bytes of MessagePack for each of its values, beyond [`MANY_MSGPACK_VALUES`] of them: keys have six and more, and their values one.
 pub(crate) const MIN_MSGPACK_VALUE: usize = 2;

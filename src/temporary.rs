@@ -301,6 +301,12 @@ fn made(pid: u32, path: &Path) -> bool {
     if pid == std::process::id() {
         return BEGUN.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|(begun, _)| begun == path);
     }
+    // A thread has a number of its own there, which no process has as long as it lives: in a container those of this process are low.
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let group = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse::<u32>().ok());
+    if group.is_some_and(|group| group != pid) {
+        return false;
+    }
     let program = |process: &str| std::fs::read_link(Path::new("/proc").join(process).join("exe"));
     match (program(&pid.to_string()), program("self")) {
         (Err(error), _) if error.kind() == std::io::ErrorKind::NotFound => false,
@@ -735,6 +741,21 @@ mod tests {
             });
             assert!(folder.is_dir() && made.concat().len() == 3, "{made:?}");
         }
+    }
+
+    /// In a container they have the numbers that the processes of earlier ones had.
+    #[test]
+    fn a_thread_is_no_process_that_still_writes() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            tell.send(rustix::thread::gettid().as_raw_pid()).unwrap();
+            let _ = ended.recv();
+        });
+        let number = u32::try_from(told.recv().unwrap()).unwrap();
+        assert!(Path::new(&format!("/proc/{number}/exe")).exists() && !made(number, Path::new("t")));
+        drop(end);
+        thread.join().unwrap();
     }
 
     /// Ends the set at each of its moves.

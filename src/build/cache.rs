@@ -52,10 +52,10 @@ impl Cache {
     /// The binary of a key. An entry that is damaged is removed, where that is possible.
     pub(crate) fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
-        let owner = fs::metadata(&self.folder).ok()?.uid();
-        // Links, pipes and folders in an entry's place, and files of others, count as absent.
+        // Links, pipes and folders in an entry's place, and files of others, count as absent. The owner is that of what is open:
+        // another user may move a folder of his to the cache's place at any moment.
         let (mut file, metadata) = plain_file::open_itself(&path).ok()?;
-        if !may_have_made(metadata.uid(), owner, plain_file::user()) || !self.is_ours(&path) {
+        if !may_have_made(metadata.uid(), plain_file::user()) || !self.is_ours(&path) {
             return None;
         }
         let Some(binary) = read_entry(&mut file, metadata.len(), key) else {
@@ -89,6 +89,12 @@ impl Cache {
         // Nothing is made behind a link.
         if is_folder(&form) {
             make(folder)?;
+        }
+        let stranger = [&self.folder, &form].into_iter().find_map(|folder| plain_file::stranger(folder));
+        if let Some(owner) = stranger {
+            let message =
+                format!("cannot keep a binary in `{}`: it belongs to another user ({owner})", folder.display());
+            return Err(Error::new(ErrorKind::Environment, message));
         }
         if !self.is_ours(&path) {
             let message =
@@ -316,9 +322,9 @@ impl Keys {
     }
 }
 
-/// Whether an entry of this owner counts: that of the folder's owner, of root, and in a folder that root made for all, the user's own.
-fn may_have_made(owner: u32, folder: u32, user: u32) -> bool {
-    owner == folder || owner == 0 || owner == user
+/// Whether an entry of this owner counts: the user's own, and those of root, wherever they are.
+fn may_have_made(owner: u32, user: u32) -> bool {
+    owner == 0 || owner == user
 }
 
 #[cfg(test)]
@@ -467,10 +473,8 @@ mod tests {
     #[test]
     fn entries_of_strangers_do_not_count_and_ones_own_do_wherever_they_are() {
         let (root, user, other) = (0, 1000, 1001);
-        for (owner, folder) in [(user, user), (user, root), (root, user), (root, root), (other, other)] {
-            assert!(may_have_made(owner, folder, user), "{owner} {folder}");
-        }
-        assert!(!may_have_made(other, user, user) && !may_have_made(other, root, user));
+        assert!([root, user].into_iter().all(|owner| may_have_made(owner, user)));
+        assert!(!may_have_made(other, user) && !may_have_made(user, root) && may_have_made(root, root));
     }
 
     #[test]

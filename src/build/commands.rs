@@ -3,7 +3,7 @@
 //! Plans for ninja and make, one command per image and target, and the rule of what an output depends on.
 
 use crate::error::{Error, ErrorKind, Result};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -37,6 +37,17 @@ pub(crate) struct Edge {
     pub(crate) bytes: usize,
 }
 
+/// Returns a name or option as text, which is what a plan is made of.
+///
+/// # Errors
+/// `Usage` where it is none: other bytes in its place would be another file's name.
+fn text_of(name: &OsStr) -> Result<&str> {
+    name.to_str().ok_or_else(|| {
+        let message = format!("`{}` is not UTF-8, and cannot be written into a plan", name.to_string_lossy());
+        Error::new(ErrorKind::Usage, message).with_remedy("rename it")
+    })
+}
+
 impl Draft {
     /// The text: an edge for each unit, the largest first, and one that writes the output out of the cache.
     ///
@@ -48,24 +59,24 @@ impl Draft {
             // A live device may be called anything.
             edge.unit = shell(&quoted(Self::plain(&edge.unit)?));
         }
-        let folder = format!("{}.plan", output.display());
+        let folder = format!("{}.plan", text_of(output.as_os_str())?);
         let mut words = Vec::new();
         for argument in &self.arguments {
-            words.push(quoted(Self::plain(&argument.to_string_lossy())?));
+            words.push(quoted(Self::plain(text_of(argument)?)?));
         }
         let mut names = Vec::new();
         for input in inputs {
-            names.push(self.name(&input.to_string_lossy())?);
+            names.push(self.name(text_of(input.as_os_str())?)?);
         }
         let plan = Plan {
-            program: shell(&quoted(Self::plain(&self.program.to_string_lossy())?)),
+            program: shell(&quoted(Self::plain(text_of(self.program.as_os_str())?)?)),
             arguments: shell(&words.join(" ")),
             inputs: names.join(" "),
-            output: self.name(&output.to_string_lossy())?,
+            output: self.name(text_of(output.as_os_str())?)?,
             folder: self.name(&folder)?,
             shell_folder: shell(&quoted(&folder)),
             shell_rule: shell(&quoted(&escaped(&format!("{folder}/done")))),
-            shell_output: shell(&quoted(&output.to_string_lossy())),
+            shell_output: shell(&quoted(text_of(output.as_os_str())?)),
         };
         Ok(match self.engine {
             CommandEngine::Ninja => plan.ninja(&edges),
@@ -272,6 +283,11 @@ mod tests {
         }
         let latin: OsString = std::os::unix::ffi::OsStringExt::from_vec(vec![b'a', 0xe9]);
         assert!(is_unnameable(Path::new(&latin)));
+        let plan = |input: &OsStr, output: &OsStr| {
+            let draft = Draft { engine: CommandEngine::Ninja, program: "p".into(), arguments: Vec::new() };
+            draft.text(Vec::new(), &[input.into()], Path::new(output)).is_ok()
+        };
+        assert!(plan("i".as_ref(), "o".as_ref()) && !plan(&latin, "o".as_ref()) && !plan("i".as_ref(), &latin));
         for name in [".IGNORE", ".ONESHELL", ".EXPORT_ALL_VARIABLES", "a%b", "a=b"] {
             assert!(is_no_target(name), "{name:?}");
         }

@@ -1,6 +1,7 @@
 //! How do the planned modules become binaries: out of the cache, else by their targets' compilers?
 
 use super::cache::{Cache, Compiler, Key, Keys, fingerprint};
+use super::environment::decides_code;
 use super::estimate::{self, Forecast, History};
 use super::fold::{Apart, Folding};
 use super::process::library;
@@ -165,15 +166,14 @@ pub(crate) fn compile(
     let mut folding = folding(order.fold, order.targets, &jobs);
     let mut known = Prepared::default();
     known.wanted.extend(jobs.iter().map(|job| job.target));
+    let Identities { compilers, libraries, engines } = identify(order, &known.wanted)?;
+    done.libraries = libraries;
+    done.compilers = names(&compilers);
     if order.cache.is_some() || order.shard.is_some() {
-        let wanted: Vec<usize> = known.wanted.iter().copied().collect();
-        let Identities { compilers, libraries } = identify(order, &wanted)?;
-        done.libraries = libraries;
-        done.compilers = names(&compilers);
         let key = |job: &Job<'_>| Some((job.unit(), Keys::for_job(compilers.get(&job.target)?, job, &folding)));
         known.keys = jobs.iter().filter_map(key).collect();
-        known.compilers = compilers;
     }
+    (known.compilers, known.engines) = (compilers, engines);
     let (jobs, sharing) = if order.share { share(order.targets, jobs) } else { (jobs, Vec::new()) };
     compile_all(reporter, order, (&mut known, &mut folding), (jobs, &mut done), observer)?;
     let mut left = Vec::new();
@@ -190,12 +190,6 @@ pub(crate) fn compile(
     }
     compile_all(reporter, order, (&mut known, &mut folding), (left, &mut done), observer)?;
     done.apart = folding.apart;
-    let died = |failure: &&Failure| failure.cause.is_crash();
-    if done.compilers.is_empty() && done.failures.iter().any(|failure| died(&failure)) {
-        let wanted: Vec<usize> = done.failures.iter().filter(died).map(|failure| failure.target).collect();
-        // A compiler that does not tell its name does not end a build that is done.
-        done.compilers = identify(order, &wanted).map(|found| names(&found.compilers)).unwrap_or_default();
-    }
     done.failures.sort_by_key(|failure| places.get(&failure.unit()).copied());
     done.compiled.sort_by_key(|binary| places.get(&binary.unit()).copied());
     Ok(done)
@@ -208,7 +202,7 @@ struct Prepared {
     /// Places of the targets that there are jobs for, and their compilers, as far as these were asked.
     wanted: BTreeSet<usize>,
     compilers: HashMap<usize, Compiler>,
-    /// The compilers with all that their workers need; empty until something is compiled.
+    /// Engines in the order of the targets, with all that their workers need and may read.
     engines: Vec<Engine>,
 }
 
@@ -224,14 +218,10 @@ impl Prepared {
         timeout: Duration,
         stops: &dyn Fn() -> bool,
     ) -> Result<()> {
-        if !self.engines.is_empty() {
-            return Ok(());
-        }
-        let mut engines = order.engines.to_vec();
         let mut made: Vec<(&Engine, Arc<[u8]>)> = Vec::new();
-        for (place, (own, engine)) in order.engines.iter().zip(&mut engines).enumerate() {
+        for (place, (own, engine)) in order.engines.iter().zip(&mut self.engines).enumerate() {
             let Open::Nvidia(places) = &mut engine.open else { continue };
-            if !self.wanted.contains(&place) {
+            if !self.wanted.contains(&place) || places.library.is_some() {
                 continue;
             }
             if let Some((_, library)) = made.iter().find(|(other, _)| *other == own) {
@@ -243,7 +233,6 @@ impl Prepared {
             places.library = Some(Arc::clone(&library));
             made.push((own, library));
         }
-        self.engines = engines;
         Ok(())
     }
 }
@@ -520,6 +509,8 @@ struct Identities {
     compilers: HashMap<usize, Compiler>,
     /// Files of the compilers, as far as they are known.
     libraries: Vec<PathBuf>,
+    /// Engines in the order of the targets, those of the compilers with the files that their workers may read.
+    engines: Vec<Engine>,
 }
 
 /// The answer of an engine about itself.
@@ -528,14 +519,25 @@ enum EngineAnswer {
     Offline(Offline, Vec<String>),
 }
 
+impl EngineAnswer {
+    /// Returns the files that the compiler consists of, as far as they are known.
+    fn files(&self) -> &[PathBuf] {
+        match self {
+            EngineAnswer::Devices(inventory, _) => &inventory.files,
+            EngineAnswer::Offline(offline, _) => &offline.files,
+        }
+    }
+}
+
 /// The compilers of those targets that are wanted.
 ///
 /// # Errors
 /// `Environment` where one does not answer.
-fn identify(order: &CompileOptions<'_>, wanted: &[usize]) -> Result<Identities> {
-    let mut found = Identities::default();
+fn identify(order: &CompileOptions<'_>, wanted: &BTreeSet<usize>) -> Result<Identities> {
+    let mut found = Identities { engines: order.engines.to_vec(), ..Identities::default() };
     let mut known: Vec<(&Engine, EngineAnswer)> = Vec::new();
-    for (place, (target, engine)) in order.targets.iter().zip(order.engines).enumerate() {
+    for (place, ((target, engine), own)) in order.targets.iter().zip(order.engines).zip(&mut found.engines).enumerate()
+    {
         if !wanted.contains(&place) {
             continue;
         }
@@ -557,6 +559,7 @@ fn identify(order: &CompileOptions<'_>, wanted: &[usize]) -> Result<Identities> 
             known.push((engine, answer));
         }
         if let Some((_, answer)) = known.iter().find(|(other, _)| *other == engine) {
+            own.launch.reads = Some(answer.files().to_vec());
             found.compilers.insert(place, compiler(target, answer, order.environment, &engine.launch.env));
         }
     }
@@ -624,30 +627,9 @@ fn compiler(
             Some(identity(if target.is_nvidia() { "ptxas" } else { "ocloc" }, offline, prints))
         }
     };
-    // Settings of the driver and of the compiler in it; which driver is chosen shows in its identity.
-    let settings = [
-        // Intel's driver for CPUs, and what it is made of.
-        "CL_CONFIG_",
-        "VOLCANO_",
-        "OCLBACKEND_",
-        "SYCL_CPU_",
-        "DPCPP_CPU_",
-        "LLVM_",
-        // Intel's driver and compiler for GPUs.
-        "NEO",
-        "IGC_",
-        // The loader and drivers, by Khronos' names, PoCL, and clang.
-        "OPENCL_",
-        "POCL_",
-        "CCC_OVERRIDE_OPTIONS",
-    ];
-    let not_of_code = ["POCL_CACHE_DIR", "POCL_DEBUG", "POCL_TRACING"];
     // A program looks there for its own libraries, which nobody else knows: ocloc for IGC.
     let is_program = matches!(answer, EngineAnswer::Offline(offline, _) if !offline.in_process);
-    let read = |name: &str| {
-        let starts = |prefix: &&str| name.starts_with(prefix);
-        settings.iter().any(starts) && !not_of_code.iter().any(starts) || is_program && name.starts_with("LD_")
-    };
+    let read = |name: &str| decides_code(name) || is_program && name.starts_with("LD_");
     let text = |text: &OsString| text.to_string_lossy().into_owned();
     let own = environment.iter().filter(|(name, _)| env.iter().all(|(set, _)| set != name));
     let mut environment: Vec<(String, String)> =

@@ -24,7 +24,7 @@ pub struct Inventory {
 }
 
 /// Returns the libraries that this process has loaded, in order.
-pub(super) fn loaded() -> Vec<PathBuf> {
+pub(crate) fn loaded() -> Vec<PathBuf> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let paths = maps.lines().filter_map(|line| line.find('/').and_then(|start| line.get(start..)));
     let is_library = |path: &&str| path.rsplit('/').next().is_some_and(|name| name.contains(".so"));

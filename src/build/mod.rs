@@ -37,6 +37,7 @@ pub mod cache;
 pub(crate) mod commands;
 pub(crate) mod compile;
 pub(crate) mod device_library;
+pub(crate) mod environment;
 pub(crate) mod estimate;
 pub(crate) mod fold;
 pub mod inventory;
@@ -236,6 +237,11 @@ pub struct Launch {
     pub args: Vec<OsString>,
     /// Variables set in addition to those the caller has.
     pub env: Vec<(OsString, OsString)>,
+    /// Variables of the caller's that it does not get.
+    pub without: Vec<OsString>,
+    /// Files that its driver or compiler consists of, once they are known: it reads what lies around them and the system's files, and
+    /// no others. Until then it reads all, and gets no module.
+    pub reads: Option<Vec<PathBuf>>,
     /// Folder in which each worker gets an empty folder of its own to work in; without one it works where the caller does.
     pub scratch: Option<PathBuf>,
 }
@@ -365,17 +371,6 @@ const SIGNALS: [(i32, &str); 13] = [
     (14, "SIGALRM"),
     (15, "SIGTERM"),
 ];
-
-impl FailureCause {
-    /// Whether a compiler crashed: in the worker, or as a program of its own.
-    pub(crate) fn is_crash(&self) -> bool {
-        match self {
-            FailureCause::Died(_) => true,
-            FailureCause::BadOutput(reason) => reason.contains("died of"),
-            FailureCause::Refused { .. } | FailureCause::TimedOut { .. } => false,
-        }
-    }
-}
 
 impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -24,6 +24,9 @@ use crate::error::{Context, Error, ErrorKind, Result};
 use crate::limits;
 use crate::temporary::Scratch;
 
+/// Option of a worker, before the files of [`Launch::reads`].
+pub(crate) const READS: &str = "--reads";
+
 /// Bytes of the end of a worker's standard error that are kept.
 const STDERR_TAIL: usize = 8 << 10;
 
@@ -78,7 +81,12 @@ impl Worker {
     /// Starts the process; it has not been spoken to yet.
     pub(crate) fn start(launch: &Launch) -> Result<Worker> {
         let mut command = Command::new(&launch.program);
-        command.args(&launch.args).envs(launch.env.iter().map(|(name, value)| (name, value)));
+        command.args(&launch.args);
+        if let Some(files) = &launch.reads {
+            command.arg(READS).args(files);
+        }
+        launch.without.iter().for_each(|name| _ = command.env_remove(name));
+        command.envs(launch.env.iter().map(|(name, value)| (name, value)));
         let folder = launch.scratch.as_deref().map(scratch).transpose()?;
         if let Some(folder) = &folder {
             let folder = folder.path();

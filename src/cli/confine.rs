@@ -1,10 +1,12 @@
 //! From what are a worker, and the compilers that it starts, kept?
 //!
-//! They read what the user may read, but for options that another user may have left for compilers. They write below their
-//! own folder and to devices of GPUs, have no terminal, open no socket, signal nobody else, and change no permissions,
-//! owners, times or attributes of files. All of this is as good as the kernel has it: Landlock knows files, devices, TCP
+//! They read the system's files and those around their driver or compiler. Before it is known of which files that consists they
+//! get no module, and read what the user may read, but for options that another user may have left for compilers. They write
+//! below their own folder and to devices of GPUs, have no terminal, open no socket, signal nobody else, and change no
+//! permissions, owners, times or attributes of files. All of this is as good as the kernel has it: Landlock knows files, devices, TCP
 //! and signals, and a filter of system calls the rest. Memory, files and time are limited everywhere.
 
+use crate::build::inventory::loaded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use landlock::{
@@ -32,14 +34,14 @@ pub(super) struct Confinement {
     pub(super) unknown: Vec<&'static str>,
 }
 
-/// Confines this process and those that it starts: they write below the folder that they work in. Nothing else runs in this
-/// process yet, as what runs already is not confined.
-///
+/// Confines this process and those that it starts: they write below the folder that they work in, and read what is around
+/// files of their driver or compiler, once those are known. Nothing else runs in this process yet, as what runs already is not
+/// confined.
 ///
 /// # Errors
 /// `Io` where a limit cannot be set, `Environment` where nothing keeps compilers from options that others left; what else the
 /// kernel does not know is left out, and told.
-pub(super) fn confine() -> Result<Confinement> {
+pub(super) fn confine(files: Option<&[PathBuf]>) -> Result<Confinement> {
     let failed = |error: io::Error| Error::io("confining the worker process", &error);
     let limits = [
         (Resource::Data, memory()),
@@ -59,7 +61,7 @@ pub(super) fn confine() -> Result<Confinement> {
     leave_terminal();
     give_up_powers();
     let folder = std::env::current_dir().map_err(failed)?;
-    match restrict(&folder).map_err(|error| failed(io::Error::other(error)))?.landlock {
+    match restrict(&folder, &readable(files, &folder)).map_err(|error| failed(io::Error::other(error)))?.landlock {
         LandlockStatus::Available { effective_abi, .. } => {
             held.unknown.extend(LEARNED.iter().filter(|(since, _)| effective_abi < *since).map(|(_, what)| *what));
         }
@@ -73,7 +75,7 @@ pub(super) fn confine() -> Result<Confinement> {
                 return Err(Error::new(ErrorKind::Environment, message).with_remedy("remove that folder"));
             }
             held.free.push(
-                "write to any file and device, read options that others leave, or signal any process: it has no Landlock (security module `landlock`)",
+                "read any file, write to any file and device, or signal any process: it has no Landlock (security module `landlock`)",
             );
         }
     }
@@ -126,20 +128,97 @@ fn options() -> PathBuf {
     Path::new("/tmp").canonicalize().unwrap_or_else(|_| "/tmp".into()).join(OPTIONS)
 }
 
-/// Returns what may be read: all but that folder and what comes to be beside it or above, by the folders on the way there.
-fn readable() -> Vec<PathBuf> {
-    let hidden = options();
-    let folders = hidden.ancestors().zip(hidden.ancestors().skip(1));
-    let beside = |(way, folder): (&Path, &Path)| {
-        let way = way.to_path_buf();
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).filter(move |path| *path != way)
+/// Folders and files of the system that programs, drivers and compilers read, beside their own: libraries, settings of loaders
+/// and clocks, and what the kernel tells. Others below `/etc` may be root's alone, which a build may run as.
+const SYSTEM: [&str; 22] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/run/opengl-driver",
+    "/run/opengl-driver-32",
+    "/etc/OpenCL",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/ld.so.preload",
+    "/etc/localtime",
+    "/etc/nsswitch.conf",
+    "/proc",
+    "/sys",
+];
+/// Device files that are read.
+const SOURCES: [&str; 2] = ["random", "urandom"];
+/// Folders beside that of a library or program, below one prefix, where the rest of a driver or compiler lies.
+const BESIDE: [&str; 8] = ["bin", "etc/OpenCL", "lib", "lib32", "lib64", "libexec", "share/clc", "share/pocl"];
+/// Variables with folders and files of loaders and drivers.
+const VARIABLES: [&str; 4] = ["LD_LIBRARY_PATH", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS", "OPENCL_DYLIB_PATH"];
+
+/// Returns what may be read: all, where the files of the driver or compiler are not known yet, and else the system's files, what
+/// this process was loaded from, what variables name, and what is around those files. The folder of options, and what comes
+/// to be beside it or above, is never among it.
+fn readable(files: Option<&[PathBuf]>, folder: &Path) -> Vec<PathBuf> {
+    let Some(files) = files else { return shown(Path::new("/")) };
+    let named = VARIABLES.iter().filter_map(std::env::var_os);
+    let named: Vec<PathBuf> = named.flat_map(|paths| std::env::split_paths(&paths).collect::<Vec<_>>()).collect();
+    // A list of a loader may be a link to a file elsewhere.
+    let lists = named.iter().map(PathBuf::as_path).chain([Path::new("/etc/OpenCL/vendors")]).flat_map(entries);
+    let lists = lists.filter(|path| path.extension().is_some_and(|extension| extension == "icd"));
+    let own = loaded().into_iter().chain([PathBuf::from("/proc/self/exe")]);
+    let around = files.iter().flat_map(|file| around(file));
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let of_user: Vec<PathBuf> =
+        home.into_iter().chain([folder.to_owned()]).filter_map(|path| path.canonicalize().ok()).collect();
+    // A library may lie among all that is the user's, or in the folder for temporary files.
+    let narrow = |path: PathBuf| match of_user.iter().any(|one| one.starts_with(&path)) {
+        true => entries(&path).filter(|entry| is_library(entry)).collect(),
+        false => vec![path],
     };
-    folders.flat_map(beside).collect()
+    let of_driver = own.chain(lists).chain(named.iter().cloned()).chain(around);
+    let of_driver = of_driver.filter_map(|path| path.canonicalize().ok()).flat_map(narrow);
+    let of_system = SYSTEM.iter().filter_map(|path| Path::new(path).canonicalize().ok());
+    of_system.chain(of_driver).flat_map(|path| shown(&path)).collect()
+}
+
+/// Returns a file of a driver or compiler, the folder that it lies in, and those beside that.
+fn around(file: &Path) -> Vec<PathBuf> {
+    let Ok(file) = file.canonicalize() else { return Vec::new() };
+    let folder = file.parent().unwrap_or(&file).to_owned();
+    let is_one = |folder: &Path| BESIDE.iter().any(|name| folder.ends_with(name));
+    let prefix = folder.parent().filter(|_| is_one(&folder)).map(Path::to_owned);
+    let beside = prefix.into_iter().flat_map(|prefix| BESIDE.map(|name| prefix.join(name)));
+    beside.chain([folder.clone(), file.clone()]).collect()
+}
+
+/// Whether a file is a library by its name.
+fn is_library(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"))
+}
+
+/// Returns what is in a folder.
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+/// Returns a file or folder; where the folder of options lies in it, all else in it, by the folders on the way there.
+fn shown(root: &Path) -> Vec<PathBuf> {
+    let hidden = options();
+    if !hidden.starts_with(root) {
+        return vec![root.to_owned()];
+    }
+    let folders = hidden.ancestors().zip(hidden.ancestors().skip(1)).take_while(|(_, folder)| folder.starts_with(root));
+    folders.flat_map(|(way, folder)| entries(folder).filter(move |path| path != way).collect::<Vec<_>>()).collect()
 }
 
 /// Applies Landlock's rules to this thread and all that it starts; rules that this kernel does not know are left out.
-fn restrict(folder: &Path) -> std::result::Result<RestrictionStatus, RulesetError> {
+fn restrict(folder: &Path, readable: &[PathBuf]) -> std::result::Result<RestrictionStatus, RulesetError> {
     let write = AccessFs::from_write(ABI::V9);
     // A device file for a disk would be the disk.
     let read = AccessFs::ReadFile;
@@ -153,6 +232,7 @@ fn restrict(folder: &Path) -> std::result::Result<RestrictionStatus, RulesetErro
     // Drivers of GPUs (AMD's) share memory between processes; Intel's driver for CPUs, PoCL, ocloc, LLVM and ptxas do not.
     let shared = (!gpus.is_empty()).then(|| dev.join("shm"));
     let devices = DEVICES.map(|name| dev.join(name)).into_iter().chain(gpus);
+    let sources = SOURCES.map(|name| dev.join(name));
     Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(write | read)?
@@ -160,8 +240,9 @@ fn restrict(folder: &Path) -> std::result::Result<RestrictionStatus, RulesetErro
         .scope(Scope::from_all(ABI::V6))?
         .create()?
         .add_rules(path_beneath_rules(shared.as_deref().into_iter().chain([folder]), below))?
-        .add_rules(path_beneath_rules(devices, to_devices))?
-        .add_rules(path_beneath_rules(readable(), read))?
+        .add_rules(path_beneath_rules(devices, to_devices | read))?
+        .add_rules(path_beneath_rules(sources, read))?
+        .add_rules(path_beneath_rules(readable, read))?
         .restrict_self()
 }
 

@@ -13,6 +13,7 @@ use crate::device::resolve::named_targets;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::explain::explain;
 use crate::files::input::has_stdin;
+use crate::limits;
 use crate::report::document::Form;
 use crate::report::explain::KernelBuild;
 use crate::report::explain::request::Request;
@@ -23,6 +24,7 @@ use crate::select::Pattern;
 use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 const AFTER_HELP: &str = "\
 With a message: what it means and what mends it; with files too, which of their kernels and images
@@ -77,6 +79,28 @@ pub(crate) struct Args {
     configs: DeviceConfigs,
 }
 
+/// Returns the devices for which recorded programs compiled images just in time, by the images' digests. Each kernel of an image
+/// tells them: so many, and so much of each name.
+///
+/// # Errors
+/// `Input` where a digest is malformed.
+fn recorded(profiles: &[Profile]) -> Result<HashMap<[u8; 32], Arc<[String]>>> {
+    let mut devices: HashMap<[u8; 32], Vec<&str>> = HashMap::new();
+    let mut seen = HashSet::new();
+    for profile in profiles {
+        for (digest, device) in profile.devices_by_image()?.into_iter().filter(|known| seen.insert(*known)) {
+            devices.entry(digest).or_default().push(device);
+        }
+    }
+    let told = |devices: Vec<&str>| {
+        let names = devices.iter().take(limits::MAX_TOLD_TARGETS);
+        let names = names.map(|name| name.chars().take(limits::MAX_TOLD_TARGET).collect::<String>());
+        let more = devices.len().saturating_sub(limits::MAX_TOLD_TARGETS);
+        names.chain((more > 0).then(|| format!("{more} more"))).collect()
+    };
+    Ok(devices.into_iter().map(|(digest, devices)| (digest, told(devices))).collect())
+}
+
 /// Bytes of a message that are read.
 const LONGEST: u64 = 16 << 20;
 
@@ -91,13 +115,7 @@ impl Args {
         let ran_on: Vec<String> = profiles.iter().flat_map(Profile::targets).collect();
         let by_profile = self.targets.is_empty() && self.message.is_none();
         let asked = named_targets(global, &table, if by_profile { &ran_on } else { &self.targets })?;
-        let mut recorded: HashMap<[u8; 32], Vec<String>> = HashMap::new();
-        let mut seen = HashSet::new();
-        for profile in &profiles {
-            for (digest, device) in profile.devices_by_image()?.into_iter().filter(|known| seen.insert(*known)) {
-                recorded.entry(digest).or_default().push(device.to_owned());
-            }
-        }
+        let recorded = recorded(&profiles)?;
         let kernels = self.kernel.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>()?;
         let request = Request { message: self.read()?, kernels, recorded };
         if request.message.is_none() && asked.is_empty() && self.device.is_empty() {

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::build::environment::is_handed_on;
 use crate::build::ocloc::Surroundings;
+use crate::build::process::READS;
 use crate::build::programs::run_within;
 use crate::build::serve::serve;
 use crate::build::worker::Compilers;
@@ -50,6 +52,9 @@ pub(crate) struct Args {
     /// Write nowhere but below the working folder, and keep to limits of memory and time
     #[arg(long)]
     confined: bool,
+    /// Read what is around these files of a driver or compiler, and the system's files, and no others
+    #[arg(long, num_args = 0.., requires = "confined")]
+    reads: Option<Vec<PathBuf>>,
     /// Print what the kernel does not keep a confined process from, and end; on standard error what an old one does not
     #[arg(long)]
     tell: bool,
@@ -87,12 +92,15 @@ impl Args {
         if self.watched {
             let mut command = Command::new(program()?);
             command.arg(VERB).args(self.confined.then_some(CONFINED));
+            if let Some(files) = self.reads {
+                command.arg(READS).args(files);
+            }
             if !self.run.is_empty() {
                 command.arg(RUN).args(self.run);
             }
             return process::watch(command);
         }
-        let held = if self.confined { confine()? } else { Confinement::default() };
+        let held = if self.confined { confine(self.reads.as_deref())? } else { Confinement::default() };
         if self.tell {
             out.plain(held.free.iter().map(|what| format!("{what}\n")).collect::<String>().as_bytes())?;
             say(&held.unknown.join("\n"));
@@ -143,10 +151,13 @@ pub(super) fn launch_with(mut env: driver::Environment, march: Option<CpuArch>) 
         env.push((name.into(), paths));
     }
     let scratch = std::path::absolute(system_folder()).map_err(failed)?;
+    let is_handed_on = |name: &OsString| name.to_str().is_some_and(is_handed_on);
     Ok(Launch {
         program: program()?,
         args: [VERB, WATCHED, CONFINED].map(OsString::from).to_vec(),
         env,
+        without: std::env::vars_os().map(|(name, _)| name).filter(|name| !is_handed_on(name)).collect(),
+        reads: None,
         scratch: Some(scratch),
     })
 }

@@ -93,7 +93,8 @@ impl fmt::Display for Stay {
             }
             Stay::Constructors => f.write_str("it has constructors, which the driver runs while it compiles"),
             Stay::Overruns => f.write_str(
-                "it is no valid module: it has instructions of another length, and drivers read another module",
+                "it has instructions that are not as long as they should be, or that drivers may read with another length: what is \
+                 behind them would be another module",
             ),
             Stay::VirtualFunctions => f.write_str("it defines or calls virtual functions, which are linked as SPIR-V"),
             Stay::ImageScope(names) => write!(
@@ -131,7 +132,7 @@ impl Stay {
             Stay::Esimd => "explicit SIMD",
             Stay::Assembly => "inline assembly",
             Stay::Constructors => "constructors",
-            Stay::Overruns => "no valid module",
+            Stay::Overruns => "lengths of instructions",
             Stay::VirtualFunctions => "virtual functions",
             Stay::ImageScope(_) => "device globals",
             Stay::Aspect(_) => "aspect",

@@ -13,7 +13,7 @@ use std::rc::Rc;
 const BLOCKINFO: u64 = 0;
 /// Block of a module.
 const MODULE: u64 = 8;
-/// Stream itself, which is no block.
+/// Stream itself, which is no block, and whose abbreviations for others LLVM passes over.
 const TOP: u64 = u64::MAX;
 /// Bits that an operand takes in the stream, on average, at the least. Letters take six, and constants of abbreviations none.
 const OPERAND: usize = 3;
@@ -77,6 +77,8 @@ pub(crate) struct Cursor<'a> {
     begun: usize,
     /// Whether the mark of the block's end was read.
     closed: bool,
+    /// Whether a block in it was read.
+    has_blocks: bool,
 }
 
 impl<'a> Cursor<'a> {
@@ -93,6 +95,7 @@ impl<'a> Cursor<'a> {
             budget: operands_of(data.len().saturating_mul(8)),
             begun: 0,
             closed: false,
+            has_blocks: false,
         }
     }
 
@@ -135,11 +138,17 @@ impl<'a> Cursor<'a> {
                 1 => {
                     let (id, inner) = self.enter()?;
                     if id == BLOCKINFO {
-                        // LLVM writes it in the module alone, and its reader takes nothing of one within a function.
-                        if matches!(self.block, TOP | MODULE) {
+                        // LLVM passes over those outside of the module and within its blocks. Of several in a module it takes the last,
+                        // also for functions before that, which it reads later.
+                        if self.block == MODULE {
+                            if self.has_blocks {
+                                return Err(self.error("a block-info block that is not the first block"));
+                            }
                             self.register(inner)?;
                         }
+                        self.has_blocks = true;
                     } else {
+                        self.has_blocks = true;
                         return Ok(Some(Item::Block(id, inner)));
                     }
                 }
@@ -169,8 +178,10 @@ impl<'a> Cursor<'a> {
         let budget = operands_of(end.saturating_sub(self.at));
         let registered = self.registered.clone();
         let (data, at) = (self.data, self.at);
+        let (begun, closed, has_blocks) = (at, false, false);
+        let block = id;
         let inner =
-            Cursor { data, end, at, width, block: id, abbreviations, registered, budget, begun: at, closed: false };
+            Cursor { data, end, at, width, block, abbreviations, registered, budget, begun, closed, has_blocks };
         self.at = end;
         Ok((id, inner))
     }
@@ -368,18 +379,21 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Streams as fields, for tests.
 #[cfg(test)]
-mod tests {
-    use super::*;
+pub(crate) mod written {
+    /// A value, and the number of its bits.
+    pub(crate) type Field = (u64, u32);
 
     /// Bits of a stream, lowest first.
-    fn stream(fields: &[(u64, u32)]) -> Vec<u8> {
+    pub(crate) fn stream(fields: &[Field]) -> Vec<u8> {
         let bits = fields.iter().flat_map(|(value, width)| (0..*width).map(move |bit| (value >> bit & 1) as u8));
         let bits: Vec<u8> = bits.chain([0; 64]).collect();
         bits.chunks(8).map(|byte| byte.iter().enumerate().map(|(at, bit)| bit << at).sum()).collect()
     }
 
-    fn vbr(mut value: u64, width: u32) -> Vec<(u64, u32)> {
+    /// A number in groups of so many bits.
+    pub(crate) fn vbr(mut value: u64, width: u32) -> Vec<Field> {
         let mut groups = Vec::new();
         let high = 1 << (width - 1);
         while value >= high {
@@ -390,19 +404,80 @@ mod tests {
         groups
     }
 
+    /// Fields in words of 32 bits.
+    pub(crate) fn padded(mut fields: Vec<Field>) -> Vec<Field> {
+        let bits: u32 = fields.iter().map(|(_, width)| width).sum();
+        fields.push((0, bits.next_multiple_of(32) - bits));
+        fields
+    }
+
+    /// A block whose abbreviations have 2 bits.
+    pub(crate) fn block(id: u64, within: Vec<Field>) -> Vec<Field> {
+        let within = padded([within, vec![(0, 2)]].concat());
+        let bits: u32 = within.iter().map(|(_, width)| width).sum();
+        [padded([vec![(1, 2)], vbr(id, 8), vbr(2, 4)].concat()), vec![(u64::from(bits / 32), 32)], within].concat()
+    }
+
+    /// A record without an abbreviation.
+    pub(crate) fn record(code: u64, operands: &[u64]) -> Vec<Field> {
+        let numbers = [code, operands.len() as u64].into_iter().chain(operands.iter().copied());
+        std::iter::once((3, 2)).chain(numbers.flat_map(|number| vbr(number, 6))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::written::{block, padded, stream, vbr};
+    use super::*;
+
     /// LLVM drops the higher bits: a code beyond is another there.
     #[test]
     fn codes_ids_and_counts_have_32_bits() {
         let record = |code, count| [vec![(3, 2)], vbr(code, 6), vbr(count, 6)].concat();
-        let block = |id| [vec![(1, 2)], vbr(id, 8), vbr(3, 4)].concat();
+        let begun = |id| [vec![(1, 2)], vbr(id, 8), vbr(3, 4)].concat();
         for (fields, is_read) in [
             (record(4, 0), true),
             (record(4 | 1 << 32, 0), false),
             (record(4, 1 << 32), false),
-            (block(11 | 1 << 32), false),
+            (begun(11 | 1 << 32), false),
         ] {
             let bytes = stream(&fields);
             assert_eq!(Cursor::new(&bytes).next().is_ok(), is_read, "{fields:?}");
         }
+    }
+
+    /// As LLVM takes them: of the module alone, before its other blocks, and once.
+    #[test]
+    fn abbreviations_for_others_are_those_of_the_modules_first_block() {
+        // For block 11: the code 4, and no operands.
+        let define = [vec![(2, 2)], vbr(1, 5), vec![(1, 1)], vbr(4, 8)].concat();
+        let info = block(BLOCKINFO, [vec![(3, 2)], vbr(1, 6), vbr(1, 6), vbr(11, 6), define].concat());
+        // The number 4 of an abbreviation has three bits.
+        let wide = padded([vec![(4, 3), (0, 3)]].concat());
+        let used = [padded([vec![(1, 2)], vbr(11, 8), vbr(3, 4)].concat()), vec![(1, 32)], wide].concat();
+        let read = |fields: Vec<(u64, u32)>| -> Result<u64> {
+            let bytes = stream(&fields);
+            let mut top = Cursor::new(&bytes);
+            loop {
+                match top.next()? {
+                    Some(Item::Block(MODULE, mut module)) => {
+                        while let Some(item) = module.next()? {
+                            if let Item::Block(11, mut inner) = item
+                                && let Some(Item::Record(record)) = inner.next()?
+                            {
+                                return Ok(record.code);
+                            }
+                        }
+                    }
+                    Some(_) => {}
+                    None => return Err(top.error("nothing")),
+                }
+            }
+        };
+        let both = |first: &Vec<(u64, u32)>, then: &Vec<(u64, u32)>| [first.clone(), then.clone()].concat();
+        assert_eq!(read(block(MODULE, both(&info, &used))).unwrap(), 4);
+        assert!(read(both(&info, &block(MODULE, used.clone()))).is_err(), "outside");
+        assert!(read(block(MODULE, both(&both(&info, &info), &used))).is_err(), "twice");
+        assert!(read(block(MODULE, both(&both(&block(12, Vec::new()), &info), &used))).is_err(), "late");
     }
 }

@@ -21,17 +21,21 @@ use crate::device::target::{Backend, DeviceType};
 use crate::error::Result;
 use crate::limits;
 use crate::native::Coverage;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use json::json;
 pub(crate) use json::schema;
 
 /// All that is told.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Explanation {
     /// Meanings of the lines of an error message; empty where none is recognised.
     pub(crate) lines: Vec<MessageLine>,
+    /// The number of lines with further causes.
+    pub(crate) more_lines: usize,
+    /// Kernels and images that lines may yet be told to be about.
+    pub(crate) room: usize,
     /// The image that the runtime chooses, for each kernel and target that is asked about.
     pub(crate) choices: Vec<ImageChoice>,
     /// Results of building kernels on live devices.
@@ -56,8 +60,10 @@ pub(crate) struct MessageLine {
 pub(crate) struct FileConcerns {
     /// The file, as the user gave it.
     pub(crate) file: Arc<str>,
-    /// Kernels and images.
+    /// Kernels and images, the first ones.
     pub(crate) concerns: Vec<Concern>,
+    /// The number of the others.
+    pub(crate) left_out: usize,
     /// A sentence about the file as a whole.
     pub(crate) note: Option<String>,
 }
@@ -87,7 +93,7 @@ pub(crate) struct KernelImage {
     /// The way the target runs the image's code; none where the image is passed over.
     pub(crate) coverage: Option<Coverage>,
     /// Devices for which a recorded program compiled the image just in time.
-    pub(crate) recorded: Vec<String>,
+    pub(crate) recorded: Arc<[String]>,
 }
 
 /// The runtime's choice of an image for a kernel on a target, and its outcome.
@@ -146,7 +152,7 @@ impl ImageChoice {
     pub(crate) fn new(
         file: Arc<str>,
         kernel: &str,
-        (images, recorded): (&[Examined<'_, '_>], &HashMap<[u8; 32], Vec<String>>),
+        (images, recorded): (&[Examined<'_, '_>], &HashMap<[u8; 32], Arc<[String]>>),
         subject: &Subject<'_>,
         choice: &Choice,
         (thrown, findings): (Option<Thrown>, Vec<Objection>),
@@ -270,6 +276,11 @@ const CHOICES: usize = 16;
 /// The explanation as text.
 fn text(all: &Explanation, view: &View) -> Shown {
     let mut sections: Vec<Shown> = all.lines.iter().map(|line| line_text(line, view)).collect();
+    if all.more_lines > 0 {
+        let mut rest = Shown::default();
+        writeln!(rest, "and {} of the message with other causes", counted(all.more_lines, "line"));
+        sections.push(rest);
+    }
     sections.extend(all.choices.iter().take(CHOICES).map(|one| choice_text(one, view)));
     let more = all.choices.len().saturating_sub(CHOICES);
     if more > 0 {
@@ -287,14 +298,14 @@ fn line_text(one: &MessageLine, view: &View) -> Shown {
     lines(&mut out, "", "  ", &format!("{} ({})", one.saying.line, one.saying.said.topic().name()), view);
     lines(&mut out, "  ", "  ", &one.meaning, view);
     for of in &one.files {
-        let images: std::collections::BTreeSet<_> = of.concerns.iter().filter_map(|one| one.image).collect();
-        let kernels: std::collections::BTreeSet<_> = of.concerns.iter().filter_map(|one| one.kernel.as_ref()).collect();
         let file = shorten_path(&of.file, view.width / 2);
-        match (of.concerns.is_empty(), &of.note) {
+        match (of.concerns.is_empty() && of.left_out == 0, &of.note) {
             (true, Some(note)) => lines(&mut out, "  ", "    ", &format!("{file}: {note}"), view),
             (true, None) => {}
             (false, note) => {
-                let about = format!("{} in {}", counted(kernels.len(), "kernel"), counted(images.len(), "image"));
+                let images = of.concerns.iter().filter_map(|one| one.image).collect::<HashSet<_>>().len();
+                let kernels = of.concerns.iter().filter_map(|one| one.kernel.as_ref()).collect::<HashSet<_>>().len();
+                let about = format!("{} in {}", counted(kernels, "kernel"), counted(images, "image"));
                 let note = note.as_ref().map(|note| format!("; {note}")).unwrap_or_default();
                 lines(&mut out, "  ", "    ", &format!("{file}: {about}{note}"), view);
             }
@@ -309,7 +320,7 @@ fn line_text(one: &MessageLine, view: &View) -> Shown {
                 lines(&mut out, "      ", "        ", &evidence::way(kernel, found, names), view);
             }
         }
-        let more = of.concerns.len().saturating_sub(EXAMPLES);
+        let more = of.concerns.len().saturating_sub(EXAMPLES).saturating_add(of.left_out);
         if more > 0 {
             writeln!(out, "    and {} more", count(more));
         }
@@ -433,15 +444,11 @@ mod tests {
         let told = message.sayings.into_iter().map(|saying| MessageLine {
             meaning: explain::meaning(&saying.said),
             remedies: explain::remedies(&saying.said, explain::Known::default()),
-            files: vec![FileConcerns {
-                file: "a.so".into(),
-                concerns: vec![Concern {
-                    image: Some(3),
-                    kernel: Some("k".into()),
-                    message: "uses it".into(),
-                    evidence: Some(Box::new(evidence.clone())),
-                }],
-                note: Some("a note".into()),
+            files: vec![{
+                let (image, kernel) = (Some(3), Some("k".to_owned()));
+                let evidence = Some(Box::new(evidence.clone()));
+                let concern = Concern { image, kernel, message: "uses it".into(), evidence };
+                FileConcerns { file: "a.so".into(), concerns: vec![concern], left_out: 0, note: Some("a note".into()) }
             }],
             saying,
         });
@@ -457,7 +464,14 @@ mod tests {
         let fates = [Fate::PassedOver("Image was compiled for x.".into()), Fate::Candidate, Fate::Chosen];
         let seen = |fate| {
             let coverage = Some(Coverage::Jit);
-            KernelImage { image: 1, format: "spirv", devices: "spir64".into(), fate, coverage, recorded: Vec::new() }
+            KernelImage {
+                image: 1,
+                format: "spirv",
+                devices: "spir64".into(),
+                fate,
+                coverage,
+                recorded: Arc::default(),
+            }
         };
         let choice = ImageChoice {
             file: "a.so".into(),
@@ -474,7 +488,7 @@ mod tests {
         let built =
             |failure| KernelBuild { file: "a.so".into(), device: "D".into(), kernel: "k".into(), image: 1, failure };
         let built = vec![built(None), built(Some((Some("build"), "why".into())))];
-        Explanation { lines: told.collect(), choices: vec![choice], built }
+        Explanation { lines: told.collect(), more_lines: 0, room: 0, choices: vec![choice], built }
     }
 
     #[test]

@@ -147,6 +147,12 @@ impl Profile {
             programs: Option<serde::de::IgnoredAny>,
         }
         let remedy = "`sycl-bundle record -o app.profile -- ./app` writes one";
+        // Commas in texts count, too: names of kernels have few.
+        let values = text.iter().filter(|byte| **byte == b',').count();
+        if values > (text.len() / limits::MIN_JSON_VALUE).saturating_add(limits::MANY_JSON_VALUES) {
+            let message = format!("this is no profile of `record`: it has {values} values in {} bytes", text.len());
+            return Err(Error::input(message).with_remedy(remedy));
+        }
         let head: Head = serde_json::from_slice(text)
             .map_err(|error| Error::input(format!("this is no profile of `record`: {error}")).with_remedy(remedy))?;
         if head.programs.is_none() {

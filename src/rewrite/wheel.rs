@@ -1,7 +1,7 @@
 //! How do changed files get back into a wheel?
 //!
-//! All other members are copied as they are stored, with their comments and extra fields, and so is the comment of the
-//! archive. A changed member keeps its compression, time, permissions and comment. `RECORD` gets the new sizes and hashes, by the rules of
+//! All other members are copied as they are stored, with their comments and most extra fields (other times than the directory's are
+//! left out), and so is the comment of the archive. A changed member keeps its compression, time, permissions and comment. `RECORD` gets the new sizes and hashes, by the rules of
 //! the binary distribution format (PEP 427, PEP 376): SHA-256, base64 with the URL's alphabet and no padding; its other rows, and
 //! the ends of all, stay. Signatures of `RECORD` would be wrong and are left out.
 
@@ -14,8 +14,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
-use std::io::{BufWriter, Cursor, Read, Seek, Write};
+use std::io::{BufWriter, Cursor, Read, Seek, SeekFrom, Write};
 use zip::read::ZipFile;
 use zip::write::FullFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -43,11 +44,70 @@ struct Recorded {
 /// Bytes of a hash and a size in `RECORD`, with their commas, at most.
 const MAX_STATED: u64 = 80;
 
+/// An output that takes no more once it has failed, and says so to nobody who asks later: `ZipWriter` prints the errors that it
+/// meets when it is dropped.
+struct Output<'f, W> {
+    out: W,
+    at: u64,
+    failed: &'f RefCell<Option<std::io::Error>>,
+}
+
+impl<W: Write> Write for Output<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut failed = self.failed.borrow_mut();
+        let taken = match failed.is_none().then(|| self.out.write(bytes)) {
+            Some(Ok(0)) if !bytes.is_empty() => {
+                *failed = Some(std::io::ErrorKind::WriteZero.into());
+                bytes.len()
+            }
+            Some(Ok(taken)) => taken,
+            Some(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => return Err(error),
+            Some(Err(error)) => {
+                *failed = Some(error);
+                bytes.len()
+            }
+            None => bytes.len(),
+        };
+        self.at = self.at.saturating_add(taken as u64);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        if self.failed.borrow().is_some() { Ok(()) } else { self.out.flush() }
+    }
+}
+
+impl<W: Seek> Seek for Output<'_, W> {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.at = match (self.failed.borrow().is_none(), to) {
+            (true, to) => self.out.seek(to)?,
+            (false, SeekFrom::Start(at)) => at,
+            (false, SeekFrom::Current(by) | SeekFrom::End(by)) => self.at.saturating_add_signed(by),
+        };
+        Ok(self.at)
+    }
+}
+
 /// Writes a wheel in which some members have new contents.
 ///
 /// # Errors
 /// `Input` where the wheel is malformed or has no `RECORD`, `Io` where it cannot be written, and those of `contents`.
 pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) -> Result<Repacked> {
+    let failed = RefCell::new(None);
+    let repacked = repack_into(wheel, contents, Output { out, at: 0, failed: &failed }, &failed);
+    match failed.take() {
+        Some(error) => Err(unwritten(&error)),
+        None => repacked,
+    }
+}
+
+/// Writes the wheel to an output, and ends once that has failed.
+fn repack_into(
+    wheel: &[u8],
+    contents: &NewContents<'_>,
+    out: impl Write + Seek,
+    failed: &RefCell<Option<std::io::Error>>,
+) -> Result<Repacked> {
     let mut archive = ZipArchive::new(Cursor::new(wheel)).map_err(|error| malformed(&error))?;
     let end = wheel.len().checked_sub(ZIP_RECORD.saturating_add(archive.comment().len()));
     if !end.is_some_and(|at| wheel.get(at..).is_some_and(|end| end.starts_with(b"PK\x05\x06"))) {
@@ -84,6 +144,9 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
         }
         if let Some(what) = disagreement(&member, wheel) {
             return Err(malformed(&format!("of the member {}, {what}", shown_name(member.name_raw()))));
+        }
+        if failed.borrow().is_some() {
+            return Ok(repacked);
         }
         let new = contents(&shown_name(member.name_raw()));
         match (dist_info_file(&name), new) {
@@ -149,7 +212,8 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     let mut out = BufWriter::new(&mut writer);
     update_record(&text, &recorded, &mut out).and_then(|()| out.flush()).map_err(|error| unwritten(&error))?;
     drop(out);
-    writer.finish().map_err(|error| unwritable(&error))?;
+    let mut out = writer.finish().map_err(|error| unwritable(&error))?;
+    out.flush().map_err(|error| unwritten(&error))?;
     Ok(repacked)
 }
 
@@ -195,11 +259,12 @@ fn start_member<R: Read>(writer: &mut ZipWriter<impl Write + Seek>, like: &ZipFi
     };
     let may_be_large = like.size() > u64::from(u32::MAX) / 2;
     let mut options = FullFileOptions::default().compression_method(method).large_file(may_be_large);
+    // Of a wheel that Python on Windows made pip takes the mode, too, which members of that system do not have by themselves. Bits
+    // that are trust in the old bytes (set-user-id) go.
+    let attributes = like.external_attributes() & !(0o7000 << 16);
+    options = options.system(like.system()).external_attributes(attributes);
     if let Some(time) = like.last_modified() {
         options = options.last_modified_time(time);
-    }
-    if let Some(mode) = like.unix_mode() {
-        options = options.unix_permissions(mode);
     }
     if !like.comment().is_empty() {
         options = options.with_file_comment(like.comment());
@@ -308,6 +373,27 @@ fn unwritable(error: &dyn std::fmt::Display) -> Error {
 mod tests {
     use super::*;
     use zip::write::SimpleFileOptions;
+
+    /// A full disk is no fault of the wheel's, wherever the writing stands.
+    #[test]
+    fn an_output_that_takes_no_more_is_told_as_such() {
+        let file = |size: usize| vec![b'x'; size];
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        let record = "a.so,,\nb.txt,,\n";
+        for (name, bytes) in [("a.so", file(9)), ("b.txt", file(9000)), ("foo.dist-info/RECORD", record.into())] {
+            let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+            zip.start_file(name, options).unwrap();
+            zip.write_all(&bytes).unwrap();
+        }
+        let wheel = zip.finish().unwrap().into_inner();
+        let contents = |name: &str| (name == "a.so").then(|| Ok(Box::new(&b"new"[..]) as Box<dyn Read>));
+        let mut whole = vec![0; 1 << 16];
+        assert_eq!(repack(&wheel, &contents, Cursor::new(&mut whole[..])).unwrap().changed, 1);
+        for room in [0, 20, 60, 5000, 9200, 9300] {
+            let error = repack(&wheel, &contents, Cursor::new(&mut whole[..room])).unwrap_err();
+            assert!(error.to_string().contains("cannot write the wheel"), "{room}: {error}");
+        }
+    }
 
     /// As `csv.reader` of Python reads them.
     #[test]

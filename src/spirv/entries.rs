@@ -140,7 +140,7 @@ impl Names {
         let id = instruction.word(0);
         let text = instruction.text(at).0;
         let parts = mangled(&text);
-        self.has_constructors |= matches!(&*text, "llvm.global_ctors" | "llvm.global_dtors");
+        self.has_constructors |= lists_constructors(&text);
         if let Some(taken) = is_taken(&text, parts) {
             self.taken.insert(id, taken);
         } else if let Some((plain, types)) = parts
@@ -267,6 +267,11 @@ impl Names {
 fn find<K: Ord + Copy, V: Copy>(list: &[(K, V)], key: K) -> Option<V> {
     let place = list.binary_search_by_key(&key, |(key, _)| *key).ok()?;
     list.get(place).map(|(_, value)| *value)
+}
+
+/// Whether LLVM takes a variable of a name for a list of constructors or destructors.
+pub(super) fn lists_constructors(name: &str) -> bool {
+    matches!(name, "llvm.global_ctors" | "llvm.global_dtors")
 }
 
 /// Whether a driver makes no kernel of a name.

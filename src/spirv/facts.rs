@@ -1,5 +1,6 @@
 //! Which kernels, capabilities, imports and aspects does a module show?
 
+use super::assembly;
 use super::casts::Casts;
 use super::declared::Declared;
 use super::entries;
@@ -106,9 +107,11 @@ pub struct Module {
     pub(crate) work_group_sizes: Vec<[u32; 3]>,
     /// The sub-group sizes that its kernels require, each once; named sizes, and those of explicit SIMD, are not among them.
     pub(crate) sub_group_sizes: Vec<u32>,
-    /// The instructions of its inline assembly, each once, as `lsc_load.slm` and, with its width, `dpas.bf.bf.8.8/16`; [`UNREAD`] stands
+    /// The instructions of its inline assembly, each once, as `lsc_load.slm` and, with its width, `dpas.bf.bf.8.8/16`; [`assembly::UNREAD`] stands
     /// for those that could not be read.
     pub(crate) assembly: BTreeSet<String>,
+    /// Whether it has instructions for inline assembly, also where their text has none.
+    uses_assembly: bool,
     /// The source language (`OpSource`), where the module names one.
     pub(crate) source_language: Option<u32>,
     /// Number of instructions that no grammar has: what they need is not known.
@@ -133,7 +136,8 @@ pub struct Module {
     misread: Vec<String>,
     /// Functions, variables and kernels under names that drivers have themselves.
     pub(crate) theirs: Vec<String>,
-    /// Whether it has instructions that are longer or shorter than their operands, behind which Intel's translator reads on.
+    /// Whether it has instructions that are longer or shorter than their operands, behind which Intel's translator reads on, or whose
+    /// length for it is not known.
     pub(crate) overruns: bool,
     /// Whether it has functions that CPU drivers call when they build the program: a table of constructors or destructors under
     /// LLVM's name, or entry points of mode `Initializer` or `Finalizer`.
@@ -146,9 +150,6 @@ pub struct Module {
     /// Error that ended the walk early; the facts so far hold.
     pub stopped: Option<Error>,
 }
-
-/// Instruction of assembly that could not be read.
-const UNREAD: &str = "an unread one";
 
 /// State of the walk. Ids are listed, and looked up at the end: most modules have few, and a hostile one only as many
 /// as it has instructions.
@@ -287,9 +288,9 @@ impl Module {
         Err(Error::input(fault.as_str()).with_remedy(remedy))
     }
 
-    /// Whether it has inline assembly, or says so.
+    /// Whether it has inline assembly, of whatever text, or says so.
     pub(crate) fn has_assembly(&self) -> bool {
-        self.declares_assembly() || !self.assembly.is_empty()
+        self.declares_assembly() || self.uses_assembly
     }
 
     /// Whether it declares inline assembly (`AsmINTEL`).
@@ -369,13 +370,21 @@ impl<'m> Walk<'m> {
                 self.module.capabilities.push(capability);
             }
             EXTENSION => self.module.extensions.push(instruction.string(0).0),
-            ENTRY_POINT => self.module.entry_points.push(EntryPoint {
-                model: instruction.word(0),
-                function: instruction.word(1),
-                name: &instruction.text(2).0,
-                parameters: None,
-            }),
+            ENTRY_POINT => {
+                let name = &instruction.text(2).0;
+                self.module.has_constructors |= entries::lists_constructors(name);
+                self.module.entry_points.push(EntryPoint {
+                    model: instruction.word(0),
+                    function: instruction.word(1),
+                    name,
+                    parameters: None,
+                });
+            }
             EXECUTION_MODE => self.mode(instruction),
+            // Intel's translator reads modes of either instruction alike.
+            EXECUTION_MODE_ID if matches!(instruction.word(1), INITIALIZER | FINALIZER) => {
+                self.module.has_constructors = true;
+            }
             EXECUTION_MODE_ID if instruction.word(1) == LOCAL_SIZE_ID => {
                 let ids = [instruction.word(2), instruction.word(3), instruction.word(4)];
                 self.constants.extend(ids.map(|id| (id, None)));
@@ -431,7 +440,11 @@ impl<'m> Walk<'m> {
             {
                 self.unusual("OpGroupAsyncCopy with a stride of another type".to_owned());
             }
-            ASM => self.assembly(&instruction.text(4).0),
+            ASM => {
+                self.module.uses_assembly = true;
+                assembly::note(&mut self.module.assembly, &instruction.text(4).0);
+            }
+            ASM_TARGET | ASM_CALL => self.module.uses_assembly = true,
             FUNCTION => {
                 self.function = Some((instruction.word(1), instruction.word(0), instruction.word(3)));
                 self.has_body = false;
@@ -555,35 +568,6 @@ impl<'m> Walk<'m> {
                 self.vector.push(target);
             }
             _ => {}
-        }
-    }
-
-    /// Notes the instructions of inline assembly: one on a line, behind braces, a label and a predicate in parentheses (vISA of
-    /// Intel's graphics compiler).
-    fn assembly(&mut self, text: &str) {
-        let known = &mut self.module.assembly;
-        for line in text.lines() {
-            let line = line.trim_matches(|c: char| c.is_whitespace() || "{}".contains(c));
-            let predicated = line
-                .starts_with('(')
-                .then(|| line.split_once(')').filter(|(head, _)| !head.contains(' ')).map_or(UNREAD, |(_, rest)| rest));
-            let line = predicated.unwrap_or(line);
-            let mut words = line.split_whitespace().peekable();
-            words.next_if(|word| word.ends_with(':'));
-            let is_declared = line.starts_with(".decl ") && line.contains(" v_type=");
-            let Some(word) = words.next().filter(|word| !is_declared && !word.starts_with("//")) else { continue };
-            // Operands of the call, `$3`, may be parts of a name.
-            let name = word.split(['(', '$']).next().unwrap_or_default().trim_end_matches('.');
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || "._".contains(c);
-            let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
-                && name.chars().all(is_plain)
-                && name.len() <= limits::MAX_MNEMONIC
-                && predicated != Some(UNREAD);
-            let name = if is_name && known.len() < limits::MAX_MNEMONICS { name } else { UNREAD };
-            let width = name.starts_with("dpas").then(|| line.split_once('(')?.1.split_once(')')?.0.split_once(','));
-            let width = width.flatten().map_or("", |(_, width)| width.trim());
-            let name = if width.is_empty() { name.to_owned() } else { format!("{name}/{width}") };
-            known.insert(if name.len() <= limits::MAX_MNEMONIC { name } else { UNREAD.to_owned() });
         }
     }
 
@@ -751,31 +735,6 @@ impl<'m> Walk<'m> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn instructions_of_assembly_are_told_by_their_names() {
-        let mut walk = Walk::default();
-        walk.assembly("{\n.decl DST v_type=G type=f num_elts=8 alias=<$0,0>\nlsc_load_block2d.ugm.ca (M1, 1) %null:d8\n\
-                       (P1) mov (M1_NM,16) a(0,0)<1> b(1,0)<16;8,1>\nL1:\nL2: dpas.hf8.hf8.8.$3 (M1, 16) d\nbarrier\n}\n");
-        walk.assembly("mov(1)\n\n()\n// a comment\n");
-        let names: Vec<&str> = walk.module.assembly.iter().map(String::as_str).collect();
-        assert_eq!(names, ["barrier", "dpas.hf8.hf8.8/16", "lsc_load_block2d.ugm.ca", "mov"]);
-        let many: String = (0..limits::MAX_MNEMONICS).map(|at| format!("a{at}\n")).collect();
-        let hidden = [
-            "x".repeat(limits::MAX_MNEMONIC + 1),
-            "/* x */ dpas.hf8.hf8.8.8 (M1, 16) d".to_owned(),
-            format!("{many}dpas"),
-            "(P".to_owned(),
-            "(P1 mov (M1, 16) a".to_owned(),
-            ".bogus".to_owned(),
-            "one: two: mov (M1, 16) a".to_owned(),
-        ];
-        for text in hidden {
-            let mut walk = Walk::default();
-            walk.assembly(&text);
-            assert!(walk.module.assembly.contains(UNREAD), "{text:.40}");
-        }
-    }
 
     #[test]
     fn a_module_cut_between_instructions_of_a_function_is_told() {

@@ -107,6 +107,8 @@ pub(super) struct Shape {
     pub(super) tail: u8,
     /// Whether it declares a type.
     pub(super) is_type: bool,
+    /// Whether one of its operands is a text.
+    pub(super) has_text: bool,
     /// Number of the operand words that it has at least.
     pub(super) least: u8,
     /// Number of those that it has at most; `u8::MAX` for no bound.
@@ -149,8 +151,16 @@ fn section(opcode: u16, layout: &Layout) -> Section {
 }
 
 /// Shape of an opcode that no grammar has.
-const UNKNOWN_SHAPE: Shape =
-    Shape { result: UNKNOWN, ids: 0, tail: NO_TAIL, is_type: false, least: 0, most: u8::MAX, section: Section::Any };
+const UNKNOWN_SHAPE: Shape = Shape {
+    result: UNKNOWN,
+    ids: 0,
+    tail: NO_TAIL,
+    is_type: false,
+    has_text: false,
+    least: 0,
+    most: u8::MAX,
+    section: Section::Any,
+};
 
 impl Shapes {
     /// Returns the shape of an opcode.
@@ -191,6 +201,7 @@ fn table() -> &'static Table {
                 ids: leading_ids(layout),
                 tail: tail(layout),
                 is_type: is_type(opcode, layout),
+                has_text: layout.slots.contains(&Slot::String),
                 least: layout.least,
                 most: layout.most,
                 section: section(opcode, layout),

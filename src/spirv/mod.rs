@@ -20,6 +20,7 @@
 //! # Ok::<(), sycl_bundle::error::Error>(())
 //! ```
 
+mod assembly;
 pub(crate) mod calls;
 mod casts;
 mod declared;

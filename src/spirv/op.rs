@@ -120,6 +120,7 @@ opcodes! {
     CONVERT_HANDLE_TO_SAMPLED_IMAGE = ConvertHandleToSampledImageINTEL,
     ASM_TARGET = AsmTargetINTEL,
     ASM = AsmINTEL,
+    ASM_CALL = AsmCallINTEL,
     MODULE_PROCESSED = ModuleProcessed,
     VARIABLE_LENGTH_ARRAY = VariableLengthArrayINTEL,
     UNTYPED_VARIABLE_LENGTH_ARRAY = UntypedVariableLengthArrayINTEL,

@@ -163,8 +163,9 @@ pub(super) struct Soundness {
     short: usize,
     /// Instructions with operands that they do not take.
     long: usize,
-    /// Whether a file of the source is named, as DPC++ names none.
-    has_source_file: bool,
+    /// Whether it has instructions whose length for Intel's translator is not known: of no grammar, with texts or modes that compilers of
+    /// kernels do not write, or that name a file of the source, as DPC++ names none.
+    is_unread: bool,
 }
 
 impl Soundness {
@@ -230,14 +231,20 @@ impl Soundness {
         self.short = self.short.saturating_add(usize::from(instruction.len() < usize::from(shape.least)));
         let is_long = instruction.len() > usize::from(shape.most) && shape.most < u8::MAX || goes_on(instruction);
         self.long = self.long.saturating_add(usize::from(is_long));
-        self.has_source_file |= opcode == SOURCE && instruction.len() > 2;
+        self.is_unread |= match opcode {
+            SOURCE => instruction.len() > 2,
+            // The encoding of floats, which older translators do not read.
+            TYPE_FLOAT => is_head(instruction.word(2)),
+            EXECUTION_MODE | EXECUTION_MODE_ID => is_unread_mode(instruction),
+            _ => place == grammar::UNKNOWN || shape.has_text && text_of(instruction).is_none(),
+        };
         match opcode {
             LINE | NO_LINE => return,
             EXT_INST if !self.code_sets.contains(&instruction.word(2)) => return,
             EXT_INST => self.extended(instruction),
             EXT_INST_IMPORT if instruction.text(1).0 == "OpenCL.std" => self.code_sets.push(instruction.word(0)),
             EXECUTION_MODE | EXECUTION_MODE_ID => {
-                self.has(instruction, of_mode(instruction.word(1)));
+                self.has(instruction, of_mode(instruction.word(1)).unwrap_or(0));
                 // The type of a vector by its number, up to `double`, with the number of its elements above.
                 let is_none = instruction.word(1) == VECTOR_HINT && instruction.word(2) & 0xffff > 6;
                 self.strange = self.strange.saturating_add(usize::from(is_none));
@@ -431,7 +438,7 @@ impl Soundness {
     /// Whether an instruction is longer or shorter than its operands, or may be for Intel's translator: that does not go by lengths, and
     /// takes what is behind the operands for the next instruction.
     pub(super) fn overruns(&self) -> bool {
-        self.short > 0 || self.long > 0 || self.has_source_file
+        self.short > 0 || self.long > 0 || self.is_unread
     }
 
     /// Returns what is wrong.
@@ -483,18 +490,14 @@ const MEMORY: u32 = 5826;
 const MERGE: u32 = 5834;
 const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
 
-/// Whether operands follow those that an instruction with a text, or of an execution mode, has, or the text does not end with zeros.
-/// Intel's translator passes over white space behind a text.
-fn goes_on(instruction: &Instruction<'_>) -> bool {
-    // Entry points list what they use behind their name.
-    let (text, behind) = match instruction.opcode {
+/// Returns the first word of the text of an instruction, and the number of operands behind it, where those are counted: entry points
+/// list what they use behind their name.
+fn text_of(instruction: &Instruction<'_>) -> Option<(usize, Option<usize>)> {
+    Some(match instruction.opcode {
         SOURCE_CONTINUED | SOURCE_EXTENSION | EXTENSION | MODULE_PROCESSED => (0, Some(0)),
         NAME | STRING | EXT_INST_IMPORT | ASM_TARGET | TYPE_OPAQUE => (1, Some(0)),
         MEMBER_NAME => (2, Some(0)),
         ENTRY_POINT => (2, None),
-        EXECUTION_MODE | EXECUTION_MODE_ID => {
-            return instruction.len() > of_mode(instruction.word(1)).saturating_add(2);
-        }
         SOURCE if instruction.len() > 3 => (3, Some(0)),
         DECORATE | DECORATE_STRING | MEMBER_DECORATE | MEMBER_DECORATE_STRING => {
             let is_of_member = matches!(instruction.opcode, MEMBER_DECORATE | MEMBER_DECORATE_STRING);
@@ -503,15 +506,30 @@ fn goes_on(instruction: &Instruction<'_>) -> bool {
             match instruction.word(at) {
                 LINKAGE => (text, Some(1)),
                 access if HOST_ACCESS.contains(&access) => (text.saturating_add(1), Some(0)),
-                MERGE if goes_on_at(instruction, text, None) => return true,
+                // Behind another text.
                 MERGE => (instruction.after_string(text), Some(0)),
                 CLOBBER | USER_SEMANTIC | USER_TYPE | MEMORY => (text, Some(0)),
-                _ => return false,
+                _ => return None,
             }
         }
-        _ => return false,
+        _ => return None,
+    })
+}
+
+/// Whether operands follow those that an instruction with a text, or of an execution mode, has, or the text does not end with zeros.
+/// Intel's translator passes over white space behind a text.
+fn goes_on(instruction: &Instruction<'_>) -> bool {
+    if matches!(instruction.opcode, EXECUTION_MODE | EXECUTION_MODE_ID) {
+        let operands = of_mode(instruction.word(1)).unwrap_or(usize::MAX);
+        return instruction.len() > operands.saturating_add(2);
+    }
+    let Some((text, behind)) = text_of(instruction) else { return false };
+    let merged = match instruction.opcode {
+        DECORATE | DECORATE_STRING if instruction.word(1) == MERGE => Some(2),
+        MEMBER_DECORATE | MEMBER_DECORATE_STRING if instruction.word(2) == MERGE => Some(3),
+        _ => None,
     };
-    goes_on_at(instruction, text, behind)
+    merged.is_some_and(|first| goes_on_at(instruction, first, None)) || goes_on_at(instruction, text, behind)
 }
 
 /// Whether a text at an operand does not end with zeros, or other than so many operands are behind it.
@@ -523,14 +541,45 @@ fn goes_on_at(instruction: &Instruction<'_>, text: usize, behind: Option<usize>)
     !is_ended || behind.is_some_and(|behind| end.saturating_add(behind) != instruction.len())
 }
 
-/// Returns the number of operands of an execution mode; of most there are none.
-fn of_mode(mode: u32) -> usize {
-    match mode {
+/// Returns the number of operands of an execution mode that compilers of kernels write, as Intel's translator reads it
+/// (`SPIRVExecutionMode::decode` of KhronosGroup/SPIRV-LLVM-Translator); none of others, of which graphics has the most.
+fn of_mode(mode: u32) -> Option<usize> {
+    Some(match mode {
         17 | 18 | 38 | 39 | 5893 => 3,
         6028 => 2,
-        30 | 35..=37 | 4459..=4463 | 5618 | 5620..=5623 | 5894 | 5896 | 5903 | 6154 | 6160 | 6417 | 6461..=6463 => 1,
-        _ => 0,
-    }
+        30
+        | 35..=37
+        | 4459..=4463
+        | 5618
+        | 5620..=5623
+        | 5894
+        | 5896
+        | 5903
+        | 6154
+        | 6160
+        | 6417
+        | 6446
+        | 6461..=6463 => 1,
+        // `ContractionOff`, `Initializer`, `Finalizer`, `NoGlobalOffsetINTEL`, `MaximallyReconvergesKHR`, and `FastCompositeKernelINTEL`,
+        // which is not published.
+        31 | 33 | 34 | 5895 | 6023 | 6088 => 0,
+        _ => return None,
+    })
+}
+
+/// Whether the operands of a mode have other lengths for Intel's translator, or for older ones, which know fewer modes and take operands
+/// of others for the next instruction.
+fn is_unread_mode(instruction: &Instruction<'_>) -> bool {
+    /// Modes that translators of 2020 know, which is before DPC++ had any.
+    const OLD: [u32; 18] = [17, 18, 30, 31, 33, 34, 35, 36, 4459, 4460, 4461, 4462, 4463, 5618, 5620, 5621, 5893, 5894];
+    let mode = instruction.word(1);
+    let operands = (2..instruction.len()).map(|at| instruction.word(at));
+    of_mode(mode).is_none() || !OLD.contains(&mode) && operands.into_iter().any(is_head)
+}
+
+/// Whether a word is the head of an instruction where one is looked for. Translators end at one that has no length.
+fn is_head(word: u32) -> bool {
+    word > u16::MAX.into()
 }
 
 /// Returns the number of operands of a decoration, of those that compilers of kernels write.

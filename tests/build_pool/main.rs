@@ -83,7 +83,14 @@ fn launch(dir: &Path, start: &str) -> Launch {
     let exe = std::env::current_exe().unwrap();
     let script = r#"exec "$0" --exact the_worker --ignored --nocapture 3>&1 1>&2"#;
     let env = vec![(DIR.into(), dir.into()), (START.into(), start.into())];
-    Launch { program: "/bin/sh".into(), args: vec!["-c".into(), script.into(), exe.into()], env, scratch: None }
+    Launch {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), script.into(), exe.into()],
+        env,
+        without: Vec::new(),
+        reads: None,
+        scratch: None,
+    }
 }
 
 /// One engine of such workers.

@@ -164,6 +164,49 @@ fn a_driver_changes_nothing_outside_and_speaks_to_nobody() {
     assert!(std::fs::read(inherited).unwrap().is_empty());
 }
 
+/// Code that a module takes over in a compiler could copy what it reads into what is built.
+#[test]
+fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
+    let folder = Folder::new();
+    let put = |path: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "told\n").unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let library = put("driver/lib/libdriver.so");
+    let of_user = put("home/libown.so.1");
+    let known = [
+        library.clone(),
+        of_user.clone(),
+        put("driver/lib/settings.cfg"),
+        put("driver/share/pocl/kernel.bc"),
+        put("own/mine"),
+        put("named/libother.so"),
+        put("elsewhere/linked.so"),
+        "/proc/self/status".to_owned(),
+        "/usr/bin/env".to_owned(),
+        "/etc/ld.so.cache".to_owned(),
+    ];
+    let others = [put("driver/token"), put("home/.ssh/key"), put("home/key"), put("key"), "/etc/passwd".to_owned()];
+    std::os::unix::fs::symlink(folder.path().join("elsewhere/linked.so"), folder.path().join("linked.so")).unwrap();
+    let linked = folder.path().join("linked.so");
+    let script = r#"reads=$1; shift; export HOME=$PWD/../home LD_LIBRARY_PATH=$PWD/../named
+        exec "$0" worker --confined $reads --run sh -c '
+            for file in "$@" /proc/$PPID/environ; do head -c1 "$file" > /dev/null && echo "$file"; done' sh "$@""#;
+    let reads = format!("--reads {library} {of_user} {}", linked.display());
+    let of_parent = format!("/proc/{}/environ", std::process::id());
+    let words: Vec<&str> = known.iter().chain(&others).map(String::as_str).collect();
+    for (reads, expected) in [(reads.as_str(), known.as_slice()), ("", &[&known[..], &others[..]].concat())] {
+        let done = worker(&folder, script, &[&[reads], words.as_slice()].concat());
+        let text = String::from_utf8(done.stdout).unwrap();
+        let read: Vec<&str> =
+            text.lines().filter(|line| !line.starts_with("/proc/") || !line.ends_with("environ")).collect();
+        assert_eq!(read, expected, "`{reads}`: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(!text.contains(&of_parent), "{text}");
+    }
+}
+
 /// Intel's compiler for GPUs takes options from there, whoever wrote them.
 #[test]
 fn options_that_others_left_are_not_read() {

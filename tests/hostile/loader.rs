@@ -5,14 +5,14 @@ use super::support::spirv;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// A loader of one platform, with a device of which every text is `x`, unless `LIE` says otherwise.
+/// A loader of one platform, with a device of which every text is `x`, or tells a variable, unless `OCL_LIE` says otherwise.
 const LOADER: &str = r#"
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-static int lie(const char *what) { const char *told = getenv("LIE"); return told && !strcmp(told, what); }
+static int lie(const char *what) { const char *told = getenv("OCL_LIE"); return told && !strcmp(told, what); }
 static int32_t many(int lies, uint32_t room, void **out, uint32_t *count) {
     if (count) *count = lies ? 0x7fffffff : 1;
     if (out && room) out[0] = (void *)1;
@@ -21,7 +21,7 @@ static int32_t many(int lies, uint32_t room, void **out, uint32_t *count) {
 static int32_t text(size_t room, void *value, size_t *size) {
     size_t length = lie("lengths") ? (size_t)1 << 46 : 2;
     if (size) *size = length;
-    if (value && room >= 2) memcpy(value, "x", 2);
+    if (value && room >= 2) memcpy(value, getenv("JOB_PASS") ? "p" : getenv("OCL_PASS") ? "o" : "x", 2);
     return 0;
 }
 int32_t clGetPlatformIDs(uint32_t room, void **out, uint32_t *count) {
@@ -49,8 +49,20 @@ fn loader() -> Folder {
 
 fn devices(folder: &Folder, lie: &str, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
-    command.env("OPENCL_DYLIB_PATH", folder.path().join("libOpenCL.so.1")).env("LIE", lie);
+    command.env("OPENCL_DYLIB_PATH", folder.path().join("libOpenCL.so.1")).env("OCL_LIE", lie);
     command.args(["devices", "--format", "json"]).args(more).output().unwrap()
+}
+
+/// A module that takes a compiler over would find passwords of the CI there.
+#[test]
+fn variables_that_no_driver_reads_do_not_reach_it() {
+    let folder = loader();
+    for (variable, name) in [("JOB_PASS", "x"), ("OCL_PASS", "o")] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        command.env("OPENCL_DYLIB_PATH", folder.path().join("libOpenCL.so.1")).env(variable, "secret");
+        let said = String::from_utf8(command.args(["devices", "--format", "json"]).output().unwrap().stdout).unwrap();
+        assert!(said.contains(&format!("\"name\": \"{name}\"")), "{variable}: {said}");
+    }
 }
 
 /// A driver that memory did not suffice for is as if it were not there.
@@ -89,7 +101,7 @@ fn one_that_never_tells_its_platforms_is_waited_for_as_for_a_module() {
     folder.put("m.spv", spirv::module("add_one"));
     for more in [&["-t", "spir64_x86_64"][..], &["-t", "spir64_x86_64", "--no-cache"], &["--device", "cpu"]] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
-        command.env("OPENCL_DYLIB_PATH", folder.path().join("libOpenCL.so.1")).env("LIE", "nothing");
+        command.env("OPENCL_DYLIB_PATH", folder.path().join("libOpenCL.so.1")).env("OCL_LIE", "nothing");
         command.env("SYCL_BUNDLE_CACHE_DIR", folder.path().join("cache")).current_dir(folder.path());
         command.args(["build", "m.spv", "--no-policy", "--timeout", "1", "-o", "o.table"]).args(more);
         let begin = Instant::now();

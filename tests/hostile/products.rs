@@ -247,3 +247,72 @@ fn rows_that_share_entries_are_bounded() {
     std::fs::File::create(folder.path().join("m.sym")).unwrap().set_len(1 << 30).unwrap();
     run_bounded(&folder, &["inspect", "m.table"], TIME_LIMIT, &[3]);
 }
+
+/// A log is what a program printed, whatever that was.
+#[test]
+fn causes_of_a_message_beside_many_kernels_are_bounded() {
+    const LINES: usize = 10_000;
+    let folder = Folder::new();
+    let mut importers = Module::default();
+    importers.import("imp");
+    (0..3000).for_each(|nth| importers.kernel(&format!("kernel{nth}"), Some(FUNCTIONS)));
+    folder.put("m.spv", importers.bytes());
+    folder.put(
+        "many.bc",
+        bundle((0..1000).map(|nth| format!("sycl-spir64-unknown-unknown--{nth:06}")), &importers.bytes()),
+    );
+    let lines = |line: &dyn Fn(usize) -> String| (0..LINES).map(|nth| line(nth) + "\n").collect::<String>();
+    let symbols = (0..1_000_000).fold(String::new(), |text, nth| text + &format!("s{nth}, "));
+    for (log, file) in [
+        (
+            lines(&|nth| {
+                format!("Kernel kernel{nth} has no image: Required aspect fp{nth} is not supported on the device")
+            }),
+            "m.spv",
+        ),
+        (
+            lines(&|nth| {
+                format!("No kernel named x{nth} was found: no image for the selected device target: [a{nth}]")
+            }),
+            "m.spv",
+        ),
+        (lines(&|nth| format!("Symbols not found: [ imp, j{nth} ]")), "m.spv"),
+        (format!("Symbols not found: [ {symbols}imp ]"), "many.bc"),
+    ] {
+        folder.put("log", &log);
+        let call = ["explain", file, "--message", "-", "--format", "json"];
+        let shell = format!("ulimit -d {}; ulimit -t {FEW}; exec \"$0\" \"$@\" < log", 700 << 10);
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &shell, env!("CARGO_BIN_EXE_sycl-bundle")]).args(call).current_dir(folder.path());
+        let done = command.output().unwrap();
+        let told = String::from_utf8_lossy(&done.stdout);
+        assert!(matches!(done.status.code(), Some(0 | 1)), "{:.60}: {done:.200?}", log);
+        assert!(told.contains("more_sayings") || file == "many.bc", "{:.60}", log);
+        assert!(told.len() < 64 << 20, "{:.60}: {}", log, told.len());
+    }
+}
+
+#[test]
+fn devices_of_a_profile_are_not_told_of_each_kernel() {
+    let folder = Folder::new();
+    let module = Module::kernels(5000).bytes();
+    folder.put("m.spv", &module);
+    let digest = blake3::hash(&module).to_hex();
+    let program = |name: &str| {
+        format!(
+            r#"{{"device":{{"platform":"p","name":"{name}","version":"1","driver":"1"}},"options":"","constant_bytes":0,"seconds":null,"native":null,"images":[{{"blake3":"{digest}","size":{},"kernels":[],"files":[]}}]}}"#,
+            module.len()
+        )
+    };
+    let profile = |programs: &str| {
+        format!(r#"{{"schema_version":1,"command":[],"seconds":0,"exit_status":0,"programs":[{programs}]}}"#)
+    };
+    let programs: Vec<String> = (0..10_000).map(|nth| program(&format!("device {nth} {}", "x".repeat(100)))).collect();
+    folder.put("p.json", profile(&programs.join(",")));
+    let call = ["explain", "m.spv", "--kernel", "*", "--profile", "p.json", "-t", "pvc", "--format", "json"];
+    run_bounded(&folder, &call, TIME_LIMIT, &[0, 1]);
+    // Values of two letters take twenty times that.
+    let kernels = vec!["\"\""; 5_000_000].join(",");
+    folder.put("p.json", profile(&program("d").replace(r#""kernels":[]"#, &format!(r#""kernels":[{kernels}]"#))));
+    run_bounded(&folder, &["inspect", "m.spv", "--profile", "p.json"], FEW, &[3]);
+}

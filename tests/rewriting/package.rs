@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipArchive, ZipWriter};
+use zip::{CompressionMethod, System, ZipArchive, ZipWriter};
 
 use crate::support::embedding::{embedded, natives, read};
 use crate::support::folder::Folder;
@@ -83,9 +83,11 @@ fn a_wheel_gets_its_libraries_back_as_they_were() {
     assert_eq!(std::fs::read_dir(folder.path().join("out")).unwrap().count(), 1);
 }
 
-/// All else in a wheel stays: how `RECORD` is written, the archive's comment and its members' own, and names with any sign.
+/// All else in a wheel stays: how `RECORD` is written, the archive's comment and its members' own, names with any sign, and modes
+/// as Python on Windows writes them.
 #[test]
 fn a_wheel_keeps_what_is_not_changed() {
+    const ATTRIBUTES: u32 = 0o100_755 << 16;
     let (original, rewritten) = library();
     let folder = Folder::new();
     let names = ["foo/lib\na.so", "foo/lib!b.so", "foo/\"c\",.so"];
@@ -97,7 +99,8 @@ fn a_wheel_keeps_what_is_not_changed() {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     writer.set_raw_comment(b"made by \xff"[..].into()).unwrap();
     let mut put = |name: &str, bytes: &[u8]| {
-        let options = SimpleFileOptions::default().into_full_options().with_file_comment("of a member");
+        let options = SimpleFileOptions::default().system(System::Dos).external_attributes(ATTRIBUTES);
+        let options = options.into_full_options().with_file_comment("of a member");
         writer.start_file(name, options).unwrap();
         writer.write_all(bytes).unwrap();
     };
@@ -114,9 +117,12 @@ fn a_wheel_keeps_what_is_not_changed() {
     assert_eq!(archive.by_name("foo/x\ny.py").unwrap().comment(), "of a member");
     let mut read = |name: &str| {
         let mut bytes = Vec::new();
-        archive.by_name(name).unwrap().read_to_end(&mut bytes).unwrap();
+        let mut member = archive.by_name(name).unwrap();
+        assert_eq!((member.system(), member.external_attributes()), (System::Dos, ATTRIBUTES), "{name}");
+        member.read_to_end(&mut bytes).unwrap();
         bytes
     };
+    assert_eq!(read("foo/x\ny.py"), b"x");
     assert!(names.iter().all(|name| read(name) == original));
     assert_eq!(String::from_utf8(read(RECORD)).unwrap(), record(&original));
 }

@@ -5,6 +5,8 @@
 //! say several things, as a build log does; what only repeats that something failed counts where nothing else is said.
 
 use super::codes::{self, Code, Phrase, Topic};
+use crate::limits;
+use std::collections::HashSet;
 
 /// One thing that a message says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,8 +75,31 @@ pub(crate) struct Saying {
 pub struct Message {
     /// The things, those that say most first.
     pub(crate) sayings: Vec<Saying>,
-    /// Kernels that it names.
+    /// Lines that tell more of them than are kept.
+    pub(crate) more: usize,
+    /// Kernels that it names, in its order.
     pub(crate) kernels: Vec<String>,
+    /// Names of the same kernels.
+    named: HashSet<String>,
+}
+
+impl Message {
+    /// Whether it names a kernel.
+    pub(crate) fn names(&self, kernel: &str) -> bool {
+        self.named.contains(kernel)
+    }
+
+    /// Adds what a line says, unless it is known, or there is too much of it: of what says that something failed, and of all else.
+    fn add(&mut self, said: Said, line: &str) {
+        if self.sayings.iter().any(|known| known.said == said) {
+            return;
+        }
+        let is_like = |one: &&Saying| one.said.is_general() == said.is_general();
+        match self.sayings.iter().filter(is_like).count() < limits::MAX_SAYINGS {
+            true => self.sayings.push(Saying { said, line: line.to_owned() }),
+            false => self.more = self.more.saturating_add(1),
+        }
+    }
 }
 
 /// Lines of a message that are read; a build log may be endless.
@@ -94,15 +119,11 @@ pub fn read(message: &str) -> Message {
         }
         extension = line.contains("Feature requires the following SPIR-V extension") || extension && !found.is_empty();
         for kernel in kernels(line) {
-            if !read.kernels.iter().any(|known| known == kernel) {
+            if read.named.insert(kernel.to_owned()) {
                 read.kernels.push(kernel.to_owned());
             }
         }
-        for said in found {
-            if !read.sayings.iter().any(|known| known.said == said) {
-                read.sayings.push(Saying { said, line: line.to_owned() });
-            }
-        }
+        found.into_iter().for_each(|said| read.add(said, line));
     }
     if read.sayings.iter().any(|one| !one.said.is_general()) {
         read.sayings.retain(|one| !one.said.is_general());
@@ -237,7 +258,7 @@ fn symbols(line: &str) -> Option<Vec<String>> {
         return Some(vec![first_word(symbol).to_owned()]);
     }
     if let Some(list) = between(line, "Symbols not found: [ ", " ]") {
-        return Some(list.split(", ").map(str::to_owned).collect());
+        return Some(list.split(", ").take(limits::MAX_SAID_SYMBOLS).map(str::to_owned).collect());
     }
     let quoted = after(line, "undefined reference to ").or_else(|| after(line, "nresolved extern function "));
     let symbol = quoted.or_else(|| after(line, "nresolved Symbol "))?;

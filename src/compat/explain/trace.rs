@@ -56,6 +56,41 @@ pub(crate) struct Concern {
     pub(crate) evidence: Option<Box<Evidence>>,
 }
 
+/// Kernels and images that a saying is about: the first ones, and the number of the others.
+#[derive(Debug)]
+pub(crate) struct Concerns {
+    /// The first ones.
+    pub(crate) kept: Vec<Concern>,
+    /// The number of the others.
+    pub(crate) left_out: usize,
+    /// The number of those that are kept.
+    room: usize,
+}
+
+impl Concerns {
+    fn add(&mut self, concern: impl FnOnce() -> Concern) {
+        match self.kept.len() < self.room {
+            true => self.kept.push(concern()),
+            false => self.left_out = self.left_out.saturating_add(1),
+        }
+    }
+
+    /// Adds each wanted kernel of an image; the image itself where it holds none at all.
+    fn kernels_say(&mut self, image: &Examined<'_, '_>, wanted: &dyn Fn(&str) -> bool, text: &str) {
+        let (message, index): (Arc<str>, _) = (text.into(), Some(image.image.index));
+        let concern = |kernel: Option<&String>| Concern {
+            image: index,
+            kernel: kernel.cloned(),
+            message: message.clone(),
+            evidence: None,
+        };
+        if image.kernels.is_empty() {
+            self.add(|| concern(None));
+        }
+        image.kernels.iter().filter(|name| wanted(name)).for_each(|name| self.add(|| concern(Some(name))));
+    }
+}
+
 impl<'f> Looked<'f> {
     /// Looks at the images of a file, whose code `graph` has.
     pub(crate) fn new(images: &'f [Examined<'f, 'f>], graph: Graph<'f>) -> Looked<'f> {
@@ -65,15 +100,21 @@ impl<'f> Looked<'f> {
         Looked { images, graph, nodes, exported: OnceCell::new(), open }
     }
 
-    /// Finds the images and kernels that a saying is about. `wanted` chooses among kernels by their mangled names.
-    pub(crate) fn concerns(&self, said: &Said, message: &Message, wanted: &dyn Fn(&str) -> bool) -> Vec<Concern> {
-        let mut found = Vec::new();
+    /// Finds the images and kernels that a saying is about, and keeps so many. `wanted` chooses among kernels by their mangled names.
+    pub(crate) fn concerns(
+        &self,
+        said: &Said,
+        message: &Message,
+        wanted: &dyn Fn(&str) -> bool,
+        room: usize,
+    ) -> Concerns {
+        let mut found = Concerns { kept: Vec::new(), left_out: 0, room };
         for (at, image) in self.images.iter().enumerate() {
-            let mut image_says = |text: String| found.extend(Self::kernels_say(image, wanted, &text));
+            let mut image_says = |text: String| found.kernels_say(image, wanted, &text);
             match said {
                 Said::NoKernel | Said::NoImage(_) | Said::NoBundle => {}
                 Said::NotSupported => requirements(image).into_iter().for_each(image_says),
-                Said::Aspect(name) => found.extend(self.aspect(at, image, name, wanted)),
+                Said::Aspect(name) => self.aspect(at, image, name, wanted, &mut found),
                 Said::SubGroupSize(size) => {
                     if image.sub_group_sizes().iter().any(|own| u64::from(*own) == *size) {
                         image_says(format!("requires sub-groups of {size}"));
@@ -101,12 +142,8 @@ impl<'f> Looked<'f> {
                         }
                         if exports.contains(symbol) {
                             let message = format!("exports {symbol}").into();
-                            found.push(Concern {
-                                image: Some(image.image.index),
-                                kernel: None,
-                                message,
-                                evidence: None,
-                            });
+                            let (image, kernel) = (Some(image.image.index), None);
+                            found.add(|| Concern { image, kernel, message, evidence: None });
                             break;
                         }
                     }
@@ -152,43 +189,35 @@ impl<'f> Looked<'f> {
     }
 
     /// The images of the kernels that the message names; of none, of those that are wanted.
-    fn holders(&self, message: &Message, wanted: &dyn Fn(&str) -> bool, found: &mut Vec<Concern>) {
+    fn holders(&self, message: &Message, wanted: &dyn Fn(&str) -> bool, found: &mut Concerns) {
         for image in self.images {
             let meant = |name: &str| {
-                if message.kernels.is_empty() { wanted(name) } else { message.kernels.iter().any(|own| own == name) }
+                if message.kernels.is_empty() { wanted(name) } else { message.names(name) }
             };
             let text = format!("the file has it: {} for {}", image.format.name(), devices(image));
             // Without a name every kernel would be one.
             if message.kernels.is_empty() && self.images.iter().all(|one| one.kernels.iter().all(|name| wanted(name))) {
                 return;
             }
-            found.extend(Self::kernels_say(image, &meant, &text));
+            found.kernels_say(image, &meant, &text);
         }
-    }
-
-    /// A concern for each wanted kernel of an image; for the image itself where it holds none at all.
-    fn kernels_say(image: &Examined<'_, '_>, wanted: &dyn Fn(&str) -> bool, text: &str) -> Vec<Concern> {
-        let message: Arc<str> = text.into();
-        let concern = |kernel: Option<&String>| Concern {
-            image: Some(image.image.index),
-            kernel: kernel.cloned(),
-            message: message.clone(),
-            evidence: None,
-        };
-        if image.kernels.is_empty() {
-            return vec![concern(None)];
-        }
-        image.kernels.iter().filter(|name| wanted(name)).map(|name| concern(Some(name))).collect()
     }
 
     /// The kernels of an image that need an aspect, or are held up by others of the image that do.
-    fn aspect(&self, at: usize, image: &Examined<'_, '_>, name: &str, wanted: &dyn Fn(&str) -> bool) -> Vec<Concern> {
+    fn aspect(
+        &self,
+        at: usize,
+        image: &Examined<'_, '_>,
+        name: &str,
+        wanted: &dyn Fn(&str) -> bool,
+        found: &mut Concerns,
+    ) {
         let recorded = image.requirements.aspects.iter().any(|own| own == name);
         let aspect = Aspect::of_name(name);
         let others = OnceCell::new();
         let others_use =
             || *others.get_or_init(|| aspect.is_some_and(|one| self.graph.used_by_module(at).contains(&one)));
-        let judge = |kernel: &String| {
+        let mut judge = |kernel: &String| {
             let node = self.nodes.get(&(at, kernel.as_str())).copied();
             let evidence = node.zip(aspect).and_then(|(node, aspect)| self.graph.evidence(at, node, aspect));
             let message = match (&evidence, recorded) {
@@ -198,12 +227,13 @@ impl<'f> Looked<'f> {
                     "does not use it itself; another kernel of its image does (-fsycl-device-code-split=per_kernel parts them)"
                 }
                 (None, true) => "its image records it: declared with [[sycl::device_has()]], or optimised away since",
-                (None, false) => return None,
+                (None, false) => return,
             };
             let (message, evidence) = (message.into(), evidence.map(Box::new));
-            Some(Concern { image: Some(image.image.index), kernel: Some(kernel.clone()), message, evidence })
+            let image = Some(image.image.index);
+            found.add(|| Concern { image, kernel: Some(kernel.clone()), message, evidence });
         };
-        image.kernels.iter().filter(|kernel| wanted(kernel)).filter_map(judge).collect()
+        image.kernels.iter().filter(|kernel| wanted(kernel)).for_each(&mut judge);
     }
 
     /// Returns the symbols that an image leaves open.

@@ -28,6 +28,9 @@ struct Document<'a> {
     schema_version: SchemaVersion,
     /// The causes that the message tells; empty where nothing in it is known.
     sayings: Vec<Saying<'a>>,
+    /// The number of lines of the message with further causes, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more_sayings: Option<usize>,
     /// The choice of the runtime for each file, kernel and target.
     choices: Vec<ImageChoice<'a>>,
     /// The results of the compilers of live devices.
@@ -58,8 +61,11 @@ struct FileConcerns<'a> {
     file: &'a str,
     /// A sentence about the file itself.
     note: Option<&'a str>,
-    /// The kernels and images.
+    /// The kernels and images, the first ones of all files.
     concerns: Vec<Concern<'a>>,
+    /// The number of the others, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    concerns_left_out: Option<usize>,
 }
 
 /// A kernel or an image that a message is about.
@@ -222,6 +228,7 @@ pub(super) fn json(out: &mut impl Write, all: &Explanation) -> Result<()> {
     let document = Document {
         schema_version: SchemaVersion,
         sayings: sayings.collect(),
+        more_sayings: Some(all.more_lines).filter(|more| *more > 0),
         choices: all.choices.iter().map(choice).collect(),
         devices: built.collect(),
     };
@@ -236,7 +243,9 @@ fn of_file(of: &super::FileConcerns) -> FileConcerns<'_> {
         message: &one.message,
         evidence: one.evidence.as_deref().map(AspectUse::new),
     });
-    FileConcerns { file: &of.file, note: of.note.as_deref(), concerns: concerns.collect() }
+    let left_out = Some(of.left_out).filter(|left_out| *left_out > 0);
+    let (file, note, concerns) = (&*of.file, of.note.as_deref(), concerns.collect());
+    FileConcerns { file, note, concerns, concerns_left_out: left_out }
 }
 
 fn choice(choice: &super::ImageChoice) -> ImageChoice<'_> {

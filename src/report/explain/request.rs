@@ -5,13 +5,14 @@ use crate::compat::aspects::{Graph, codes};
 use crate::compat::choice::choose_among;
 use crate::compat::examine::Examined;
 use crate::compat::explain::said::{Message, Said, Saying};
-use crate::compat::explain::trace::{Looked, thrown};
+use crate::compat::explain::trace::{Concerns, Looked, thrown};
 use crate::compat::explain::{Known, meaning, remedies};
 use crate::compat::finding::Verdict;
 use crate::compat::fit::Subject;
 use crate::compat::gate::{Demand, Gate, judgement};
 use crate::device::target::Target;
 use crate::error::Result;
+use crate::limits;
 use crate::report::FileFacts;
 use crate::select::{KernelName, Pattern, Selector};
 use std::collections::HashMap;
@@ -25,7 +26,7 @@ pub(crate) struct Request {
     /// The kernels by name; all where there is none.
     pub(crate) kernels: Vec<Pattern>,
     /// Devices for which a recorded program compiled images just in time, by the images' digests.
-    pub(crate) recorded: HashMap<[u8; 32], Vec<String>>,
+    pub(crate) recorded: HashMap<[u8; 32], Arc<[String]>>,
 }
 
 impl Request {
@@ -38,7 +39,14 @@ impl Request {
             remedies: Vec::new(),
         };
         let sayings = self.message.iter().flat_map(|message| &message.sayings);
-        Explanation { lines: sayings.map(one).collect(), ..Explanation::default() }
+        let more_lines = self.message.as_ref().map_or(0, |message| message.more);
+        Explanation {
+            lines: sayings.map(one).collect(),
+            more_lines,
+            room: limits::MAX_CONCERNS,
+            choices: Vec::new(),
+            built: Vec::new(),
+        }
     }
 
     /// Whether the answer is a bad one: nothing of the message is known, or without one a kernel does not run.
@@ -55,9 +63,9 @@ impl Request {
     /// Whether the choice among a kernel's images is explained: it is asked for; where none is, the message names it, or
     /// there is no message.
     pub(crate) fn takes(&self, name: &str) -> bool {
-        let named = self.message.as_ref().map(|message| message.kernels.as_slice()).unwrap_or_default();
-        if self.kernels.is_empty() && !named.is_empty() {
-            return named.iter().any(|own| own == name);
+        let naming = self.message.as_ref().filter(|message| !message.kernels.is_empty());
+        if let (true, Some(message)) = (self.kernels.is_empty(), naming) {
+            return message.names(name);
         }
         // All kernels of a library are too many where only a message is given.
         self.matches(name) && (!self.kernels.is_empty() || self.message.is_none())
@@ -88,12 +96,14 @@ impl Request {
         let looked = Looked::new(&facts.images, Graph::link(&codes));
         for line in &mut explanation.lines {
             let said = &line.saying.said;
-            let concerns = looked.concerns(said, message, &|name| {
-                let named = message.kernels.is_empty() || message.kernels.iter().any(|own| own == name);
+            let wanted = |name: &str| {
+                let named = message.kernels.is_empty() || message.names(name);
                 self.matches(name) && (named || !self.kernels.is_empty())
-            });
-            let note = note(facts, said, message, concerns.is_empty());
-            line.files.push(FileConcerns { file: file.clone(), concerns, note });
+            };
+            let Concerns { kept, left_out, .. } = looked.concerns(said, message, &wanted, explanation.room);
+            explanation.room = explanation.room.saturating_sub(kept.len());
+            let note = note(facts, said, message, kept.is_empty() && left_out == 0);
+            line.files.push(FileConcerns { file: file.clone(), concerns: kept, left_out, note });
         }
     }
 

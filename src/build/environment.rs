@@ -1,0 +1,114 @@
+//! Which variables of this process do drivers and compilers get, and which of them decide what code they make?
+//!
+//! Programs in CI hold passwords in variables, and code that a module takes over in a compiler would write them into what it
+//! makes. So workers get the variables that loaders, drivers and compilers are known to read.
+
+/// Beginnings of the names of settings of compilers; which driver is chosen shows in its identity.
+const SETTINGS: [&str; 11] = [
+    // Intel's driver for CPUs, and what it is made of.
+    "CL_CONFIG_",
+    "VOLCANO_",
+    "OCLBACKEND_",
+    "SYCL_CPU_",
+    "DPCPP_CPU_",
+    "LLVM_",
+    // Intel's driver and compiler for GPUs.
+    "NEO",
+    "IGC_",
+    // The loader and drivers, by Khronos' names, PoCL, and clang.
+    "OPENCL_",
+    "POCL_",
+    "CCC_OVERRIDE_OPTIONS",
+];
+
+/// Beginnings of settings that decide no code.
+const NOT_OF_CODE: [&str; 3] = ["POCL_CACHE_DIR", "POCL_DEBUG", "POCL_TRACING"];
+
+/// Beginnings of the names of what else is handed on.
+const BEGINNINGS: [&str; 46] = [
+    // The system: where programs and libraries are, and how text is written.
+    "GCONV_PATH",
+    "GLIBC_TUNABLES",
+    "LANG",
+    "LC_",
+    "LD_",
+    "LOCPATH",
+    "MALLOC_",
+    "MIMALLOC_",
+    "NIX_LD",
+    "RUST_",
+    "SYCL_BUNDLE_",
+    "TMPDIR",
+    "XDG_",
+    // Loaders, runtimes, and Intel's drivers with what schedules their threads.
+    "CL_",
+    "CLVK_",
+    "INTEL",
+    "KMP_",
+    "OCL",
+    "OMP_",
+    "ONEAPI_",
+    "SYCL_",
+    "TBB",
+    "TCM_",
+    "UR_",
+    "ZE",
+    // Drivers of others: AMD, NVIDIA, Mesa, and what these stand on.
+    "AMD",
+    "CUDA_",
+    "DRI_",
+    "EGL_",
+    "GALLIUM_",
+    "GPU_",
+    "HIP",
+    "HSA_",
+    "LIBGL_",
+    "LP_",
+    "MESA_",
+    "NVIDIA_",
+    "NVCC_",
+    "ROC",
+    "RUSTICL_",
+    "VK_",
+    "__EGL_",
+    "__GL",
+    "__NV",
+    // Sanitizers, in drivers that are looked into.
+    "ASAN_",
+    "UBSAN_",
+];
+
+/// Names of what is handed on by its whole name.
+const NAMES: [&str; 9] = ["CONDA_PREFIX", "HOME", "LOGNAME", "PATH", "SHELL", "TMP", "TZ", "USER", "VIRTUAL_ENV"];
+
+/// Words in the names of variables that hold what nobody else is to know, whatever they begin with: `NVIDIA_API_KEY`.
+const SECRETS: [&str; 6] = ["_KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "_AUTH"];
+
+/// Whether a variable is a setting of a driver or of the compiler in it that shows in the code that they make.
+pub(super) fn decides_code(name: &str) -> bool {
+    let among = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
+    among(&SETTINGS) && !among(&NOT_OF_CODE)
+}
+
+/// Whether workers get a variable of this process.
+pub(crate) fn is_handed_on(name: &str) -> bool {
+    let begins = SETTINGS.iter().chain(&BEGINNINGS).any(|beginning| name.starts_with(beginning));
+    (begins || NAMES.contains(&name)) && !SECRETS.iter().any(|word| name.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_handed_on_and_secrets_are_not() {
+        for name in ["PATH", "HOME", "LD_LIBRARY_PATH", "IGC_ShaderDumpEnable", "NEOReadDebugKeys", "OCL_ICD_VENDORS"] {
+            assert!(is_handed_on(name), "{name}");
+        }
+        for name in ["GITHUB_TOKEN", "NVIDIA_API_KEY", "CI_JOB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PATHS", "PGPASSWORD"] {
+            assert!(!is_handed_on(name), "{name}");
+        }
+        let all_handed_on = |name: &&str| is_handed_on(name);
+        assert!(SETTINGS.iter().all(all_handed_on) && decides_code("IGC_Opt") && !decides_code("POCL_DEBUG"));
+    }
+}
