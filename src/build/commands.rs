@@ -228,14 +228,18 @@ fn is_goal(name: &str) -> bool {
 /// Whether no escape makes a file's name one in a rule, for `make` and for ninja: a control character ends it, for ninja
 /// 1.11 also quotes, `&`, `<`, `>` and `^`; what follows `;` is a command, what follows `|` an order, `*`, `?` and `[` are
 /// patterns of other files, `~` begins a user's folder, `\` at the end joins it to the next, a blank there is none to
-/// `make`, `(a)` there is a member of an archive, and two words are directives.
+/// `make`, `(a)` there is a member of an archive, and some words are directives, behind which a name with `=` defines a variable. A
+/// name that begins with an operator does so behind any other, and by `!=` runs a command.
 pub(crate) fn is_unnameable(path: &Path) -> bool {
+    const DIRECTIVES: [&str; 6] = ["define", "export", "override", "private", "undefine", "unexport"];
     let Some(name) = path.to_str() else { return true };
+    let operator = name.trim_start_matches(['!', '?', '+', ':']);
     name.contains(|c: char| c.is_control() || ";|*?[\"&'<>^`".contains(c))
         || name.starts_with('~')
         || name.ends_with(['\\', ' '])
         || (name.ends_with(')') && name.contains('('))
-        || matches!(name, "define" | "undefine")
+        || operator.starts_with('=')
+        || DIRECTIVES.contains(&name)
 }
 
 /// As GCC escapes: blanks, `#` and `:` by a backslash, those before it doubled, and `$` doubled.
@@ -273,12 +277,16 @@ mod tests {
     fn some_names_cannot_be_written() {
         let quoted = ["a\"b", "a&b", "a'b", "a<b", "a>b", "a^b", "a`b"];
         assert!(quoted.iter().all(|name| is_unnameable(Path::new(name))));
-        for name in
-            ["a\nb", "a\tb", "a;b", "a|b", "a*b", "a?b", "a[1].so", "~root", "a\\", "a&", "lib(m)", "define", "a "]
-        {
+        for name in [
+            "a\nb", "a\tb", "a;b", "a|b", "a*b", "a?b", "a[1].so", "~root", "a\\", "a&", "lib(m)", "define", "a ",
+            "export",
+        ] {
             assert!(is_unnameable(Path::new(name)), "{name:?}");
         }
-        for name in ["a%b", "a=b", "lib(m).so", "a b", " a", "a]b", "b~", "./define", "a\\b", "\u{e9}!{}@,+"] {
+        for name in ["=a", "!=a", "+=a", "?=a", ":=a", "::=a", ":::=a", "override", "private", "undefine", "unexport"] {
+            assert!(is_unnameable(Path::new(name)), "{name:?}");
+        }
+        for name in ["a%b", "a=b", "./=a", "lib(m).so", "a b", " a", "a]b", "b~", "./define", "a\\b", "\u{e9}!{}@,+"] {
             assert!(!is_unnameable(Path::new(name)), "{name:?}");
         }
         let latin: OsString = std::os::unix::ffi::OsStringExt::from_vec(vec![b'a', 0xe9]);

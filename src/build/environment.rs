@@ -4,7 +4,7 @@
 //! makes. So workers get the variables that loaders, drivers and compilers are known to read.
 
 /// Beginnings of the names of settings of compilers; which driver is chosen shows in its identity.
-const SETTINGS: [&str; 11] = [
+const SETTINGS: [&str; 12] = [
     // Intel's driver for CPUs, and what it is made of.
     "CL_CONFIG_",
     "VOLCANO_",
@@ -13,7 +13,8 @@ const SETTINGS: [&str; 11] = [
     "DPCPP_CPU_",
     "LLVM_",
     // Intel's driver and compiler for GPUs.
-    "NEO",
+    "NEOReadDebugKeys",
+    "NEO_",
     "IGC_",
     // The loader and drivers, by Khronos' names, PoCL, and clang.
     "OPENCL_",
@@ -25,7 +26,7 @@ const SETTINGS: [&str; 11] = [
 const NOT_OF_CODE: [&str; 3] = ["POCL_CACHE_DIR", "POCL_DEBUG", "POCL_TRACING"];
 
 /// Beginnings of the names of what else is handed on.
-const BEGINNINGS: [&str; 46] = [
+const BEGINNINGS: [&str; 53] = [
     // The system: where programs and libraries are, and how text is written.
     "GCONV_PATH",
     "GLIBC_TUNABLES",
@@ -43,31 +44,38 @@ const BEGINNINGS: [&str; 46] = [
     // Loaders, runtimes, and Intel's drivers with what schedules their threads.
     "CL_",
     "CLVK_",
-    "INTEL",
+    "INTEL_",
+    "INTELFPGAOCLSDKROOT",
     "KMP_",
-    "OCL",
+    "OCL_",
     "OMP_",
     "ONEAPI_",
     "SYCL_",
-    "TBB",
+    "TBBROOT",
+    "TBB_",
     "TCM_",
     "UR_",
-    "ZE",
+    "ZES_",
+    "ZET_",
+    "ZE_",
     // Drivers of others: AMD, NVIDIA, Mesa, and what these stand on.
-    "AMD",
+    "AMDGPU_",
+    "AMD_",
     "CUDA_",
     "DRI_",
     "EGL_",
     "GALLIUM_",
     "GPU_",
-    "HIP",
+    "HIP_",
     "HSA_",
     "LIBGL_",
     "LP_",
     "MESA_",
     "NVIDIA_",
     "NVCC_",
-    "ROC",
+    "ROCM_",
+    "ROCR_",
+    "ROC_",
     "RUSTICL_",
     "VK_",
     "__EGL_",
@@ -82,7 +90,9 @@ const BEGINNINGS: [&str; 46] = [
 const NAMES: [&str; 9] = ["CONDA_PREFIX", "HOME", "LOGNAME", "PATH", "SHELL", "TMP", "TZ", "USER", "VIRTUAL_ENV"];
 
 /// Words in the names of variables that hold what nobody else is to know, whatever they begin with: `NVIDIA_API_KEY`.
-const SECRETS: [&str; 6] = ["_KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "_AUTH"];
+const SECRETS: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "_AUTH", "WEBHOOK", "_PWD"];
+/// End of the names of personal access tokens.
+const ACCESS: &str = "_PAT";
 
 /// Whether a variable is a setting of a driver or of the compiler in it that shows in the code that they make.
 pub(super) fn decides_code(name: &str) -> bool {
@@ -90,10 +100,12 @@ pub(super) fn decides_code(name: &str) -> bool {
     among(&SETTINGS) && !among(&NOT_OF_CODE)
 }
 
-/// Whether workers get a variable of this process.
-pub(crate) fn is_handed_on(name: &str) -> bool {
+/// Whether workers get a variable of this process. A URL may have a password in it, and no driver reads one.
+pub(crate) fn is_handed_on(name: &str, value: &str) -> bool {
     let begins = SETTINGS.iter().chain(&BEGINNINGS).any(|beginning| name.starts_with(beginning));
-    (begins || NAMES.contains(&name)) && !SECRETS.iter().any(|word| name.contains(word))
+    let is_known = begins || NAMES.contains(&name);
+    let is_secret = SECRETS.iter().any(|word| name.contains(word)) || name.ends_with(ACCESS);
+    is_known && !is_secret && !value.contains("://")
 }
 
 #[cfg(test)]
@@ -103,12 +115,22 @@ mod tests {
     #[test]
     fn settings_are_handed_on_and_secrets_are_not() {
         for name in ["PATH", "HOME", "LD_LIBRARY_PATH", "IGC_ShaderDumpEnable", "NEOReadDebugKeys", "OCL_ICD_VENDORS"] {
-            assert!(is_handed_on(name), "{name}");
+            assert!(is_handed_on(name, "1"), "{name}");
         }
-        for name in ["GITHUB_TOKEN", "NVIDIA_API_KEY", "CI_JOB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PATHS", "PGPASSWORD"] {
-            assert!(!is_handed_on(name), "{name}");
+        for name in [
+            "GITHUB_TOKEN",
+            "NVIDIA_API_KEY",
+            "CI_JOB_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "PATHS",
+            "PGPASSWORD",
+            "NEON_URL",
+            "NVIDIA_APIKEY",
+        ] {
+            assert!(!is_handed_on(name, "1"), "{name}");
         }
-        let all_handed_on = |name: &&str| is_handed_on(name);
+        assert!(is_handed_on("OCL_X", "/opt/lib") && !is_handed_on("OCL_X", "postgres://me:word@host/"));
+        let all_handed_on = |name: &&str| is_handed_on(name, "1");
         assert!(SETTINGS.iter().all(all_handed_on) && decides_code("IGC_Opt") && !decides_code("POCL_DEBUG"));
     }
 }

@@ -178,7 +178,7 @@ fn readable(files: Option<&[PathBuf]>, folder: &Path) -> Vec<PathBuf> {
         home.into_iter().chain([folder.to_owned()]).filter_map(|path| path.canonicalize().ok()).collect();
     // A library may lie among all that is the user's, or in the folder for temporary files.
     let narrow = |path: PathBuf| match of_user.iter().any(|one| one.starts_with(&path)) {
-        true => entries(&path).filter(|entry| is_library(entry)).collect(),
+        true => entries(&path).filter(|entry| is_of_driver(entry)).collect(),
         false => vec![path],
     };
     let of_driver = own.chain(lists).chain(named.iter().cloned()).chain(around);
@@ -197,9 +197,11 @@ fn around(file: &Path) -> Vec<PathBuf> {
     beside.chain([folder.clone(), file.clone()]).collect()
 }
 
-/// Whether a file is a library by its name.
-fn is_library(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"))
+/// Whether a path is a plain file that is a library by its name, or what drivers for CPUs have beside theirs.
+fn is_of_driver(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let ends = [".so", ".rtl", ".cfg", ".bc", ".o"].iter().any(|ending| name.ends_with(ending));
+    (ends || name.contains(".so.")) && !name.starts_with('.') && path.is_file()
 }
 
 /// Returns what is in a folder.

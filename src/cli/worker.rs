@@ -151,12 +151,15 @@ pub(super) fn launch_with(mut env: driver::Environment, march: Option<CpuArch>) 
         env.push((name.into(), paths));
     }
     let scratch = std::path::absolute(system_folder()).map_err(failed)?;
-    let is_handed_on = |name: &OsString| name.to_str().is_some_and(is_handed_on);
+    let is_handed_on = |(name, value): &(OsString, OsString)| {
+        name.to_str().is_some_and(|name| is_handed_on(name, &value.to_string_lossy()))
+    };
+    let without = std::env::vars_os().filter(|variable| !is_handed_on(variable)).map(|(name, _)| name).collect();
     Ok(Launch {
         program: program()?,
         args: [VERB, WATCHED, CONFINED].map(OsString::from).to_vec(),
         env,
-        without: std::env::vars_os().map(|(name, _)| name).filter(|name| !is_handed_on(name)).collect(),
+        without,
         reads: None,
         scratch: Some(scratch),
     })

@@ -109,6 +109,11 @@ impl<'a> Cursor<'a> {
         self.begun.is_multiple_of(32).then_some((self.begun / 32) as u64)
     }
 
+    /// The number of abbreviations that are defined here so far, with those for blocks of this kind.
+    pub(crate) fn defined(&self) -> usize {
+        self.abbreviations.len()
+    }
+
     /// Whether the block ended where its length says. LLVM goes by the length of a block that it steps over, and by the mark of
     /// its end where it reads one.
     pub(crate) fn ended_whole(&self) -> bool {

@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufWriter, Cursor, Read, Seek, SeekFrom, Write};
+use zip::extra_fields::ExtraField::Zip64ExtendedInformation;
 use zip::read::ZipFile;
 use zip::write::FullFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -167,6 +168,18 @@ fn repack_into(
                     return Err(malformed(&format!("two members are called {name}")));
                 }
                 repacked.changed = repacked.changed.saturating_add(1);
+            }
+            // A copy as it is stored would have sizes and places of large files beside new ones, or where none are needed, both of which
+            // some installers refuse.
+            (_, None) if member.extra_data_fields().any(|field| matches!(field, Zip64ExtendedInformation(_))) => {
+                drop(member);
+                let mut whole = archive.by_index(index).map_err(|error| malformed(&error))?;
+                start_member(&mut writer, &whole)?;
+                let size = whole.size();
+                let written = digest(&mut whole, &mut writer, |error| malformed(error))?.size;
+                if written != size {
+                    return Err(malformed(&format!("the member {name} has {written} bytes, and declares {size}")));
+                }
             }
             (_, None) => writer.raw_copy_file(member).map_err(|error| unwritable(&error))?,
         }

@@ -188,7 +188,15 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
         "/usr/bin/env".to_owned(),
         "/etc/ld.so.cache".to_owned(),
     ];
-    let others = [put("driver/token"), put("home/.ssh/key"), put("home/key"), put("key"), "/etc/passwd".to_owned()];
+    let others = [
+        put("driver/token"),
+        put("home/.ssh/key"),
+        put("home/key"),
+        put("home/.sops/key"),
+        put("home/a.so.d/key"),
+        put("key"),
+        "/etc/passwd".to_owned(),
+    ];
     std::os::unix::fs::symlink(folder.path().join("elsewhere/linked.so"), folder.path().join("linked.so")).unwrap();
     let linked = folder.path().join("linked.so");
     let script = r#"reads=$1; shift; export HOME=$PWD/../home LD_LIBRARY_PATH=$PWD/../named

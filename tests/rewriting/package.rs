@@ -127,6 +127,29 @@ fn a_wheel_keeps_what_is_not_changed() {
     assert_eq!(String::from_utf8(read(RECORD)).unwrap(), record(&original));
 }
 
+/// uv takes a field of large files neither twice nor without a need.
+#[test]
+fn fields_of_large_files_are_not_copied() {
+    let (original, rewritten) = library();
+    let folder = Folder::new();
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let record = format!("foo/a.so,{}\nfoo/b.txt,{}\n{RECORD},,\n", hash(&rewritten), hash(b"text"));
+    for (name, bytes) in [("foo/a.so", rewritten.as_slice()), ("foo/b.txt", b"text"), (RECORD, record.as_bytes())] {
+        writer.start_file(name, SimpleFileOptions::default().large_file(true).unix_permissions(0o755)).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    let wheel = writer.finish().unwrap().into_inner();
+    let fields = |bytes: &[u8]| bytes.windows(4).filter(|four| *four == [1, 0, 16, 0]).count();
+    assert!(fields(&wheel) > 0, "the wheel has none");
+    folder.file("foo.whl", &wheel);
+    let output = tool(folder.path(), &["prune", "foo.whl", "--restore", "-o", "out/"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let path = folder.path().join("out/foo.whl");
+    assert_eq!(fields(&std::fs::read(&path).unwrap()), 0);
+    let members: Vec<Vec<u8>> = members(&path).into_iter().map(|(_, bytes)| bytes).collect();
+    assert!(members[0] == original && members[1] == b"text");
+}
+
 #[test]
 fn a_folder_is_changed_in_place_or_copied() {
     let (original, rewritten) = library();

@@ -26,6 +26,8 @@ const LINKER_SYMBOLS: u64 = 25;
 const WITH_BLOB: [(u64, u64); 3] = [(LINKER_SYMBOLS, 1), (block::STRTAB, 1), (block::METADATA, 35)];
 /// The section of annotations, which no loader knows.
 const METADATA_SECTION: &[u8] = b"llvm.metadata";
+/// Part of the names of attributes that choose sections: `data-section`, `implicit-section-name`.
+const SECTION: &[u8] = b"-section";
 /// The version that has all names in the string table.
 const WITH_STRING_TABLE: u64 = 2;
 /// Forms of inline assembly among constants.
@@ -48,6 +50,11 @@ pub(crate) fn beyond_compiling(data: &[u8]) -> Option<String> {
         Err(error) => Some(format!("its bitcode could not be read to its end: {error}")),
     };
     told.or_else(|| (walk.modules != 1).then(|| format!("it has {} modules of bitcode, not one", walk.modules)))
+}
+
+/// Whether letters of a record are [`SECTION`].
+fn is_section(letters: &[u64]) -> bool {
+    letters.iter().copied().eq(SECTION.iter().map(|letter| u64::from(*letter)))
 }
 
 /// The findings so far.
@@ -93,7 +100,17 @@ impl Walk {
 
     fn block(&mut self, id: u64, mut block: Cursor<'_>) -> Result<()> {
         let mut is_first = true;
+        // Abbreviations of the module as its first function begins, from where LLVM goes on at the last one: what is between them it
+        // reads later or never.
+        let mut before_functions = None;
         while let Some(item) = block.next()? {
+            let begins_function = matches!(&item, Item::Block(block::FUNCTION, _)) && id == block::MODULE;
+            let is_late = before_functions.is_some_and(|defined| defined != block.defined());
+            let is_function_or_table = matches!(&item, Item::Block(block::FUNCTION | block::SYMBOLS, _));
+            if is_late || before_functions.is_some() && !is_function_or_table {
+                return Err(Error::at(block.byte(), "a module that goes on behind its functions"));
+            }
+            before_functions = before_functions.or_else(|| begins_function.then(|| block.defined()));
             // A version that comes late, or again, would be heeded from there on.
             let is_version = matches!(&item, Item::Record(Record { code: VERSION, .. })) && id == block::MODULE;
             if is_version != (is_first && id == block::MODULE) {
@@ -127,6 +144,9 @@ impl Walk {
                 }
             }
         }
+        if before_functions.is_some_and(|defined| defined != block.defined()) {
+            return Err(Error::at(block.byte(), "a module that goes on behind its functions"));
+        }
         if !block.ended_whole() {
             return Err(Error::at(block.byte(), format!("an end of block {id} that is not where its length says")));
         }
@@ -149,6 +169,9 @@ impl Walk {
             (block::MODULE, TABLE_OFFSET) => {
                 self.wanted.extend(record.operands.first().map(|word| (block::SYMBOLS, *word)));
                 None
+            }
+            (block::ATTRIBUTE_GROUPS, _) if record.operands.windows(SECTION.len()).any(is_section) => {
+                Some("it has sections of its own, which loaders may run".to_owned())
             }
             (block::CONSTANTS, code) if ASSEMBLY.contains(&code) => Some("it has inline assembly".to_owned()),
             (block::SYMBOLS, FUNCTION_ENTRY) => {
@@ -251,5 +274,15 @@ mod tests {
         let found: Vec<(u64, u64)> = places().filter(|(function, table)| at(*function, *table).is_none()).collect();
         let [(function, table)] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!(table - function, 3, "a function without a body has three words");
+        // LLVM does not read what stands between functions, or reads it later.
+        let function = || block(block::FUNCTION, Vec::new());
+        let define = [vec![(2, 2)], vbr(1, 5), vec![(1, 1)], vbr(16, 8), vec![(0, 12)]].concat();
+        let unknown = [record(2, &[0; 3]), Vec::new()].concat();
+        for (between, is_told) in [(Vec::new(), false), (define, true), (padded(unknown), true)] {
+            let within = [version(), function(), between, function()].concat();
+            let [writer, names] = [block(block::IDENTIFICATION, Vec::new()), with_blob(block::STRTAB, 1)];
+            let why = told(&[writer, block(block::MODULE, within), names]);
+            assert_eq!(why.is_some_and(|why| why.contains("behind its functions")), is_told);
+        }
     }
 }
