@@ -236,6 +236,9 @@ pub(crate) const MAX_SAID_SYMBOLS: usize = 1 << 10;
 /// Kernels and images of all files that the causes of a message are about; what is beyond is counted.
 pub(crate) const MAX_CONCERNS: usize = 1 << 16;
 
+/// Entries of a folder of a driver or compiler that a worker may read, where that is not one of libraries by its name.
+pub(crate) const MAX_READ_ENTRIES: usize = 1 << 13;
+
 /// Targets of a kernel's images, and letters of each, in a message that is told of each kernel. Compilers know forty targets.
 pub(crate) const MAX_TOLD_TARGETS: usize = 32;
 pub(crate) const MAX_TOLD_TARGET: usize = 100;

@@ -90,10 +90,11 @@ impl Cache {
         if is_folder(&form) {
             make(folder)?;
         }
-        let stranger = [&self.folder, &form].into_iter().find_map(|folder| plain_file::stranger(folder));
-        if let Some(owner) = stranger {
-            let message =
-                format!("cannot keep a binary in `{}`: it belongs to another user ({owner})", folder.display());
+        let all = [self.folder.as_path(), &form, folder].into_iter();
+        let mut strangers = all.filter_map(|folder| Some((folder, plain_file::stranger(folder)?)));
+        if let Some((theirs, owner)) = strangers.next() {
+            let place = theirs.display();
+            let message = format!("cannot keep a binary in `{place}`: it belongs to another user ({owner})");
             return Err(Error::new(ErrorKind::Environment, message));
         }
         if !self.is_ours(&path) {

@@ -213,22 +213,27 @@ pub(crate) fn rule(target: &str, prerequisites: &[String]) -> String {
 pub(crate) fn is_no_target(name: &str) -> bool {
     let is_special =
         |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
-    name.contains(['%', '=']) || name.strip_prefix('.').is_some_and(is_special)
+    name.contains(['%', '=']) || without_here(name).strip_prefix('.').is_some_and(is_special)
 }
 
-/// Whether a plan for `make` has a goal of a file's name, for which it takes `./all`, too.
+/// Whether a plan for `make` has a goal of a file's name.
 fn is_goal(name: &str) -> bool {
+    without_here(name) == "all"
+}
+
+/// Returns a name without `./` at its beginning, as `make` takes it.
+fn without_here(name: &str) -> &str {
     let mut name = name;
     while let Some(rest) = name.strip_prefix("./") {
         name = rest.trim_start_matches('/');
     }
-    name == "all"
+    name
 }
 
 /// Whether no escape makes a file's name one in a rule, for `make` and for ninja: a control character ends it, for ninja
 /// 1.11 also quotes, `&`, `<`, `>` and `^`; what follows `;` is a command, what follows `|` an order, `*`, `?` and `[` are
 /// patterns of other files, `~` begins a user's folder, `\` at the end joins it to the next, a blank there is none to
-/// `make`, `(a)` there is a member of an archive, and some words are directives, behind which a name with `=` defines a variable. A
+/// `make`, `)` there the end of members of an archive, and some words are directives, behind which a name with `=` defines a variable. A
 /// name that begins with an operator does so behind any other, and by `!=` runs a command.
 pub(crate) fn is_unnameable(path: &Path) -> bool {
     const DIRECTIVES: [&str; 6] = ["define", "export", "override", "private", "undefine", "unexport"];
@@ -237,7 +242,7 @@ pub(crate) fn is_unnameable(path: &Path) -> bool {
     name.contains(|c: char| c.is_control() || ";|*?[\"&'<>^`".contains(c))
         || name.starts_with('~')
         || name.ends_with(['\\', ' '])
-        || (name.ends_with(')') && name.contains('('))
+        || name.ends_with(')')
         || operator.starts_with('=')
         || DIRECTIVES.contains(&name)
 }
@@ -278,8 +283,8 @@ mod tests {
         let quoted = ["a\"b", "a&b", "a'b", "a<b", "a>b", "a^b", "a`b"];
         assert!(quoted.iter().all(|name| is_unnameable(Path::new(name))));
         for name in [
-            "a\nb", "a\tb", "a;b", "a|b", "a*b", "a?b", "a[1].so", "~root", "a\\", "a&", "lib(m)", "define", "a ",
-            "export",
+            "a\nb", "a\tb", "a;b", "a|b", "a*b", "a?b", "a[1].so", "~root", "a\\", "a&", "lib(m)", "z)", "define",
+            "a ", "export",
         ] {
             assert!(is_unnameable(Path::new(name)), "{name:?}");
         }
@@ -296,7 +301,7 @@ mod tests {
             draft.text(Vec::new(), &[input.into()], Path::new(output)).is_ok()
         };
         assert!(plan("i".as_ref(), "o".as_ref()) && !plan(&latin, "o".as_ref()) && !plan("i".as_ref(), &latin));
-        for name in [".IGNORE", ".ONESHELL", ".EXPORT_ALL_VARIABLES", "a%b", "a=b"] {
+        for name in [".IGNORE", "./.IGNORE", ".//.SILENT", ".ONESHELL", ".EXPORT_ALL_VARIABLES", "a%b", "a=b"] {
             assert!(is_no_target(name), "{name:?}");
         }
         assert!([".so", ".", "IGNORE", ".IGNORE.so"].iter().all(|name| !is_no_target(name)));

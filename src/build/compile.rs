@@ -65,7 +65,7 @@ pub(crate) struct CompileOptions<'o> {
     pub(crate) settings: &'o dyn Fn() -> Settings,
     /// Longest time that a compiler may take to tell about itself.
     pub(crate) patience: Duration,
-    /// Variables of this process, which its workers inherit.
+    /// Variables of this process, of which its workers inherit those that drivers are known to read.
     pub(crate) environment: &'o [(OsString, OsString)],
     /// The cache of binaries; none where it is turned off.
     pub(crate) cache: Option<&'o Cache>,
@@ -520,11 +520,11 @@ enum EngineAnswer {
 }
 
 impl EngineAnswer {
-    /// Returns the files that the compiler consists of, as far as they are known.
-    fn files(&self) -> &[PathBuf] {
+    /// Returns the files around which workers may read: those of the compiler, as far as they are known.
+    fn read(&self) -> Vec<PathBuf> {
         match self {
-            EngineAnswer::Devices(inventory, _) => &inventory.files,
-            EngineAnswer::Offline(offline, _) => &offline.files,
+            EngineAnswer::Devices(inventory, _) => inventory.read(),
+            EngineAnswer::Offline(offline, _) => offline.files.iter().chain(&offline.loaded).cloned().collect(),
         }
     }
 }
@@ -536,6 +536,8 @@ impl EngineAnswer {
 fn identify(order: &CompileOptions<'_>, wanted: &BTreeSet<usize>) -> Result<Identities> {
     let mut found = Identities { engines: order.engines.to_vec(), ..Identities::default() };
     let mut known: Vec<(&Engine, EngineAnswer)> = Vec::new();
+    // Digests are for keys.
+    let is_kept = order.cache.is_some() || order.shard.is_some();
     for (place, ((target, engine), own)) in order.targets.iter().zip(order.engines).zip(&mut found.engines).enumerate()
     {
         if !wanted.contains(&place) {
@@ -546,20 +548,20 @@ fn identify(order: &CompileOptions<'_>, wanted: &BTreeSet<usize>) -> Result<Iden
                 Open::Cpu | Open::Device(_) => {
                     let inventory = inventory(&engine.launch, order.patience)?;
                     found.libraries.extend(libraries(&inventory, order.environment));
-                    let prints = fingerprints(&inventory.files)?;
+                    let prints = if is_kept { fingerprints(&inventory.files)? } else { Vec::new() };
                     EngineAnswer::Devices(inventory, prints)
                 }
                 Open::Ocloc(_) | Open::Nvidia(_) => {
                     let answer = offline(engine, &[], order.patience)?;
                     found.libraries.extend(answer.files.iter().cloned());
-                    let prints = fingerprints(&answer.files)?;
+                    let prints = if is_kept { fingerprints(&answer.files)? } else { Vec::new() };
                     EngineAnswer::Offline(answer, prints)
                 }
             };
             known.push((engine, answer));
         }
         if let Some((_, answer)) = known.iter().find(|(other, _)| *other == engine) {
-            own.launch.reads = Some(answer.files().to_vec());
+            own.launch.reads = Some(answer.read());
             found.compilers.insert(place, compiler(target, answer, order.environment, &engine.launch.env));
         }
     }

@@ -4,7 +4,7 @@
 //! makes. So workers get the variables that loaders, drivers and compilers are known to read.
 
 /// Beginnings of the names of settings of compilers; which driver is chosen shows in its identity.
-const SETTINGS: [&str; 12] = [
+const SETTINGS: [&str; 13] = [
     // Intel's driver for CPUs, and what it is made of.
     "CL_CONFIG_",
     "VOLCANO_",
@@ -15,6 +15,7 @@ const SETTINGS: [&str; 12] = [
     // Intel's driver and compiler for GPUs.
     "NEOReadDebugKeys",
     "NEO_",
+    "OverrideDefaultFP64Settings",
     "IGC_",
     // The loader and drivers, by Khronos' names, PoCL, and clang.
     "OPENCL_",
@@ -30,13 +31,13 @@ const BEGINNINGS: [&str; 53] = [
     // The system: where programs and libraries are, and how text is written.
     "GCONV_PATH",
     "GLIBC_TUNABLES",
-    "LANG",
     "LC_",
     "LD_",
     "LOCPATH",
     "MALLOC_",
     "MIMALLOC_",
     "NIX_LD",
+    "RAYON_",
     "RUST_",
     "SYCL_BUNDLE_",
     "TMPDIR",
@@ -69,7 +70,7 @@ const BEGINNINGS: [&str; 53] = [
     "HIP_",
     "HSA_",
     "LIBGL_",
-    "LP_",
+    "LP_NUM_THREADS",
     "MESA_",
     "NVIDIA_",
     "NVCC_",
@@ -87,10 +88,12 @@ const BEGINNINGS: [&str; 53] = [
 ];
 
 /// Names of what is handed on by its whole name.
-const NAMES: [&str; 9] = ["CONDA_PREFIX", "HOME", "LOGNAME", "PATH", "SHELL", "TMP", "TZ", "USER", "VIRTUAL_ENV"];
+const NAMES: [&str; 11] =
+    ["CONDA_PREFIX", "HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TMP", "TZ", "USER", "VIRTUAL_ENV"];
 
 /// Words in the names of variables that hold what nobody else is to know, whatever they begin with: `NVIDIA_API_KEY`.
-const SECRETS: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "_AUTH", "WEBHOOK", "_PWD"];
+const SECRETS: [&str; 12] =
+    ["KEY", "TOKEN", "SECRET", "PASS", "CRED", "_AUTH", "WEBHOOK", "_PWD", "JWT", "COOKIE", "PRIVATE", "NETRC"];
 /// End of the names of personal access tokens.
 const ACCESS: &str = "_PAT";
 
@@ -100,12 +103,22 @@ pub(super) fn decides_code(name: &str) -> bool {
     among(&SETTINGS) && !among(&NOT_OF_CODE)
 }
 
-/// Whether workers get a variable of this process. A URL may have a password in it, and no driver reads one.
-pub(crate) fn is_handed_on(name: &str, value: &str) -> bool {
+/// Variables that have variables of any name read: by what is preloaded into programs, and as keys of Intel's driver for GPUs.
+pub(crate) const OPENERS: [&str; 2] = ["LD_PRELOAD", "NEOReadDebugKeys"];
+
+/// Whether workers get a variable of this process; all but secrets where one of [`OPENERS`] is set.
+pub(crate) fn is_handed_on(name: &str, value: &str, opened: bool) -> bool {
     let begins = SETTINGS.iter().chain(&BEGINNINGS).any(|beginning| name.starts_with(beginning));
-    let is_known = begins || NAMES.contains(&name);
-    let is_secret = SECRETS.iter().any(|word| name.contains(word)) || name.ends_with(ACCESS);
-    is_known && !is_secret && !value.contains("://")
+    match begins || NAMES.contains(&name) {
+        // Settings of drivers have such words in small letters: `IGC_DisablePasses`.
+        true => !is_secret(name, value),
+        false => opened && !is_secret(&name.to_uppercase(), value),
+    }
+}
+
+/// Whether a variable may hold what nobody else is to know. A URL may have a password in it, and no driver reads one.
+fn is_secret(name: &str, value: &str) -> bool {
+    SECRETS.iter().any(|word| name.contains(word)) || name.ends_with(ACCESS) || value.contains("://")
 }
 
 #[cfg(test)]
@@ -115,7 +128,7 @@ mod tests {
     #[test]
     fn settings_are_handed_on_and_secrets_are_not() {
         for name in ["PATH", "HOME", "LD_LIBRARY_PATH", "IGC_ShaderDumpEnable", "NEOReadDebugKeys", "OCL_ICD_VENDORS"] {
-            assert!(is_handed_on(name, "1"), "{name}");
+            assert!(is_handed_on(name, "1", false), "{name}");
         }
         for name in [
             "GITHUB_TOKEN",
@@ -127,10 +140,12 @@ mod tests {
             "NEON_URL",
             "NVIDIA_APIKEY",
         ] {
-            assert!(!is_handed_on(name, "1"), "{name}");
+            assert!(!is_handed_on(name, "1", false), "{name}");
         }
-        assert!(is_handed_on("OCL_X", "/opt/lib") && !is_handed_on("OCL_X", "postgres://me:word@host/"));
-        let all_handed_on = |name: &&str| is_handed_on(name, "1");
+        assert!(is_handed_on("OCL_X", "/opt/lib", false) && !is_handed_on("OCL_X", "postgres://me:word@host/", true));
+        assert!(is_handed_on("SHIM", "1", true) && !is_handed_on("db_password", "1", true));
+        assert!(is_handed_on("IGC_DisablePasses", "1", false) && !is_handed_on("LANGCHAIN_X", "1", false));
+        let all_handed_on = |name: &&str| is_handed_on(name, "1", false);
         assert!(SETTINGS.iter().all(all_handed_on) && decides_code("IGC_Opt") && !decides_code("POCL_DEBUG"));
     }
 }

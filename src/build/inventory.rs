@@ -8,7 +8,9 @@ use crate::device::target::{IpVersion, Target};
 use crate::error::{Error, ErrorKind, Result};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 /// The OpenCL installation that a worker sees.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,14 +23,22 @@ pub struct Inventory {
     pub problems: Vec<String>,
     /// The files that the drivers consist of, as far as they were loaded for this, and those with their settings.
     pub files: Vec<PathBuf>,
+    /// Libraries that the process has loaded, those of the drivers among them.
+    pub loaded: Vec<PathBuf>,
 }
 
 /// Returns the libraries that this process has loaded, in order.
 pub(crate) fn loaded() -> Vec<PathBuf> {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let paths = maps.lines().filter_map(|line| line.find('/').and_then(|start| line.get(start..)));
-    let is_library = |path: &&str| path.rsplit('/').next().is_some_and(|name| name.contains(".so"));
-    let mut files: Vec<PathBuf> = paths.filter(is_library).map(PathBuf::from).collect();
+    let maps = std::fs::read("/proc/self/maps").unwrap_or_default();
+    let paths = maps.split(|byte| *byte == b'\n').filter_map(|line| {
+        line.iter()
+            .position(|byte| *byte == b'/')
+            .and_then(|start| line.get(start..))
+            .map(OsStr::from_bytes)
+            .map(Path::new)
+    });
+    let is_library = |path: &&Path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"));
+    let mut files: Vec<PathBuf> = paths.filter(is_library).map(Path::to_path_buf).collect();
     files.sort();
     files.dedup();
     files
@@ -41,6 +51,8 @@ pub struct Offline {
     pub version: String,
     /// The files that it consists of, as far as they are known, where no devices were asked about.
     pub files: Vec<PathBuf>,
+    /// Libraries that the process has loaded then, those of a compiler that works in it among them.
+    pub loaded: Vec<PathBuf>,
     /// Devices asked about that the compiler does not know.
     pub unknown: Vec<String>,
     /// Options that it gets for devices asked about whatever images say, each behind the device and a space.
@@ -185,9 +197,14 @@ impl Device {
 }
 
 impl Inventory {
+    /// Returns the files around which workers may read: those of the drivers, and all that was loaded for them.
+    pub(super) fn read(&self) -> Vec<PathBuf> {
+        self.files.iter().chain(&self.loaded).cloned().collect()
+    }
+
     pub(super) fn encode(&self) -> Vec<Vec<u8>> {
-        let files: Vec<&str> = self.files.iter().filter_map(|file| file.to_str()).collect();
-        let first = [self.loader.clone(), self.problems.join("\n"), files.join("\n")];
+        let lines = |files: &[PathBuf]| files.iter().filter_map(|file| file.to_str()).collect::<Vec<_>>().join("\n");
+        let first = [self.loader.clone(), self.problems.join("\n"), lines(&self.files), lines(&self.loaded)];
         let mut out: Vec<Vec<u8>> = first.into_iter().map(String::into_bytes).collect();
         for device in &self.devices {
             device.encode(&mut out);
@@ -197,8 +214,9 @@ impl Inventory {
 
     pub(super) fn decode(fields: &mut Fields<'_>) -> Result<Inventory> {
         let (loader, problems) = (fields.said()?, fields.names()?);
-        let files = fields.names()?.into_iter().map(PathBuf::from).collect();
-        let mut inventory = Inventory { loader, problems, files, devices: Vec::new() };
+        let mut paths = || fields.names().map(|names| names.into_iter().map(PathBuf::from).collect());
+        let (files, loaded) = (paths()?, paths()?);
+        let mut inventory = Inventory { loader, problems, files, loaded, devices: Vec::new() };
         while !fields.is_empty() {
             inventory.devices.push(Device::decode(fields)?);
         }

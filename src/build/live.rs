@@ -38,7 +38,7 @@ impl Live {
     /// `Environment` where there is no loader, driver or device.
     pub(crate) fn find(mut launch: Launch, selector: &Selector, patience: Duration) -> Result<Live> {
         let inventory = inventory(&launch, patience)?;
-        launch.reads = Some(inventory.files.clone());
+        launch.reads = Some(inventory.read());
         if inventory.devices.is_empty() {
             let error = Error::new(ErrorKind::Environment, "the OpenCL drivers on this machine offer no device");
             return Err(error.with_remedy("`sycl-bundle doctor` tells what is missing"));
@@ -72,7 +72,7 @@ impl Live {
             let seen = if seen.is_empty() { "no device".to_owned() } else { seen.join(", ") };
             return Err(cannot(format!("the OpenCL loader lists {seen}")));
         };
-        launch.reads = Some(inventory.files.clone());
+        launch.reads = Some(inventory.read());
         let hidden = (0..inventory.devices.len()).map(|own| own != place).collect();
         if let Some(one) = inventory.devices.get_mut(place) {
             one.name = format!("{name} (simulated)");

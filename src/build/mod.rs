@@ -235,7 +235,7 @@ pub struct Launch {
     pub program: PathBuf,
     /// Arguments of the program.
     pub args: Vec<OsString>,
-    /// Variables set in addition to those the caller has.
+    /// Variables set in addition to those of the caller's that it gets.
     pub env: Vec<(OsString, OsString)>,
     /// Variables of the caller's that it does not get.
     pub without: Vec<OsString>,

@@ -152,9 +152,11 @@ impl Ocloc {
         };
         let added = devices.iter().map(|device| (device, self.added(device).join(" ")));
         let added = added.filter(|(_, options)| !options.is_empty());
+        let loaded = if files.is_empty() { Vec::new() } else { loaded() };
         Offline {
             version: self.version(),
             files,
+            loaded,
             unknown,
             added: added.map(|(device, options)| format!("{device} {options}")).collect(),
             in_process: matches!(self.kind, Kind::Library(_)),

@@ -135,7 +135,7 @@ impl Compiler for Driver {
         let settings: BTreeSet<PathBuf> = settings.filter(|file| file.is_file()).collect();
         files.extend(settings);
         let devices = all.into_iter().map(|(_, about)| about).collect();
-        Ok(Inventory { loader: loader_path(), devices, problems, files })
+        Ok(Inventory { loader: loader_path(), devices, problems, files, loaded: loaded() })
     }
 }
 

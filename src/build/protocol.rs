@@ -255,10 +255,16 @@ impl Reply {
             }
             Reply::Inventory(inventory) => frame(6, &slices(&inventory.encode())),
             Reply::Offline(offline) => {
-                let files: Vec<&str> = offline.files.iter().filter_map(|file| file.to_str()).collect();
-                let [files, unknown, added] = [files.join("\n"), offline.unknown.join("\n"), offline.added.join("\n")];
+                let paths = |files: &[PathBuf]| {
+                    files.iter().filter_map(|file| file.to_str()).map(str::to_owned).collect::<Vec<_>>()
+                };
+                let [files, loaded] = [paths(&offline.files), paths(&offline.loaded)];
+                let lists = [&files, &loaded, &offline.unknown, &offline.added].map(|list| list.join("\n"));
                 let how: &[u8] = if offline.in_process { b"library" } else { b"program" };
-                frame(8, &[offline.version.as_bytes(), files.as_bytes(), unknown.as_bytes(), added.as_bytes(), how])
+                let lists = lists.iter().map(String::as_bytes);
+                let fields: Vec<&[u8]> =
+                    std::iter::once(offline.version.as_bytes()).chain(lists).chain([how]).collect();
+                frame(8, &fields)
             }
             Reply::Answers { kernels, log } => {
                 let kernels: Vec<Vec<u8>> = kernels.iter().flat_map(KernelAnswers::fields).collect();
@@ -335,6 +341,7 @@ impl Reply {
             8 => Reply::Offline(Offline {
                 version: fields.said()?,
                 files: fields.names()?.into_iter().map(PathBuf::from).collect(),
+                loaded: fields.names()?.into_iter().map(PathBuf::from).collect(),
                 unknown: fields.names()?,
                 added: fields.names()?,
                 in_process: fields.bytes()? == b"library",
@@ -536,13 +543,15 @@ mod tests {
         };
         let problems = vec!["broken".into()];
         let files = vec!["/a/libintelocl.so".into(), "/a/cl.cfg".into()];
-        let inventory = Inventory { loader: "/x".into(), devices: vec![device, Device::default()], problems, files };
+        let (devices, loaded) = (vec![device, Device::default()], vec!["/b/libLLVM.so".into()]);
+        let inventory = Inventory { loader: "/x".into(), devices, problems, files, loaded: loaded.clone() };
         let answers =
             KernelAnswers { name: "k".into(), status: 0, answers: vec![(0x11B0, Ok(vec![1; 8])), (7, Err(-30))] };
         let none = KernelAnswers { name: "l".into(), status: -46, answers: Vec::new() };
         let offline = Offline {
             version: "22.43".into(),
             files: vec!["/a/libocloc.so".into(), "/b/libigc.so".into()],
+            loaded,
             unknown: vec!["bmg-g21".into()],
             added: vec!["dg2 --format zebin".into()],
             in_process: true,

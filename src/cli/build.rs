@@ -5,7 +5,7 @@ mod run;
 use super::driver::InstallArgs;
 use super::emit::EmitArgs;
 use super::global::Global;
-use super::output::{Output, SUMMARY, forms};
+use super::output::{Output, SUMMARY, forms, say};
 use super::policy_file::PolicyFile;
 use super::selection::{DeviceConfigs, Selection};
 use super::worker::OfflineArgs;
@@ -528,8 +528,14 @@ impl DependArgs {
                 stamp.into_iter().chain([output]).map(|path| commands::escaped(&path.to_string_lossy())).collect();
             targets.join(" ")
         });
-        let names = prerequisites.iter().filter(|path| !commands::is_unnameable(path));
-        let names: Vec<String> = names.map(|path| commands::escaped(&path.to_string_lossy())).collect();
+        let (nameable, others): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            prerequisites.iter().partition(|path| !commands::is_unnameable(path));
+        if let Some(first) = others.first() {
+            let more = others.len().saturating_sub(1);
+            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+            say(&format!("warning: no rule can name `{}`{more}: `make` does not see when it changes", first.display()));
+        }
+        let names: Vec<String> = nameable.iter().map(|path| commands::escaped(&path.to_string_lossy())).collect();
         write_atomically(&file, commands::rule(&target, &names).as_bytes(), None).map(drop)
     }
 }

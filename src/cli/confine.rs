@@ -171,37 +171,55 @@ fn readable(files: Option<&[PathBuf]>, folder: &Path) -> Vec<PathBuf> {
     // A list of a loader may be a link to a file elsewhere.
     let lists = named.iter().map(PathBuf::as_path).chain([Path::new("/etc/OpenCL/vendors")]).flat_map(entries);
     let lists = lists.filter(|path| path.extension().is_some_and(|extension| extension == "icd"));
-    let own = loaded().into_iter().chain([PathBuf::from("/proc/self/exe")]);
+    let own = loaded();
     let around = files.iter().flat_map(|file| around(file));
-    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let home = std::env::home_dir();
     let of_user: Vec<PathBuf> =
         home.into_iter().chain([folder.to_owned()]).filter_map(|path| path.canonicalize().ok()).collect();
-    // A library may lie among all that is the user's, or in the folder for temporary files.
-    let narrow = |path: PathBuf| match of_user.iter().any(|one| one.starts_with(&path)) {
-        true => entries(&path).filter(|entry| is_of_driver(entry)).collect(),
-        false => vec![path],
+    let narrow = |path: PathBuf| {
+        // A library may lie among all that is the user's, in the folder for temporary files, or in a project with its secrets.
+        let is_users = of_user.iter().any(|one| one.starts_with(&path));
+        match prefix(&path).is_none() && path.is_dir() || is_users {
+            true => {
+                let all = entries(&path).take(limits::MAX_READ_ENTRIES);
+                all.filter(|entry| if is_users { is_of_driver(entry) } else { !is_hidden(entry) }).collect()
+            }
+            false => vec![path],
+        }
     };
-    let of_driver = own.chain(lists).chain(named.iter().cloned()).chain(around);
-    let of_driver = of_driver.filter_map(|path| path.canonicalize().ok()).flat_map(narrow);
-    let of_system = SYSTEM.iter().filter_map(|path| Path::new(path).canonicalize().ok());
-    of_system.chain(of_driver).flat_map(|path| shown(&path)).collect()
+    let of_system: Vec<PathBuf> = SYSTEM.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
+    let of_driver = own.into_iter().chain(lists).chain(named.iter().cloned()).chain(around);
+    let of_driver = of_driver.filter_map(|path| path.canonicalize().ok());
+    let beside = of_driver.filter(|path| !of_system.iter().any(|folder| path.starts_with(folder))).flat_map(narrow);
+    // The program, by its link: its file may be gone, or another.
+    let program = [PathBuf::from("/proc/self/exe")];
+    of_system.iter().cloned().chain(beside).flat_map(|path| shown(&path)).chain(program).collect()
 }
 
 /// Returns a file of a driver or compiler, the folder that it lies in, and those beside that.
 fn around(file: &Path) -> Vec<PathBuf> {
     let Ok(file) = file.canonicalize() else { return Vec::new() };
     let folder = file.parent().unwrap_or(&file).to_owned();
-    let is_one = |folder: &Path| BESIDE.iter().any(|name| folder.ends_with(name));
-    let prefix = folder.parent().filter(|_| is_one(&folder)).map(Path::to_owned);
-    let beside = prefix.into_iter().flat_map(|prefix| BESIDE.map(|name| prefix.join(name)));
+    let beside = prefix(&folder).into_iter().flat_map(|prefix| BESIDE.map(|name| prefix.join(name)));
     beside.chain([folder.clone(), file.clone()]).collect()
+}
+
+/// Returns the prefix of a folder that is one of [`BESIDE`].
+fn prefix(folder: &Path) -> Option<&Path> {
+    let name = BESIDE.iter().find(|name| folder.ends_with(name))?;
+    folder.ancestors().nth(Path::new(name).components().count())
+}
+
+/// Whether a file's name begins with a dot.
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 /// Whether a path is a plain file that is a library by its name, or what drivers for CPUs have beside theirs.
 fn is_of_driver(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let ends = [".so", ".rtl", ".cfg", ".bc", ".o"].iter().any(|ending| name.ends_with(ending));
-    (ends || name.contains(".so.")) && !name.starts_with('.') && path.is_file()
+    (ends || name.contains(".so.")) && !is_hidden(path) && path.is_file()
 }
 
 /// Returns what is in a folder.

@@ -32,7 +32,7 @@ pub(crate) use json::schema;
 pub(crate) struct Explanation {
     /// Meanings of the lines of an error message; empty where none is recognised.
     pub(crate) lines: Vec<MessageLine>,
-    /// The number of lines with further causes.
+    /// The number of times that lines tell further causes.
     pub(crate) more_lines: usize,
     /// Kernels and images that lines may yet be told to be about.
     pub(crate) room: usize,
@@ -278,7 +278,7 @@ fn text(all: &Explanation, view: &View) -> Shown {
     let mut sections: Vec<Shown> = all.lines.iter().map(|line| line_text(line, view)).collect();
     if all.more_lines > 0 {
         let mut rest = Shown::default();
-        writeln!(rest, "and {} of the message with other causes", counted(all.more_lines, "line"));
+        writeln!(rest, "and other causes, {}", counted(all.more_lines, "time"));
         sections.push(rest);
     }
     sections.extend(all.choices.iter().take(CHOICES).map(|one| choice_text(one, view)));

@@ -169,14 +169,14 @@ fn repack_into(
                 }
                 repacked.changed = repacked.changed.saturating_add(1);
             }
-            // A copy as it is stored would have sizes and places of large files beside new ones, or where none are needed, both of which
-            // some installers refuse.
-            (_, None) if member.extra_data_fields().any(|field| matches!(field, Zip64ExtendedInformation(_))) => {
+            (_, None) if is_written_anew(&member) => {
                 drop(member);
                 let mut whole = archive.by_index(index).map_err(|error| malformed(&error))?;
                 start_member(&mut writer, &whole)?;
                 let size = whole.size();
-                let written = digest(&mut whole, &mut writer, |error| malformed(error))?.size;
+                let written =
+                    digest(&mut whole.by_ref().take(size.saturating_add(1)), &mut writer, |error| malformed(error))?
+                        .size;
                 if written != size {
                     return Err(malformed(&format!("the member {name} has {written} bytes, and declares {size}")));
                 }
@@ -228,6 +228,18 @@ fn repack_into(
     let mut out = writer.finish().map_err(|error| unwritable(&error))?;
     out.flush().map_err(|error| unwritten(&error))?;
     Ok(repacked)
+}
+
+/// Whether a member is not copied as it is stored. With sizes and places of large files it would have these beside new ones, or
+/// where none are needed, both of which some installers refuse. One that is much longer than its bytes is copied all the same.
+fn is_written_anew<R: Read>(member: &ZipFile<'_, R>) -> bool {
+    /// Times that files of wheels become shorter at most, of a certain length on.
+    const RATIO: u64 = 64;
+    const SHORT: u64 = 1 << 20;
+    let is_known = matches!(member.compression(), CompressionMethod::Stored | CompressionMethod::Deflated);
+    let is_long = member.size() > member.compressed_size().saturating_mul(RATIO).saturating_add(SHORT);
+    let has_sizes = || member.extra_data_fields().any(|field| matches!(field, Zip64ExtendedInformation(_)));
+    is_known && !is_long && has_sizes()
 }
 
 /// Whether what stands before a member's bytes agrees with the directory at the end, and the bytes lie between the two. A

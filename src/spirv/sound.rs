@@ -573,8 +573,8 @@ fn is_unread_mode(instruction: &Instruction<'_>) -> bool {
     /// Modes that translators of 2020 know, which is before DPC++ had any.
     const OLD: [u32; 18] = [17, 18, 30, 31, 33, 34, 35, 36, 4459, 4460, 4461, 4462, 4463, 5618, 5620, 5621, 5893, 5894];
     let mode = instruction.word(1);
-    let operands = (2..instruction.len()).map(|at| instruction.word(at));
-    of_mode(mode).is_none() || !OLD.contains(&mode) && operands.into_iter().any(is_head)
+    let mut operands = (2..instruction.len()).map(|at| instruction.word(at));
+    of_mode(mode).is_none() || !OLD.contains(&mode) && operands.any(is_head)
 }
 
 /// Whether a word is the head of an instruction where one is looked for. Translators end at one that has no length.

@@ -130,7 +130,7 @@ impl Compiler for Scripted {
 
     fn offline_compiler(&mut self, devices: &[Cow<'_, str>]) -> Result<Offline> {
         let unknown = devices.iter().map(|device| device.clone().into_owned()).collect();
-        Ok(Offline { version: "scripted".into(), files: Vec::new(), unknown, added: Vec::new(), in_process: true })
+        Ok(Offline { version: "scripted".into(), unknown, in_process: true, ..Offline::default() })
     }
 
     fn inventory(&mut self) -> Result<Inventory> {

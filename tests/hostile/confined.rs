@@ -181,6 +181,8 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
         of_user.clone(),
         put("driver/lib/settings.cfg"),
         put("driver/share/pocl/kernel.bc"),
+        put("project/compiler"),
+        put("project/beside"),
         put("own/mine"),
         put("named/libother.so"),
         put("elsewhere/linked.so"),
@@ -202,7 +204,8 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
     let script = r#"reads=$1; shift; export HOME=$PWD/../home LD_LIBRARY_PATH=$PWD/../named
         exec "$0" worker --confined $reads --run sh -c '
             for file in "$@" /proc/$PPID/environ; do head -c1 "$file" > /dev/null && echo "$file"; done' sh "$@""#;
-    let reads = format!("--reads {library} {of_user} {}", linked.display());
+    let compiler = folder.path().join("project/compiler");
+    let reads = format!("--reads {library} {of_user} {} {}", linked.display(), compiler.display());
     let of_parent = format!("/proc/{}/environ", std::process::id());
     let words: Vec<&str> = known.iter().chain(&others).map(String::as_str).collect();
     for (reads, expected) in [(reads.as_str(), known.as_slice()), ("", &[&known[..], &others[..]].concat())] {

@@ -21,7 +21,7 @@ static int32_t many(int lies, uint32_t room, void **out, uint32_t *count) {
 static int32_t text(size_t room, void *value, size_t *size) {
     size_t length = lie("lengths") ? (size_t)1 << 46 : 2;
     if (size) *size = length;
-    if (value && room >= 2) memcpy(value, getenv("JOB_PASS") ? "p" : getenv("OCL_PASS") ? "o" : "x", 2);
+    if (value && room >= 2) memcpy(value, getenv("JOB_PASS") ? "p" : getenv("OCL_SEEN") ? "o" : "x", 2);
     return 0;
 }
 int32_t clGetPlatformIDs(uint32_t room, void **out, uint32_t *count) {
@@ -57,7 +57,7 @@ fn devices(folder: &Folder, lie: &str, more: &[&str]) -> Output {
 #[test]
 fn variables_that_no_driver_reads_do_not_reach_it() {
     let folder = loader();
-    for (variable, name) in [("JOB_PASS", "x"), ("OCL_PASS", "o")] {
+    for (variable, name) in [("JOB_PASS", "x"), ("OCL_SEEN", "o")] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
         command.env("OPENCL_DYLIB_PATH", folder.path().join("libOpenCL.so.1")).env(variable, "secret");
         let said = String::from_utf8(command.args(["devices", "--format", "json"]).output().unwrap().stdout).unwrap();

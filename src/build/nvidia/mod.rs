@@ -95,8 +95,11 @@ impl Toolchain {
         let lists = |list: &str| list.split(',').all(is_known);
         let unknown = architectures.iter().filter(|list| !lists(list)).map(|list| list.clone().into_owned()).collect();
         let version = format!("{}, built-ins {}", self.tools.versions.join(", "), library::digest());
-        let files = if architectures.is_empty() { self.tools.files() } else { Vec::new() };
-        Offline { version, files, unknown, added: Vec::new(), in_process: false }
+        let [files, loaded] = match architectures.is_empty() {
+            true => [self.tools.files(), self.tools.programs()],
+            false => [Vec::new(), Vec::new()],
+        };
+        Offline { version, files, loaded, unknown, added: Vec::new(), in_process: false }
     }
 
     /// Compiles a module for architectures, which are separated by commas, with options as

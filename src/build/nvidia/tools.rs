@@ -133,6 +133,11 @@ impl Tools {
         own.or(older).map_or(architecture, String::as_str)
     }
 
+    /// Returns the other programs.
+    pub(crate) fn programs(&self) -> Vec<PathBuf> {
+        [&self.llvm_link, &self.llvm_nm, &self.clang].map(PathBuf::clone).into()
+    }
+
     /// Returns the files that decide what is made.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         [&self.opt, &self.llc, &self.llvm_spirv, &self.libclc, &self.ptxas, &self.libdevice].map(PathBuf::clone).into()

@@ -75,8 +75,10 @@ pub(crate) struct Saying {
 pub struct Message {
     /// The things, those that say most first.
     pub(crate) sayings: Vec<Saying>,
-    /// Lines that tell more of them than are kept.
+    /// The number of times that lines tell others than those that are kept.
     pub(crate) more: usize,
+    /// Number of times for those that say no more than that something failed.
+    more_general: usize,
     /// Kernels that it names, in its order.
     pub(crate) kernels: Vec<String>,
     /// Names of the same kernels.
@@ -97,6 +99,7 @@ impl Message {
         let is_like = |one: &&Saying| one.said.is_general() == said.is_general();
         match self.sayings.iter().filter(is_like).count() < limits::MAX_SAYINGS {
             true => self.sayings.push(Saying { said, line: line.to_owned() }),
+            false if said.is_general() => self.more_general = self.more_general.saturating_add(1),
             false => self.more = self.more.saturating_add(1),
         }
     }
@@ -127,7 +130,9 @@ pub fn read(message: &str) -> Message {
     }
     if read.sayings.iter().any(|one| !one.said.is_general()) {
         read.sayings.retain(|one| !one.said.is_general());
+        read.more_general = 0;
     }
+    read.more = read.more.saturating_add(read.more_general);
     read
 }
 

@@ -27,7 +27,7 @@ const WITH_BLOB: [(u64, u64); 3] = [(LINKER_SYMBOLS, 1), (block::STRTAB, 1), (bl
 /// The section of annotations, which no loader knows.
 const METADATA_SECTION: &[u8] = b"llvm.metadata";
 /// Part of the names of attributes that choose sections: `data-section`, `implicit-section-name`.
-const SECTION: &[u8] = b"-section";
+const SECTION: &str = "-section";
 /// The version that has all names in the string table.
 const WITH_STRING_TABLE: u64 = 2;
 /// Forms of inline assembly among constants.
@@ -52,9 +52,10 @@ pub(crate) fn beyond_compiling(data: &[u8]) -> Option<String> {
     told.or_else(|| (walk.modules != 1).then(|| format!("it has {} modules of bitcode, not one", walk.modules)))
 }
 
-/// Whether letters of a record are [`SECTION`].
-fn is_section(letters: &[u64]) -> bool {
-    letters.iter().copied().eq(SECTION.iter().map(|letter| u64::from(*letter)))
+/// Whether a text stands among letters of a record: of numbers beyond a byte LLVM takes the lowest.
+fn spells(letters: &[u64], text: &str) -> bool {
+    let is_text = |part: &[u64]| part.iter().map(|letter| letter & 0xff).eq(text.bytes().map(u64::from));
+    letters.windows(text.len()).any(is_text)
 }
 
 /// The findings so far.
@@ -170,8 +171,12 @@ impl Walk {
                 self.wanted.extend(record.operands.first().map(|word| (block::SYMBOLS, *word)));
                 None
             }
-            (block::ATTRIBUTE_GROUPS, _) if record.operands.windows(SECTION.len()).any(is_section) => {
+            (block::ATTRIBUTE_GROUPS, _) if spells(&record.operands, SECTION) => {
                 Some("it has sections of its own, which loaders may run".to_owned())
+            }
+            // Tables name values, globals among them, beside the string table.
+            (block::SYMBOLS, _) if CALLED.iter().any(|name| spells(&record.operands, name)) => {
+                Some("it has constructors, which the driver runs when it has linked them".to_owned())
             }
             (block::CONSTANTS, code) if ASSEMBLY.contains(&code) => Some("it has inline assembly".to_owned()),
             (block::SYMBOLS, FUNCTION_ENTRY) => {
@@ -241,6 +246,20 @@ mod tests {
             &[&writer, &plain, &plain, &table],
         ] {
             assert!(all(blocks).is_some(), "{blocks:?}");
+        }
+    }
+
+    #[test]
+    fn attributes_choose_no_sections_and_tables_name_no_constructors() {
+        let letters = |text: &str| text.bytes().map(u64::from).collect::<Vec<_>>();
+        let beyond: Vec<u64> = letters("-section").into_iter().map(|letter| letter | 1 << 40).collect();
+        for (operands, is_told) in [(letters("data-layout"), false), (letters("data-section"), true), (beyond, true)] {
+            let record = Record { code: 3, operands, blob: &[] };
+            assert_eq!(Walk::default().record(block::ATTRIBUTE_GROUPS, &record).is_some(), is_told);
+        }
+        for (name, is_told) in [("llvm.global_ctors", true), ("llvm.global_dtors", true), ("llvm.used", false)] {
+            let record = Record { code: 1, operands: [vec![0], letters(name)].concat(), blob: &[] };
+            assert_eq!(Walk::default().record(block::SYMBOLS, &record).is_some(), is_told);
         }
     }
 

@@ -28,7 +28,7 @@ struct Document<'a> {
     schema_version: SchemaVersion,
     /// The causes that the message tells; empty where nothing in it is known.
     sayings: Vec<Saying<'a>>,
-    /// The number of lines of the message with further causes, where there are any.
+    /// The number of times that lines of the message tell further causes, where there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     more_sayings: Option<usize>,
     /// The choice of the runtime for each file, kernel and target.

@@ -112,7 +112,7 @@ fn query<'a>(
     if let Some(reason) = incompatibility(&examined.requirements, esimd, device) {
         return Err(without(Some("invalid"), reason));
     }
-    // Code that drivers for CPUs are given runs in their process, at the latest when they load it, and reads what the user may read.
+    // Code that drivers for CPUs are given runs in their process, at the latest when they load it.
     let runs_here = device.kind != "gpu";
     let native = match examined.format {
         Format::SpirV if device.takes_spirv() => false,
