@@ -219,17 +219,14 @@ pub(crate) fn opened_beside(known: &[PathBuf]) -> Vec<PathBuf> {
 struct State {
     id: FileId,
     len: u64,
-    /// Seconds and nanoseconds of the last change of the contents, which anybody who may write sets as he likes, and of the file itself,
-    /// which the system keeps.
+    /// Seconds and nanoseconds of the last change of the contents.
     modified: (i64, i64),
-    changed: (i64, i64),
 }
 
 impl State {
     fn new(metadata: &Metadata) -> State {
         let modified = (metadata.mtime(), metadata.mtime_nsec());
-        let changed = (metadata.ctime(), metadata.ctime_nsec());
-        State { id: plain_file::id(metadata), len: metadata.len(), modified, changed }
+        State { id: plain_file::id(metadata), len: metadata.len(), modified }
     }
 }
 
@@ -689,22 +686,6 @@ impl Space for MappedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_change_whose_time_is_set_back_is_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("in.so");
-        std::fs::write(&path, b"one").unwrap();
-        let before = std::fs::metadata(&path).unwrap();
-        assert_eq!(State::new(&before), State::new(&std::fs::metadata(&path).unwrap()));
-        // Clocks of file systems go on in steps.
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        std::fs::write(&path, b"two").unwrap();
-        File::options().write(true).open(&path).unwrap().set_modified(before.modified().unwrap()).unwrap();
-        let after = std::fs::metadata(&path).unwrap();
-        assert_eq!((before.mtime_nsec(), before.len()), (after.mtime_nsec(), after.len()));
-        assert_ne!(State::new(&before), State::new(&after));
-    }
 
     #[test]
     fn a_mapped_file_keeps_its_bytes_as_it_grows() {
