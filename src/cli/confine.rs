@@ -9,6 +9,7 @@
 use crate::build::inventory::loaded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
+use crate::plain_file;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, LandlockStatus, RestrictionStatus, Ruleset,
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
@@ -20,7 +21,7 @@ use seccompiler::SeccompCmpArgLen::{Dword, Qword};
 use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
 use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, apply_filter};
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// Bounds of a process that was confined, and gaps in them.
@@ -201,7 +202,13 @@ fn around(file: &Path) -> Vec<PathBuf> {
     let Ok(file) = file.canonicalize() else { return Vec::new() };
     let folder = file.parent().unwrap_or(&file).to_owned();
     let beside = prefix(&folder).into_iter().flat_map(|prefix| BESIDE.map(|name| prefix.join(name)));
-    beside.chain([folder.clone(), file.clone()]).collect()
+    // A script starts what lies anywhere below its prefix.
+    let is_script = plain_file::open(&file).is_ok_and(|(mut file, _)| {
+        let mut head = [0; 2];
+        file.read_exact(&mut head).is_ok() && head == *b"#!"
+    });
+    let started = prefix(&folder).filter(|_| is_script).map(Path::to_owned);
+    beside.chain(started).chain([folder.clone(), file.clone()]).collect()
 }
 
 /// Returns the prefix of a folder that is one of [`BESIDE`].

@@ -183,6 +183,7 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
         put("driver/share/pocl/kernel.bc"),
         put("project/compiler"),
         put("project/beside"),
+        put("wrapped/root/compiler"),
         put("own/mine"),
         put("named/libother.so"),
         put("elsewhere/linked.so"),
@@ -196,20 +197,25 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
         put("home/key"),
         put("home/.sops/key"),
         put("home/a.so.d/key"),
+        put("project/.env"),
+        put("wrapped/.env"),
         put("key"),
         "/etc/passwd".to_owned(),
     ];
     std::os::unix::fs::symlink(folder.path().join("elsewhere/linked.so"), folder.path().join("linked.so")).unwrap();
     let linked = folder.path().join("linked.so");
-    let script = r#"reads=$1; shift; export HOME=$PWD/../home LD_LIBRARY_PATH=$PWD/../named
+    let confined = r#"reads=$1; shift; export HOME=$PWD/../home LD_LIBRARY_PATH=$PWD/../named
         exec "$0" worker --confined $reads --run sh -c '
             for file in "$@" /proc/$PPID/environ; do head -c1 "$file" > /dev/null && echo "$file"; done' sh "$@""#;
     let compiler = folder.path().join("project/compiler");
-    let reads = format!("--reads {library} {of_user} {} {}", linked.display(), compiler.display());
+    std::fs::create_dir(folder.path().join("wrapped/bin")).unwrap();
+    let script = folder.put("wrapped/bin/compiler", "#!/bin/sh\n");
+    let files = [linked.as_path(), &compiler, script.as_ref()].map(|path| path.display().to_string());
+    let reads = format!("--reads {library} {of_user} {}", files.join(" "));
     let of_parent = format!("/proc/{}/environ", std::process::id());
     let words: Vec<&str> = known.iter().chain(&others).map(String::as_str).collect();
     for (reads, expected) in [(reads.as_str(), known.as_slice()), ("", &[&known[..], &others[..]].concat())] {
-        let done = worker(&folder, script, &[&[reads], words.as_slice()].concat());
+        let done = worker(&folder, confined, &[&[reads], words.as_slice()].concat());
         let text = String::from_utf8(done.stdout).unwrap();
         let read: Vec<&str> =
             text.lines().filter(|line| !line.starts_with("/proc/") || !line.ends_with("environ")).collect();
