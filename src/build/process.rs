@@ -395,7 +395,7 @@ pub(super) fn environment(message: String, remedy: String) -> Error {
 pub fn offline(engine: &Engine, devices: &[&str], timeout: Duration) -> Result<Offline> {
     let devices = devices.iter().map(|device| (*device).into()).collect();
     match opened(engine, &Request::Offer(devices), timeout, &|| false)? {
-        Reply::Offline(offline) => Ok(offline),
+        Reply::Offline(offline) => Ok(*offline),
         other => Err(unexpected(other)),
     }
 }

@@ -96,7 +96,7 @@ pub enum Reply {
     /// Loader, platforms and devices.
     Inventory(Inventory),
     /// Description of the offline compiler.
-    Offline(Offline),
+    Offline(Box<Offline>),
     /// The driver's answers about each kernel, in the order asked.
     Answers {
         /// The kernels.
@@ -338,14 +338,14 @@ impl Reply {
                 }
                 Reply::Answers { kernels, log }
             }
-            8 => Reply::Offline(Offline {
+            8 => Reply::Offline(Box::new(Offline {
                 version: fields.said()?,
                 files: fields.names()?.into_iter().map(PathBuf::from).collect(),
                 loaded: fields.names()?.into_iter().map(PathBuf::from).collect(),
                 unknown: fields.names()?,
                 added: fields.names()?,
                 in_process: fields.bytes()? == b"library",
-            }),
+            })),
             other => return Err(Error::input(format!("a reply of unknown kind {other}"))),
         })
     }
@@ -561,7 +561,7 @@ mod tests {
             Reply::Compiled(Compiled::Built { binary: vec![0; 70000], log: "ü".into() }),
             Reply::Compiled(Compiled::Refused { code: -43, name: "N".into(), log: String::new() }),
             Reply::Inventory(inventory),
-            Reply::Offline(offline),
+            Reply::Offline(Box::new(offline)),
             Reply::Answers { kernels: vec![answers, none], log: "l".into() },
         ] {
             let bytes = reply.encode().unwrap();

@@ -89,7 +89,9 @@ pub fn serve(input: &mut dyn Read, output: &mut dyn Write, compiler: &mut dyn Co
             Request::Offline { il, device, compile_options, link_options } => {
                 Reply::Compiled(compiler.offline(&il, &device, &compile_options, &link_options))
             }
-            Request::Offer(devices) => compiler.offline_compiler(&devices).map_or_else(unavailable, Reply::Offline),
+            Request::Offer(devices) => compiler
+                .offline_compiler(&devices)
+                .map_or_else(unavailable, |offline| Reply::Offline(Box::new(offline))),
             Request::Library => compiler
                 .library()
                 .map_or_else(unavailable, |binary| Reply::Compiled(Compiled::Built { binary, log: String::new() })),

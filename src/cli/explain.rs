@@ -15,8 +15,8 @@ use crate::files::explain::explain;
 use crate::files::input::has_stdin;
 use crate::limits;
 use crate::report::document::Form;
-use crate::report::explain::KernelBuild;
 use crate::report::explain::request::Request;
+use crate::report::explain::{KernelBuild, RecordedDevices};
 use crate::report::kernels::OnDevice;
 use crate::report::profile::Profile;
 use crate::report::{FileFacts, explain as report};
@@ -24,7 +24,6 @@ use crate::select::Pattern;
 use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 const AFTER_HELP: &str = "\
 With a message: what it means and what mends it; with files too, which of their kernels and images
@@ -84,7 +83,7 @@ pub(crate) struct Args {
 ///
 /// # Errors
 /// `Input` where a digest is malformed.
-fn recorded(profiles: &[Profile]) -> Result<HashMap<[u8; 32], Arc<[String]>>> {
+fn recorded(profiles: &[Profile]) -> Result<RecordedDevices> {
     let mut devices: HashMap<[u8; 32], Vec<&str>> = HashMap::new();
     let mut seen = HashSet::new();
     for profile in profiles {

@@ -27,6 +27,9 @@ use std::sync::Arc;
 use json::json;
 pub(crate) use json::schema;
 
+/// Devices for which recorded programs compiled images just in time, by the images' digests.
+pub(crate) type RecordedDevices = HashMap<[u8; 32], Arc<[String]>>;
+
 /// All that is told.
 #[derive(Debug)]
 pub(crate) struct Explanation {
@@ -152,7 +155,7 @@ impl ImageChoice {
     pub(crate) fn new(
         file: Arc<str>,
         kernel: &str,
-        (images, recorded): (&[Examined<'_, '_>], &HashMap<[u8; 32], Arc<[String]>>),
+        (images, recorded): (&[Examined<'_, '_>], &RecordedDevices),
         subject: &Subject<'_>,
         choice: &Choice,
         (thrown, findings): (Option<Thrown>, Vec<Objection>),

@@ -1,6 +1,6 @@
 //! Which lines of a message, which kernels and which images is an explanation about?
 
-use super::{Explanation, FileConcerns, ImageChoice, MessageLine, Objection};
+use super::{Explanation, FileConcerns, ImageChoice, MessageLine, Objection, RecordedDevices};
 use crate::compat::aspects::{Graph, codes};
 use crate::compat::choice::choose_among;
 use crate::compat::examine::Examined;
@@ -26,7 +26,7 @@ pub(crate) struct Request {
     /// The kernels by name; all where there is none.
     pub(crate) kernels: Vec<Pattern>,
     /// Devices for which a recorded program compiled images just in time, by the images' digests.
-    pub(crate) recorded: HashMap<[u8; 32], Arc<[String]>>,
+    pub(crate) recorded: RecordedDevices,
 }
 
 impl Request {
