@@ -21,6 +21,7 @@ use seccompiler::SeccompCmpArgLen::{Dword, Qword};
 use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
 use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, apply_filter};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -162,6 +163,9 @@ const BESIDE: [&str; 8] = ["bin", "etc/OpenCL", "lib", "lib32", "lib64", "libexe
 /// Variables with folders and files of loaders and drivers.
 const VARIABLES: [&str; 4] = ["LD_LIBRARY_PATH", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS", "OPENCL_DYLIB_PATH"];
 
+/// Beginning of the variables that name programs of PoCL.
+const PROGRAMS: &str = "POCL_PATH_";
+
 /// Returns what may be read: all, where the files of the driver or compiler are not known yet, and else the system's files, what
 /// this process was loaded from, what variables name, and what is around those files. The folder of options, and what comes
 /// to be beside it or above, is never among it.
@@ -173,7 +177,9 @@ fn readable(files: Option<&[PathBuf]>, folder: &Path) -> Vec<PathBuf> {
     let lists = named.iter().map(PathBuf::as_path).chain([Path::new("/etc/OpenCL/vendors")]).flat_map(entries);
     let lists = lists.filter(|path| path.extension().is_some_and(|extension| extension == "icd"));
     let own = loaded();
-    let around = files.iter().flat_map(|file| around(file));
+    let is_program = |name: &OsString| name.as_encoded_bytes().starts_with(PROGRAMS.as_bytes());
+    let programs = std::env::vars_os().filter(|(name, _)| is_program(name)).map(|(_, path)| PathBuf::from(path));
+    let around = files.iter().cloned().chain(programs).flat_map(|file| around(&file));
     let home = std::env::home_dir();
     let of_user: Vec<PathBuf> =
         home.into_iter().chain([folder.to_owned()]).filter_map(|path| path.canonicalize().ok()).collect();
