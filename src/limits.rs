@@ -236,6 +236,11 @@ pub(crate) const MAX_SAID_SYMBOLS: usize = 1 << 10;
 /// Kernels and images of all files that the causes of a message are about; what is beyond is counted.
 pub(crate) const MAX_CONCERNS: usize = 1 << 16;
 
+/// Times that a member of a wheel is longer than its bytes, beyond [`ANEW_FLOOR`], where it is written anew; longer ones are copied.
+pub(crate) const ANEW_RATIO: u64 = 64;
+/// See [`ANEW_RATIO`].
+pub(crate) const ANEW_FLOOR: u64 = 1 << 20;
+
 /// Entries of a folder of a driver or compiler that a worker may read, where that is not one of libraries by its name.
 pub(crate) const MAX_READ_ENTRIES: usize = 1 << 13;
 

@@ -1,8 +1,9 @@
-//! How are many names held?
+//! How are many names held, and told?
 //!
 //! A file may have hundreds of thousands of kernels, whose names are short: a text of its own for each would take several
 //! times as much memory as the file.
 
+use crate::limits;
 use std::fmt;
 
 /// Names in their order, as one text.
@@ -54,6 +55,14 @@ impl<T: AsRef<str>> FromIterator<T> for Names {
         names.into_iter().for_each(|name| all.push(name.as_ref()));
         all
     }
+}
+
+/// Returns as much of names of targets or devices as is told of each kernel, and the number of the others
+/// ([`limits::MAX_TOLD_TARGETS`]).
+pub(crate) fn told_of_each(names: &[&str]) -> (Vec<String>, usize) {
+    let told = names.iter().take(limits::MAX_TOLD_TARGETS);
+    let told = told.map(|name| name.chars().take(limits::MAX_TOLD_TARGET).collect());
+    (told.collect(), names.len().saturating_sub(limits::MAX_TOLD_TARGETS))
 }
 
 #[cfg(test)]

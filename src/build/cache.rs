@@ -90,11 +90,9 @@ impl Cache {
         if is_folder(&form) {
             make(folder)?;
         }
-        let all = [self.folder.as_path(), &form, folder].into_iter();
-        let mut strangers = all.filter_map(|folder| Some((folder, plain_file::stranger(folder)?)));
-        if let Some((theirs, owner)) = strangers.next() {
-            let place = theirs.display();
-            let message = format!("cannot keep a binary in `{place}`: it belongs to another user ({owner})");
+        let mut all = [self.folder.as_path(), &form, folder].into_iter();
+        if let Some((theirs, owner)) = all.find_map(|one| Some((one.display(), plain_file::stranger(one)?))) {
+            let message = format!("cannot keep a binary in `{theirs}`: it belongs to another user ({owner})");
             return Err(Error::new(ErrorKind::Environment, message));
         }
         if !self.is_ours(&path) {

@@ -41,7 +41,8 @@ pub(crate) struct Edge {
 ///
 /// # Errors
 /// `Usage` where it is none: other bytes in its place would be another file's name.
-fn text_of(name: &OsStr) -> Result<&str> {
+fn text_of<S: AsRef<OsStr> + ?Sized>(name: &S) -> Result<&str> {
+    let name = name.as_ref();
     name.to_str().ok_or_else(|| {
         let message = format!("`{}` is not UTF-8, and cannot be written into a plan", name.to_string_lossy());
         Error::new(ErrorKind::Usage, message).with_remedy("rename it")
@@ -59,24 +60,25 @@ impl Draft {
             // A live device may be called anything.
             edge.unit = shell(&quoted(Self::plain(&edge.unit)?));
         }
-        let folder = format!("{}.plan", text_of(output.as_os_str())?);
+        let output = text_of(output)?;
+        let folder = format!("{output}.plan");
         let mut words = Vec::new();
         for argument in &self.arguments {
             words.push(quoted(Self::plain(text_of(argument)?)?));
         }
         let mut names = Vec::new();
         for input in inputs {
-            names.push(self.name(text_of(input.as_os_str())?)?);
+            names.push(self.name(text_of(input)?)?);
         }
         let plan = Plan {
-            program: shell(&quoted(Self::plain(text_of(self.program.as_os_str())?)?)),
+            program: shell(&quoted(Self::plain(text_of(&self.program)?)?)),
             arguments: shell(&words.join(" ")),
             inputs: names.join(" "),
-            output: self.name(text_of(output.as_os_str())?)?,
+            output: self.name(output)?,
             folder: self.name(&folder)?,
             shell_folder: shell(&quoted(&folder)),
             shell_rule: shell(&quoted(&escaped(&format!("{folder}/done")))),
-            shell_output: shell(&quoted(text_of(output.as_os_str())?)),
+            shell_output: shell(&quoted(output)),
         };
         Ok(match self.engine {
             CommandEngine::Ninja => plan.ninja(&edges),

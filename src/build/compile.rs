@@ -77,6 +77,13 @@ pub(crate) struct CompileOptions<'o> {
     pub(crate) share: bool,
 }
 
+impl CompileOptions<'_> {
+    /// Whether modules get keys, by which they are kept or shared out.
+    fn has_keys(&self) -> bool {
+        self.cache.is_some() || self.shard.is_some()
+    }
+}
+
 /// One of several parts of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shard {
@@ -169,7 +176,7 @@ pub(crate) fn compile(
     let Identities { compilers, libraries, engines } = identify(order, &known.wanted)?;
     done.libraries = libraries;
     done.compilers = names(&compilers);
-    if order.cache.is_some() || order.shard.is_some() {
+    if order.has_keys() {
         let key = |job: &Job<'_>| Some((job.unit(), Keys::for_job(compilers.get(&job.target)?, job, &folding)));
         known.keys = jobs.iter().filter_map(key).collect();
     }
@@ -199,7 +206,7 @@ pub(crate) fn compile(
 #[derive(Debug, Default)]
 struct Prepared {
     keys: HashMap<Unit, Keys>,
-    /// Places of the targets that there are jobs for, and their compilers, as far as these were asked.
+    /// Places of the targets that there are jobs for, and their compilers.
     wanted: BTreeSet<usize>,
     compilers: HashMap<usize, Compiler>,
     /// Engines in the order of the targets, with all that their workers need and may read.
@@ -524,7 +531,7 @@ impl EngineAnswer {
     fn read(&self) -> Vec<PathBuf> {
         match self {
             EngineAnswer::Devices(inventory, _) => inventory.read(),
-            EngineAnswer::Offline(offline, _) => offline.files.iter().chain(&offline.loaded).cloned().collect(),
+            EngineAnswer::Offline(offline, _) => offline.read(),
         }
     }
 }
@@ -536,8 +543,7 @@ impl EngineAnswer {
 fn identify(order: &CompileOptions<'_>, wanted: &BTreeSet<usize>) -> Result<Identities> {
     let mut found = Identities { engines: order.engines.to_vec(), ..Identities::default() };
     let mut known: Vec<(&Engine, EngineAnswer)> = Vec::new();
-    // Digests are for keys.
-    let is_kept = order.cache.is_some() || order.shard.is_some();
+    let prints = |files: &[PathBuf]| if order.has_keys() { fingerprints(files) } else { Ok(Vec::new()) };
     for (place, ((target, engine), own)) in order.targets.iter().zip(order.engines).zip(&mut found.engines).enumerate()
     {
         if !wanted.contains(&place) {
@@ -548,13 +554,13 @@ fn identify(order: &CompileOptions<'_>, wanted: &BTreeSet<usize>) -> Result<Iden
                 Open::Cpu | Open::Device(_) => {
                     let inventory = inventory(&engine.launch, order.patience)?;
                     found.libraries.extend(libraries(&inventory, order.environment));
-                    let prints = if is_kept { fingerprints(&inventory.files)? } else { Vec::new() };
+                    let prints = prints(&inventory.files)?;
                     EngineAnswer::Devices(inventory, prints)
                 }
                 Open::Ocloc(_) | Open::Nvidia(_) => {
                     let answer = offline(engine, &[], order.patience)?;
                     found.libraries.extend(answer.files.iter().cloned());
-                    let prints = if is_kept { fingerprints(&answer.files)? } else { Vec::new() };
+                    let prints = prints(&answer.files)?;
                     EngineAnswer::Offline(answer, prints)
                 }
             };

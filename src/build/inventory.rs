@@ -2,7 +2,7 @@
 //!
 //! Filled in by a worker ([`super::opencl`]) and sent to its parent as fields of a frame.
 
-use super::protocol::Fields;
+use super::protocol::{Fields, path_lines};
 use crate::device::table;
 use crate::device::target::{IpVersion, Target};
 use crate::error::{Error, ErrorKind, Result};
@@ -196,15 +196,21 @@ impl Device {
     }
 }
 
+impl Offline {
+    /// Returns the files around which workers may read: those of the compiler, and all that was loaded for it.
+    pub(super) fn read(&self) -> Vec<PathBuf> {
+        [self.files.as_slice(), &self.loaded].concat()
+    }
+}
+
 impl Inventory {
     /// Returns the files around which workers may read: those of the drivers, and all that was loaded for them.
     pub(super) fn read(&self) -> Vec<PathBuf> {
-        self.files.iter().chain(&self.loaded).cloned().collect()
+        [self.files.as_slice(), &self.loaded].concat()
     }
 
     pub(super) fn encode(&self) -> Vec<Vec<u8>> {
-        let lines = |files: &[PathBuf]| files.iter().filter_map(|file| file.to_str()).collect::<Vec<_>>().join("\n");
-        let first = [self.loader.clone(), self.problems.join("\n"), lines(&self.files), lines(&self.loaded)];
+        let first = [self.loader.clone(), self.problems.join("\n"), path_lines(&self.files), path_lines(&self.loaded)];
         let mut out: Vec<Vec<u8>> = first.into_iter().map(String::into_bytes).collect();
         for device in &self.devices {
             device.encode(&mut out);
@@ -214,8 +220,7 @@ impl Inventory {
 
     pub(super) fn decode(fields: &mut Fields<'_>) -> Result<Inventory> {
         let (loader, problems) = (fields.said()?, fields.names()?);
-        let mut paths = || fields.names().map(|names| names.into_iter().map(PathBuf::from).collect());
-        let (files, loaded) = (paths()?, paths()?);
+        let (files, loaded) = (fields.paths()?, fields.paths()?);
         let mut inventory = Inventory { loader, problems, files, loaded, devices: Vec::new() };
         while !fields.is_empty() {
             inventory.devices.push(Device::decode(fields)?);

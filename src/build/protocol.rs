@@ -237,6 +237,11 @@ impl Request<'_> {
     }
 }
 
+/// Returns paths as lines, but for those that are not UTF-8.
+pub(super) fn path_lines(paths: &[PathBuf]) -> String {
+    paths.iter().filter_map(|path| path.to_str()).collect::<Vec<_>>().join("\n")
+}
+
 impl Reply {
     /// The whole frame.
     ///
@@ -255,16 +260,11 @@ impl Reply {
             }
             Reply::Inventory(inventory) => frame(6, &slices(&inventory.encode())),
             Reply::Offline(offline) => {
-                let paths = |files: &[PathBuf]| {
-                    files.iter().filter_map(|file| file.to_str()).map(str::to_owned).collect::<Vec<_>>()
-                };
-                let [files, loaded] = [paths(&offline.files), paths(&offline.loaded)];
-                let lists = [&files, &loaded, &offline.unknown, &offline.added].map(|list| list.join("\n"));
+                let [files, loaded] = [&offline.files, &offline.loaded].map(|files| path_lines(files));
+                let [unknown, added] = [&offline.unknown, &offline.added].map(|list| list.join("\n"));
+                let [files, loaded, unknown, added] = [&files, &loaded, &unknown, &added].map(|text| text.as_bytes());
                 let how: &[u8] = if offline.in_process { b"library" } else { b"program" };
-                let lists = lists.iter().map(String::as_bytes);
-                let fields: Vec<&[u8]> =
-                    std::iter::once(offline.version.as_bytes()).chain(lists).chain([how]).collect();
-                frame(8, &fields)
+                frame(8, &[offline.version.as_bytes(), files, loaded, unknown, added, how])
             }
             Reply::Answers { kernels, log } => {
                 let kernels: Vec<Vec<u8>> = kernels.iter().flat_map(KernelAnswers::fields).collect();
@@ -340,8 +340,8 @@ impl Reply {
             }
             8 => Reply::Offline(Box::new(Offline {
                 version: fields.said()?,
-                files: fields.names()?.into_iter().map(PathBuf::from).collect(),
-                loaded: fields.names()?.into_iter().map(PathBuf::from).collect(),
+                files: fields.paths()?,
+                loaded: fields.paths()?,
                 unknown: fields.names()?,
                 added: fields.names()?,
                 in_process: fields.bytes()? == b"library",
@@ -473,6 +473,11 @@ impl<'a> Fields<'a> {
             return Err(Error::input(format!("names of {} bytes", text.len())));
         }
         Ok(text.lines().map(str::to_owned).collect())
+    }
+
+    /// Paths, as [`path_lines`] writes them.
+    pub(crate) fn paths(&mut self) -> Result<Vec<PathBuf>> {
+        Ok(self.names()?.into_iter().map(PathBuf::from).collect())
     }
 
     /// 64-bit numbers.

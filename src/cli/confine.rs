@@ -162,7 +162,6 @@ const SOURCES: [&str; 2] = ["random", "urandom"];
 const BESIDE: [&str; 8] = ["bin", "etc/OpenCL", "lib", "lib32", "lib64", "libexec", "share/clc", "share/pocl"];
 /// Variables with folders and files of loaders and drivers.
 const VARIABLES: [&str; 4] = ["LD_LIBRARY_PATH", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS", "OPENCL_DYLIB_PATH"];
-
 /// Beginning of the variables that name programs of PoCL.
 const PROGRAMS: &str = "POCL_PATH_";
 
@@ -176,7 +175,6 @@ fn readable(files: Option<&[PathBuf]>, folder: &Path) -> Vec<PathBuf> {
     // A list of a loader may be a link to a file elsewhere.
     let lists = named.iter().map(PathBuf::as_path).chain([Path::new("/etc/OpenCL/vendors")]).flat_map(entries);
     let lists = lists.filter(|path| path.extension().is_some_and(|extension| extension == "icd"));
-    let own = loaded();
     let is_program = |name: &OsString| name.as_encoded_bytes().starts_with(PROGRAMS.as_bytes());
     let programs = std::env::vars_os().filter(|(name, _)| is_program(name)).map(|(_, path)| PathBuf::from(path));
     let around = files.iter().cloned().chain(programs).flat_map(|file| around(&file));
@@ -195,7 +193,7 @@ fn readable(files: Option<&[PathBuf]>, folder: &Path) -> Vec<PathBuf> {
         }
     };
     let of_system: Vec<PathBuf> = SYSTEM.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
-    let of_driver = own.into_iter().chain(lists).chain(named.iter().cloned()).chain(around);
+    let of_driver = loaded().into_iter().chain(lists).chain(named.iter().cloned()).chain(around);
     let of_driver = of_driver.filter_map(|path| path.canonicalize().ok());
     let beside = of_driver.filter(|path| !of_system.iter().any(|folder| path.starts_with(folder))).flat_map(narrow);
     // The program, by its link: its file may be gone, or another.

@@ -13,7 +13,7 @@ use crate::device::resolve::named_targets;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::explain::explain;
 use crate::files::input::has_stdin;
-use crate::limits;
+use crate::names::told_of_each;
 use crate::report::document::Form;
 use crate::report::explain::request::Request;
 use crate::report::explain::{KernelBuild, RecordedDevices};
@@ -92,10 +92,8 @@ fn recorded(profiles: &[Profile]) -> Result<RecordedDevices> {
         }
     }
     let told = |devices: Vec<&str>| {
-        let names = devices.iter().take(limits::MAX_TOLD_TARGETS);
-        let names = names.map(|name| name.chars().take(limits::MAX_TOLD_TARGET).collect::<String>());
-        let more = devices.len().saturating_sub(limits::MAX_TOLD_TARGETS);
-        names.chain((more > 0).then(|| format!("{more} more"))).collect()
+        let (names, more) = told_of_each(&devices);
+        names.into_iter().chain((more > 0).then(|| format!("{more} more"))).collect()
     };
     Ok(devices.into_iter().map(|(digest, devices)| (digest, told(devices))).collect())
 }

@@ -10,7 +10,7 @@ use super::finding::{Finding, Verdict};
 use super::fit::{Match, Subject, fit, matches, runtime_checks, spec};
 use crate::bundle::image::State;
 use crate::device::target::{Backend, DeviceType};
-use crate::limits;
+use crate::names::told_of_each;
 use crate::native::Coverage;
 
 /// A way in which the choice goes wrong, or may.
@@ -86,11 +86,9 @@ pub(crate) fn choose_among(
         let label = |at: &usize| images.get(*at).map(|one| one.image.compile_target().unwrap_or(one.image.target));
         let mut labels: Vec<&str> = choice.of_kernel.iter().filter_map(label).collect();
         labels.dedup();
-        let beyond = labels.len().saturating_sub(limits::MAX_TOLD_TARGETS);
-        labels.truncate(limits::MAX_TOLD_TARGETS);
-        let told = |label: &&str| label.chars().take(limits::MAX_TOLD_TARGET).collect::<String>();
+        let (told, beyond) = told_of_each(&labels);
         let more = if beyond > 0 { format!(", and {beyond} more") } else { String::new() };
-        let targets = labels.iter().map(told).collect::<Vec<_>>().join(", ");
+        let targets = told.join(", ");
         choice.failure = Some(format!(
             "Kernel {kernel} has no image for the selected device. Its available images target: [{targets}{more}]."
         ));

@@ -31,14 +31,12 @@ pub(crate) use json::schema;
 pub(crate) type RecordedDevices = HashMap<[u8; 32], Arc<[String]>>;
 
 /// All that is told.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Explanation {
     /// Meanings of the lines of an error message; empty where none is recognised.
     pub(crate) lines: Vec<MessageLine>,
     /// The number of times that lines tell further causes.
     pub(crate) more_lines: usize,
-    /// Kernels and images that lines may yet be told to be about.
-    pub(crate) room: usize,
     /// The image that the runtime chooses, for each kernel and target that is asked about.
     pub(crate) choices: Vec<ImageChoice>,
     /// Results of building kernels on live devices.
@@ -491,7 +489,7 @@ mod tests {
         let built =
             |failure| KernelBuild { file: "a.so".into(), device: "D".into(), kernel: "k".into(), image: 1, failure };
         let built = vec![built(None), built(Some((Some("build"), "why".into())))];
-        Explanation { lines: told.collect(), more_lines: 0, room: 0, choices: vec![choice], built }
+        Explanation { lines: told.collect(), more_lines: 0, choices: vec![choice], built }
     }
 
     #[test]

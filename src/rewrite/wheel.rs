@@ -158,12 +158,7 @@ fn repack_into(
                 let written = write_member(&mut writer, &member, new?)?;
                 drop(member);
                 let mut old = archive.by_index(index).map_err(|error| malformed(&error))?;
-                let size = old.size();
-                let old = digest(&mut old, &mut std::io::sink(), |error| malformed(error))?;
-                if old.size != size {
-                    return Err(malformed(&format!("the member {name} has {} bytes, and declares {size}", old.size)));
-                }
-                before.insert(name.clone(), old);
+                before.insert(name.clone(), digest_member(&mut old, &name, &mut std::io::sink())?);
                 if recorded.insert(name.clone(), written).is_some() {
                     return Err(malformed(&format!("two members are called {name}")));
                 }
@@ -173,13 +168,7 @@ fn repack_into(
                 drop(member);
                 let mut whole = archive.by_index(index).map_err(|error| malformed(&error))?;
                 start_member(&mut writer, &whole)?;
-                let size = whole.size();
-                let written =
-                    digest(&mut whole.by_ref().take(size.saturating_add(1)), &mut writer, |error| malformed(error))?
-                        .size;
-                if written != size {
-                    return Err(malformed(&format!("the member {name} has {written} bytes, and declares {size}")));
-                }
+                digest_member(&mut whole, &name, &mut writer)?;
             }
             (_, None) => writer.raw_copy_file(member).map_err(|error| unwritable(&error))?,
         }
@@ -233,11 +222,9 @@ fn repack_into(
 /// Whether a member is not copied as it is stored. With sizes and places of large files it would have these beside new ones, or
 /// where none are needed, both of which some installers refuse. One that is much longer than its bytes is copied all the same.
 fn is_written_anew<R: Read>(member: &ZipFile<'_, R>) -> bool {
-    /// Times that files of wheels become shorter at most, of a certain length on.
-    const RATIO: u64 = 64;
-    const SHORT: u64 = 1 << 20;
     let is_known = matches!(member.compression(), CompressionMethod::Stored | CompressionMethod::Deflated);
-    let is_long = member.size() > member.compressed_size().saturating_mul(RATIO).saturating_add(SHORT);
+    let is_long =
+        member.size() > member.compressed_size().saturating_mul(limits::ANEW_RATIO).saturating_add(limits::ANEW_FLOOR);
     let has_sizes = || member.extra_data_fields().any(|field| matches!(field, Zip64ExtendedInformation(_)));
     is_known && !is_long && has_sizes()
 }
@@ -296,6 +283,16 @@ fn start_member<R: Read>(writer: &mut ZipWriter<impl Write + Seek>, like: &ZipFi
     }
     let name = like.name().map_err(|error| malformed(&error))?;
     writer.start_file(name, options).map_err(|error| unwritable(&error))
+}
+
+/// Copies what a member holds; its size, which has to be what it declares, and hash.
+fn digest_member<R: Read>(member: &mut ZipFile<'_, R>, name: &str, out: &mut dyn Write) -> Result<Recorded> {
+    let declared = member.size();
+    let held = digest(&mut member.take(declared.saturating_add(1)), out, |error| malformed(error))?;
+    match held.size == declared {
+        true => Ok(held),
+        false => Err(malformed(&format!("the member {name} has {} bytes, and declares {declared}", held.size))),
+    }
 }
 
 /// Copies contents; their size and hash. `unreadable` makes the error of contents that cannot be read.

@@ -490,10 +490,10 @@ const MEMORY: u32 = 5826;
 const MERGE: u32 = 5834;
 const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
 
-/// Returns the first word of the text of an instruction, and the number of operands behind it, where those are counted: entry points
-/// list what they use behind their name.
-fn text_of(instruction: &Instruction<'_>) -> Option<(usize, Option<usize>)> {
-    Some(match instruction.opcode {
+/// Returns the first word of the text of an instruction, or of two in a row, the number of the texts, and that of the operands behind
+/// them, where those are counted: entry points list what they use behind their name.
+fn text_of(instruction: &Instruction<'_>) -> Option<(usize, usize, Option<usize>)> {
+    let (text, behind) = match instruction.opcode {
         SOURCE_CONTINUED | SOURCE_EXTENSION | EXTENSION | MODULE_PROCESSED => (0, Some(0)),
         NAME | STRING | EXT_INST_IMPORT | ASM_TARGET | TYPE_OPAQUE => (1, Some(0)),
         MEMBER_NAME => (2, Some(0)),
@@ -506,14 +506,14 @@ fn text_of(instruction: &Instruction<'_>) -> Option<(usize, Option<usize>)> {
             match instruction.word(at) {
                 LINKAGE => (text, Some(1)),
                 access if HOST_ACCESS.contains(&access) => (text.saturating_add(1), Some(0)),
-                // Behind another text.
-                MERGE => (instruction.after_string(text), Some(0)),
+                MERGE => return Some((text, 2, Some(0))),
                 CLOBBER | USER_SEMANTIC | USER_TYPE | MEMORY => (text, Some(0)),
                 _ => return None,
             }
         }
         _ => return None,
-    })
+    };
+    Some((text, 1, behind))
 }
 
 /// Whether operands follow those that an instruction with a text, or of an execution mode, has, or the text does not end with zeros.
@@ -523,13 +523,14 @@ fn goes_on(instruction: &Instruction<'_>) -> bool {
         let operands = of_mode(instruction.word(1)).unwrap_or(usize::MAX);
         return instruction.len() > operands.saturating_add(2);
     }
-    let Some((text, behind)) = text_of(instruction) else { return false };
-    let merged = match instruction.opcode {
-        DECORATE | DECORATE_STRING if instruction.word(1) == MERGE => Some(2),
-        MEMBER_DECORATE | MEMBER_DECORATE_STRING if instruction.word(2) == MERGE => Some(3),
-        _ => None,
-    };
-    merged.is_some_and(|first| goes_on_at(instruction, first, None)) || goes_on_at(instruction, text, behind)
+    let Some((mut text, texts, behind)) = text_of(instruction) else { return false };
+    for _ in 1..texts {
+        if goes_on_at(instruction, text, None) {
+            return true;
+        }
+        text = instruction.after_string(text);
+    }
+    goes_on_at(instruction, text, behind)
 }
 
 /// Whether a text at an operand does not end with zeros, or other than so many operands are behind it.

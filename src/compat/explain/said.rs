@@ -77,11 +77,9 @@ pub struct Message {
     pub(crate) sayings: Vec<Saying>,
     /// The number of times that lines tell others than those that are kept.
     pub(crate) more: usize,
-    /// Number of times for those that say no more than that something failed.
-    more_general: usize,
     /// Kernels that it names, in its order.
     pub(crate) kernels: Vec<String>,
-    /// Names of the same kernels.
+    /// Names of the same kernels, to look them up.
     named: HashSet<String>,
 }
 
@@ -91,17 +89,18 @@ impl Message {
         self.named.contains(kernel)
     }
 
-    /// Adds what a line says, unless it is known, or there is too much of it: of what says that something failed, and of all else.
-    fn add(&mut self, said: Said, line: &str) {
+    /// Adds what a line says, unless it is known. Whether there was room for it, which what says that something failed, and all else,
+    /// have for themselves.
+    fn add(&mut self, said: Said, line: &str) -> bool {
         if self.sayings.iter().any(|known| known.said == said) {
-            return;
+            return true;
         }
         let is_like = |one: &&Saying| one.said.is_general() == said.is_general();
-        match self.sayings.iter().filter(is_like).count() < limits::MAX_SAYINGS {
-            true => self.sayings.push(Saying { said, line: line.to_owned() }),
-            false if said.is_general() => self.more_general = self.more_general.saturating_add(1),
-            false => self.more = self.more.saturating_add(1),
+        let has_room = self.sayings.iter().filter(is_like).count() < limits::MAX_SAYINGS;
+        if has_room {
+            self.sayings.push(Saying { said, line: line.to_owned() });
         }
+        has_room
     }
 }
 
@@ -114,6 +113,7 @@ pub fn read(message: &str) -> Message {
     let message = message.replace("\\n", "\n");
     let mut read = Message::default();
     let mut extension = false;
+    let (mut more, mut more_general) = (0usize, 0usize);
     for line in message.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES) {
         let mut found = rules(line);
         // The translator names extensions on the lines below.
@@ -126,13 +126,17 @@ pub fn read(message: &str) -> Message {
                 read.kernels.push(kernel.to_owned());
             }
         }
-        found.into_iter().for_each(|said| read.add(said, line));
+        for said in found {
+            let more = if said.is_general() { &mut more_general } else { &mut more };
+            *more = more.saturating_add(usize::from(!read.add(said, line)));
+        }
     }
     if read.sayings.iter().any(|one| !one.said.is_general()) {
         read.sayings.retain(|one| !one.said.is_general());
-        read.more_general = 0;
+        read.more = more;
+    } else {
+        read.more = more_general;
     }
-    read.more = read.more.saturating_add(read.more_general);
     read
 }
 

@@ -40,13 +40,7 @@ impl Request {
         };
         let sayings = self.message.iter().flat_map(|message| &message.sayings);
         let more_lines = self.message.as_ref().map_or(0, |message| message.more);
-        Explanation {
-            lines: sayings.map(one).collect(),
-            more_lines,
-            room: limits::MAX_CONCERNS,
-            choices: Vec::new(),
-            built: Vec::new(),
-        }
+        Explanation { lines: sayings.map(one).collect(), more_lines, ..Explanation::default() }
     }
 
     /// Whether the answer is a bad one: nothing of the message is known, or without one a kernel does not run.
@@ -94,14 +88,17 @@ impl Request {
         let file: Arc<str> = facts.path.into();
         let codes = codes(&facts.images);
         let looked = Looked::new(&facts.images, Graph::link(&codes));
+        let files = explanation.lines.iter().flat_map(|line| &line.files);
+        let kept = files.map(|of| of.concerns.len()).fold(0, usize::saturating_add);
+        let mut room = limits::MAX_CONCERNS.saturating_sub(kept);
         for line in &mut explanation.lines {
             let said = &line.saying.said;
             let wanted = |name: &str| {
                 let named = message.kernels.is_empty() || message.names(name);
                 self.matches(name) && (named || !self.kernels.is_empty())
             };
-            let Concerns { kept, left_out, .. } = looked.concerns(said, message, &wanted, explanation.room);
-            explanation.room = explanation.room.saturating_sub(kept.len());
+            let Concerns { kept, left_out, .. } = looked.concerns(said, message, &wanted, room);
+            room = room.saturating_sub(kept.len());
             let note = note(facts, said, message, kept.is_empty() && left_out == 0);
             line.files.push(FileConcerns { file: file.clone(), concerns: kept, left_out, note });
         }
