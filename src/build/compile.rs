@@ -4,11 +4,11 @@ use super::cache::{Cache, Compiler, Key, Keys, fingerprint};
 use super::environment::decides_code;
 use super::estimate::{self, Forecast, History};
 use super::fold::{Apart, Folding};
-use super::process::library;
+use super::process::{drivers, library};
 use super::target::{Backend, Target};
 use super::{
     self as pool, Artifact, Engine, Event, Failure, FailureCause, Inventory, Job, Offline, Open, Outcome, STARTUP,
-    Settings, Unit, inventory, offline,
+    Settings, Unit, offline,
 };
 use crate::bundle::format::Format;
 use crate::container::Place;
@@ -552,7 +552,7 @@ fn identify(order: &CompileOptions<'_>, wanted: &BTreeSet<usize>) -> Result<Iden
         if !known.iter().any(|(other, _)| *other == engine) {
             let answer = match &engine.open {
                 Open::Cpu | Open::Device(_) => {
-                    let inventory = inventory(&engine.launch, order.patience)?;
+                    let inventory = drivers(&engine.launch, order.patience)?;
                     found.libraries.extend(libraries(&inventory, order.environment));
                     let prints = prints(&inventory.files)?;
                     EngineAnswer::Devices(inventory, prints)

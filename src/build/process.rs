@@ -444,11 +444,18 @@ fn silent(none: NoReply) -> Error {
 /// # Errors
 /// `Environment` where no worker starts, or the one that looks dies or stays silent.
 pub fn inventory(launch: &Launch, timeout: Duration) -> Result<Inventory> {
+    drivers(launch, timeout).context(|| "listing OpenCL devices".to_owned())
+}
+
+/// Asks a worker as [`inventory`] does, for what drivers consist of: that devices are listed, too, nobody wants to know.
+///
+/// # Errors
+/// Errors of [`inventory`].
+pub(super) fn drivers(launch: &Launch, timeout: Duration) -> Result<Inventory> {
     let mut worker = Worker::start(launch)?;
     match worker.ask(&Request::Inventory, timeout, &|| false)? {
         Ok(Reply::Inventory(inventory)) => Ok(inventory),
         Ok(other) => Err(unexpected(other)),
         Err(none) => Err(silent(none)),
     }
-    .context(|| "listing OpenCL devices".to_owned())
 }
