@@ -11,8 +11,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::plain_file;
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, LandlockStatus, RestrictionStatus, Ruleset,
-    RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
+    ABI, Access as _, AccessFs, AccessNet, AddRuleError, AddRulesError, CompatLevel, Compatible as _, LandlockStatus,
+    RestrictionStatus, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
 };
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getpgid, getppid, getrlimit, setpgid, setrlimit, setsid};
@@ -264,7 +264,7 @@ fn restrict(folder: &Path, readable: &[PathBuf]) -> std::result::Result<Restrict
     let shared = (!gpus.is_empty()).then(|| dev.join("shm"));
     let devices = DEVICES.map(|name| dev.join(name)).into_iter().chain(gpus);
     let sources = SOURCES.map(|name| dev.join(name));
-    Ruleset::default()
+    let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(write | read)?
         .handle_access(AccessNet::from_all(ABI::V4))?
@@ -272,9 +272,23 @@ fn restrict(folder: &Path, readable: &[PathBuf]) -> std::result::Result<Restrict
         .create()?
         .add_rules(path_beneath_rules(shared.as_deref().into_iter().chain([folder]), below))?
         .add_rules(path_beneath_rules(devices, to_devices | read))?
-        .add_rules(path_beneath_rules(sources, read))?
-        .add_rules(path_beneath_rules(readable, read))?
-        .restrict_self()
+        .add_rules(path_beneath_rules(sources, read))?;
+    for rule in path_beneath_rules(readable, read) {
+        if let Err(error) = (&mut rules).add_rule(rule?)
+            && !is_of_no_folder(&error)
+        {
+            return Err(error);
+        }
+    }
+    rules.restrict_self()
+}
+
+/// Whether no rule can name a file: a link of anybody in a folder may lead to a pipe or to memory, as `/dev/stdout` does.
+fn is_of_no_folder(error: &RulesetError) -> bool {
+    let RulesetError::AddRules(AddRulesError::Fs(AddRuleError::AddRuleCall { source, .. })) = error else {
+        return false;
+    };
+    source.raw_os_error() == Some(libc::EBADFD)
 }
 
 /// System calls that change what Landlock does not look at, wherever it is: permissions, owners, times and attributes of files,
