@@ -233,7 +233,9 @@ pub fn native(bytes: &[u8]) -> bool {
         assert!(module.stopped.is_none_or(|error| error.offset().is_some()));
     }
     let _ = opencl_elf::spirv_of_object(bytes);
-    let _ = opencl_elf::beyond_linking(bytes);
+    if let Ok(made) = opencl_elf::plain_object(bytes) {
+        assert_eq!(opencl_elf::plain_object(&made).as_ref(), Ok(&made));
+    }
     let Some(native) = Native::read(bytes, format, Place::file(0)) else { return false };
     assert!(native.problems.iter().all(|problem| problem.offset().is_some()), "{:?}", native.problems);
     let _ = native.devices();

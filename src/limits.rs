@@ -270,6 +270,9 @@ pub(crate) const MAX_ABBREVIATION_FIELDS: u64 = 1024;
 /// Blocks of LLVM bitcode for which abbreviations are registered. LLVM knows under thirty.
 pub(crate) const MAX_ABBREVIATED_BLOCKS: usize = 64;
 
+/// Bytes of bitcode that is written without abbreviations, by those that it had. What LLVM writes grows by half.
+pub(crate) const BITCODE_GROWTH: usize = 8;
+
 /// Bytes of names, sources, aspects and types that all functions of a module of LLVM bitcode may have together, beyond four times
 /// those of its names: thousands may name one of a megabyte.
 pub(crate) const MAX_BITCODE_TEXT: usize = 32 << 20;

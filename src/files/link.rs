@@ -19,7 +19,7 @@ use crate::compat::fit::spec;
 use crate::container::{Arena, Host};
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::limits;
-use crate::native::opencl_elf::{beyond_linking, spirv_of_object};
+use crate::native::opencl_elf::{plain_object, spirv_of_object};
 use crate::policy::rules::Recipe;
 use crate::report::edited::Edited;
 use crate::report::text::{bytes, counted};
@@ -29,6 +29,7 @@ use crate::rewrite::link::{Input, Needs, Outcome, Providers, agree, executable, 
 use crate::rewrite::prepare;
 use crate::select::Selector;
 use crate::spirv::link::Options;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -319,7 +320,7 @@ impl Linking<'_> {
                 Backend::Ocloc { ref device } => {
                     spirv_of(arena, group).map(|image| (Step::Offline(device.clone()), image))
                 }
-                _ => Ok(driver_step(group)?),
+                _ => Ok(driver_step(arena, group)?),
             };
             let (step, image) = match one {
                 Ok(one) => one,
@@ -451,22 +452,24 @@ impl Linking<'_> {
     }
 }
 
-/// The step by which a driver links objects: the first, with the others.
-fn driver_step<'k>(group: &Group<'_, 'k>) -> Result<(Step<'k>, Image<'k>)> {
+/// The step by which a driver links objects, written anew: the first, with the others.
+fn driver_step<'k>(arena: &'k Arena, group: &Group<'_, 'k>) -> Result<(Step<'k>, Image<'k>)> {
     let wrong = || Error::input("nothing to link");
     if let Err(errors) = agree(&group.objects, State::Object) {
         return Err(errors.into_iter().next().unwrap_or_else(wrong));
     }
-    for Input { image, label, .. } in &group.objects {
-        if let Some(why) = beyond_linking(&image.contents()?) {
+    let plain = |Input { image, label, .. }: &Input<'_, 'k>| {
+        let object = plain_object(&image.contents()?).map_err(|why| {
             let message = format!("the object is not given to the driver: {why}");
             let remedy = "make it anew of its SPIR-V, by `compile`";
-            return Err(Error::input(message).with_remedy(remedy).context((*label).to_owned()));
-        }
-    }
+            Error::input(message).with_remedy(remedy).context((*label).to_owned())
+        })?;
+        arena.keep(object)
+    };
     let (first, others) = group.objects.split_first().ok_or_else(wrong)?;
-    let others = others.iter().map(|input| input.image.contents()).collect::<Result<Vec<_>>>()?;
-    Ok((Step::Link(others), first.image.clone()))
+    let image = Image { stored: plain(first)?, declared: Declared::None, ..first.image.clone() };
+    let others = others.iter().map(|input| plain(input).map(Cow::Borrowed)).collect::<Result<Vec<_>>>()?;
+    Ok((Step::Link(others), image))
 }
 
 /// Links the SPIR-V of objects for a GPU.

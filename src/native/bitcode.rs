@@ -4,10 +4,10 @@
 //! convention, which for kernels is one of their own; names stand in the string table. Everything else is for LLVM.
 //! Record numbers are those of `llvm/Bitcode/LLVMBitCodes.h`, conventions those of `llvm/IR/CallingConv.h`.
 
-mod beyond;
 mod function;
 mod metadata;
 mod module;
+mod plain;
 mod types;
 
 use super::bitstream::{Cursor, Item};
@@ -18,8 +18,8 @@ use crate::error::{Error, Result};
 use crate::limits;
 use std::collections::BTreeMap;
 
-pub(crate) use beyond::beyond_compiling;
 pub use module::{Argument, Call, Function, Module, Numbered, Recorded, Use, Variable};
+pub(crate) use plain::plain;
 
 mod block {
     pub(crate) const MODULE: u64 = 8;

@@ -4,10 +4,14 @@
 //! records that abbreviations may compress. Only the records of one block are decoded at a time; blocks in it are
 //! stepped over. Abbreviations that a block-info block registers for other blocks are kept by block.
 
+mod writer;
+
 use crate::error::{Error, Result};
 use crate::limits;
 use std::collections::HashMap;
 use std::rc::Rc;
+
+pub(crate) use writer::Writer;
 
 /// Block 0: abbreviations for others.
 const BLOCKINFO: u64 = 0;
@@ -73,10 +77,6 @@ pub(crate) struct Cursor<'a> {
     registered: Rc<HashMap<u64, Rc<Vec<Abbreviation>>>>,
     /// Operands that may yet be decoded.
     budget: usize,
-    /// Bit at which the last item began.
-    begun: usize,
-    /// Whether the mark of the block's end was read.
-    closed: bool,
     /// Whether a block in it was read.
     has_blocks: bool,
 }
@@ -93,8 +93,6 @@ impl<'a> Cursor<'a> {
             abbreviations: Rc::default(),
             registered: Rc::default(),
             budget: operands_of(data.len().saturating_mul(8)),
-            begun: 0,
-            closed: false,
             has_blocks: false,
         }
     }
@@ -102,22 +100,6 @@ impl<'a> Cursor<'a> {
     /// Passes over bytes, such as a magic number.
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.at = self.at.saturating_add(bytes.saturating_mul(8));
-    }
-
-    /// The word of 32 bits with which the last item began; none where it began within one.
-    pub(crate) fn word(&self) -> Option<u64> {
-        self.begun.is_multiple_of(32).then_some((self.begun / 32) as u64)
-    }
-
-    /// The number of abbreviations that are defined here so far, with those for blocks of this kind.
-    pub(crate) fn defined(&self) -> usize {
-        self.abbreviations.len()
-    }
-
-    /// Whether the block ended where its length says. LLVM goes by the length of a block that it steps over, and by the mark of
-    /// its end where it reads one.
-    pub(crate) fn ended_whole(&self) -> bool {
-        self.closed && self.at.next_multiple_of(32) == self.end
     }
 
     /// The byte at which reading stands.
@@ -134,12 +116,8 @@ impl<'a> Cursor<'a> {
             if self.end.saturating_sub(self.at) < self.width as usize {
                 return Ok(None);
             }
-            self.begun = self.at;
             match self.fixed(self.width)? {
-                0 => {
-                    self.closed = true;
-                    return Ok(None);
-                }
+                0 => return Ok(None),
                 1 => {
                     let (id, inner) = self.enter()?;
                     if id == BLOCKINFO {
@@ -183,10 +161,8 @@ impl<'a> Cursor<'a> {
         let budget = operands_of(end.saturating_sub(self.at));
         let registered = self.registered.clone();
         let (data, at) = (self.data, self.at);
-        let (begun, closed, has_blocks) = (at, false, false);
-        let block = id;
-        let inner =
-            Cursor { data, end, at, width, block, abbreviations, registered, budget, begun, closed, has_blocks };
+        let (block, has_blocks) = (id, false);
+        let inner = Cursor { data, end, at, width, block, abbreviations, registered, budget, has_blocks };
         self.at = end;
         Ok((id, inner))
     }

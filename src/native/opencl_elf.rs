@@ -183,19 +183,24 @@ fn vectorized(name: &str) -> Option<&str> {
 /// intel/compute-runtime): the module and the options, from which code is made when it is linked.
 pub(crate) fn spirv_object(spirv: &[u8], options: &str) -> Vec<u8> {
     const NAMES: &[u8] = b"\0SPIRV Object\0BuildOptions\0.shstrtab\0";
-    const SHT_STRTAB: u32 = 3;
-    let sections =
-        [(1u32, SHT_OPENCL_SPIRV, spirv), (14, SHT_OPENCL_OPTIONS, options.as_bytes()), (27, SHT_STRTAB, NAMES)];
-    let mut elf = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    let (module, options) = ((1, SHT_OPENCL_SPIRV, spirv), (14, SHT_OPENCL_OPTIONS, options.as_bytes()));
+    objects(1, &[module, options, (27, elf_form::STRTAB, NAMES)])
+}
+
+/// Returns an ELF file of objects with these sections: the place of the name, the type, and the data of each, of which the last has
+/// the names.
+fn objects(version: u8, sections: &[(u32, u32, &[u8])]) -> Vec<u8> {
+    let mut elf = [b"\x7fELF\x02\x01".as_slice(), &[version], &[0; 9]].concat();
     elf.extend([ET_OPENCL_OBJECTS, 0].into_iter().flat_map(u16::to_le_bytes));
-    elf.extend(1u32.to_le_bytes());
+    elf.extend(u32::from(version).to_le_bytes());
     elf.extend([0, 0, ENTRY as u64].into_iter().flat_map(u64::to_le_bytes));
-    elf.extend([0, 0, 64, 56, 0, 64, 4, 3].into_iter().flat_map(u16::to_le_bytes));
+    let last = sections.len() as u16;
+    elf.extend([0, 0, 64, 56, 0, 64, last.saturating_add(1), last].into_iter().flat_map(u16::to_le_bytes));
     elf.resize(ENTRY.saturating_mul(2), 0);
-    let mut offset = ENTRY.saturating_mul(5) as u64;
+    let mut offset = ENTRY.saturating_mul(sections.len().saturating_add(2)) as u64;
     for (name, kind, data) in sections {
         let size = data.len() as u64;
-        elf.extend([name, kind].into_iter().flat_map(u32::to_le_bytes));
+        elf.extend([*name, *kind].into_iter().flat_map(u32::to_le_bytes));
         elf.extend([0, 0, offset, size, 0, 0, 0].into_iter().flat_map(u64::to_le_bytes));
         elf.resize(elf.len().next_multiple_of(ENTRY), 0);
         offset = offset.saturating_add(size);
@@ -210,13 +215,14 @@ pub fn spirv_of_object(object: &[u8]) -> Option<&[u8]> {
     elf.sections.iter().find(|section| section.kind == SHT_OPENCL_SPIRV).map(|section| section.data)
 }
 
-/// Tells what an object that Intel's CPU driver is to link has it do beside linking code, or why that is not known. Such an object
-/// has one section of its own, with bitcode.
-pub fn beyond_linking(object: &[u8]) -> Option<String> {
-    let elf = match DeviceElf::parse(object) {
-        Ok(elf) => elf,
-        Err(error) => return Some(error.to_string()),
-    };
+/// Returns an object that Intel's CPU driver is to link, written anew: with the one section that such objects have, and in it the
+/// bitcode that is code and no more. Or tells what else it has the driver do, or why that is not known.
+///
+/// # Errors
+/// The reason as text, where the object is of another form, or more than code.
+pub fn plain_object(object: &[u8]) -> Result<Vec<u8>, String> {
+    const NAMES: &[u8] = b"\0.ocl.ir\0";
+    let elf = DeviceElf::parse(object).map_err(|error| error.to_string())?;
     // The driver takes the first section of the name, whatever its kind.
     match elf.sections.as_slice() {
         [null, code, names]
@@ -224,9 +230,10 @@ pub fn beyond_linking(object: &[u8]) -> Option<String> {
                 && (code.kind, code.name) == (SHT_OPENCL_CODE, CODE)
                 && (names.kind, names.name) == (elf_form::STRTAB, "") =>
         {
-            bitcode::beyond_compiling(code.data)
+            let code = bitcode::plain(code.data)?;
+            Ok(objects(0, &[(1, SHT_OPENCL_CODE, &code), (0, elf_form::STRTAB, NAMES)]))
         }
-        _ => Some(format!("it is no object of Intel's driver for CPUs, which has a section `{CODE}` alone")),
+        _ => Err(format!("it is no object of Intel's driver for CPUs, which has a section `{CODE}` alone")),
     }
 }
 

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::process::Command;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
+use sycl_bundle::native::opencl_elf::plain_object;
 use sycl_bundle::rewrite::link::Providers;
 use sycl_bundle::spirv::index::Index;
 use sycl_bundle::spirv::kernel::{Kernel, body, kernels};
@@ -209,6 +210,31 @@ fn imports_of_vector_math_are_resolved() {
     }
     let report = inspect(&folder.path().join("objects.table"));
     assert!(report["images"].as_array().unwrap().iter().all(|image| image["state"] == "object"));
+}
+
+/// LLVM reads the same in what the driver wrote and in what is written anew of it.
+#[test]
+fn objects_written_anew_are_the_same_to_llvm() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = world().window();
+    let mut compile = tool();
+    compile.args(["compile", file.to_str().unwrap(), "-t", "spir64_x86_64", "-o", "o.table"]);
+    succeed(compile.current_dir(folder.path()));
+    let entries = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let objects: Vec<_> = entries.filter(|path| path.extension().is_some_and(|extension| extension == "bin")).collect();
+    assert!(objects.len() > 10);
+    for path in objects {
+        let written = std::fs::read(path).unwrap();
+        let anew = plain_object(&written).unwrap();
+        let [before, after] = [&written, &anew].map(|object| {
+            let at = object.windows(4).position(|word| word == b"BC\xc0\xde").unwrap();
+            let end = object.windows(8).rposition(|word| word == b".ocl.ir\0").unwrap() - 1;
+            std::fs::write(folder.path().join("code.bc"), &object[at..end]).unwrap();
+            let mut command = Command::new(llvm(22, "llvm-dis"));
+            succeed(command.current_dir(folder.path()).args(["code.bc", "-o", "-"])).stdout
+        });
+        assert!(before.len() > 1000 && before == after);
+    }
 }
 
 /// The driver takes what this tool compiled, and is not given what a stranger put in its place.
