@@ -71,7 +71,8 @@ impl Args {
             Engine::Ninja => CommandEngine::Ninja,
             Engine::Make => CommandEngine::Make,
         };
-        build.plan(Draft { engine, program, arguments: self.arguments }, self.to)?;
+        let here = std::env::current_dir().unwrap_or_default();
+        build.plan(Draft { engine, program, arguments: self.arguments, here }, self.to)?;
         build.run(global, out)
     }
 

@@ -145,7 +145,7 @@ impl Args {
         let Outcome { built, exit, whole } = planned.finish(global, done)?;
         if options.writes() {
             let prerequisites: Vec<PathBuf> = prerequisites.iter().chain(&libraries).cloned().collect();
-            self.depend.write(options.place(), self.stamp.as_deref(), &prerequisites)?;
+            self.depend.write(options.place(), self.stamp.as_deref(), (&self.files, &prerequisites))?;
         }
         let idle = !self.dry_run && exit == Exit::Done && built.made_nothing();
         // An output of a build that ends with another code than 0 is made again.
