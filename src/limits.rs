@@ -244,6 +244,16 @@ pub(crate) const ANEW_FLOOR: u64 = 1 << 20;
 /// Entries of a folder of a driver or compiler that a worker may read, where that is not one of libraries by its name.
 pub(crate) const MAX_READ_ENTRIES: usize = 1 << 13;
 
+/// Bytes of a list of folders in the header of a program.
+pub(crate) const MAX_RUN_PATH: u64 = 1 << 16;
+
+/// Files of a driver or compiler that are looked into for what they start and load, bytes of each, and words of a script.
+pub(crate) const MAX_READ_FILES: usize = 1 << 10;
+/// See [`MAX_READ_FILES`].
+pub(crate) const MAX_READ_SCRIPT: u64 = 1 << 16;
+/// See [`MAX_READ_FILES`].
+pub(crate) const MAX_READ_WORDS: usize = 1 << 12;
+
 /// Targets of a kernel's images, and letters of each, in a message that is told of each kernel. Compilers know forty targets.
 pub(crate) const MAX_TOLD_TARGETS: usize = 32;
 pub(crate) const MAX_TOLD_TARGET: usize = 100;

@@ -52,10 +52,15 @@ impl Cache {
     /// The binary of a key. An entry that is damaged is removed, where that is possible.
     pub(crate) fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
-        // Links, pipes and folders in an entry's place, and files of others, count as absent. The owner is that of what is open:
-        // another user may move a folder of his to the cache's place at any moment.
+        // Links, pipes and folders in an entry's place, and files of others or that others may write to, count as absent. Where a
+        // folder is another user's, so is what he moved into it, whoever owns that: a copy of a file of his, say. The owner is that of
+        // what is open: another user may move a folder of his to the cache's place at any moment.
+        if self.stranger(&path).is_some() {
+            return None;
+        }
         let (mut file, metadata) = plain_file::open_itself(&path).ok()?;
-        if !may_have_made(metadata.uid(), plain_file::user()) || !self.is_ours(&path) {
+        let is_others = metadata.mode() & 0o022 != 0 || !may_have_made(metadata.uid(), plain_file::user());
+        if is_others || !self.is_ours(&path) {
             return None;
         }
         let Some(binary) = read_entry(&mut file, metadata.len(), key) else {
@@ -65,6 +70,13 @@ impl Cache {
         // The time says how long nobody wanted it; a cache that cannot be written to is not kept in order by us.
         let _ = file.set_modified(SystemTime::now());
         Some(binary)
+    }
+
+    /// Returns the folder around an entry that belongs to another user, and the user.
+    fn stranger(&self, path: &Path) -> Option<(PathBuf, u32)> {
+        let form = self.folder.join(FORM);
+        let all = [self.folder.as_path(), &form, path.parent().unwrap_or(&form)];
+        all.into_iter().find_map(|folder| Some((folder.to_owned(), plain_file::stranger(folder)?)))
     }
 
     /// Whether the folders between the cache's own and an entry are folders, and no links that lead elsewhere.
@@ -90,9 +102,9 @@ impl Cache {
         if is_folder(&form) {
             make(folder)?;
         }
-        let mut all = [self.folder.as_path(), &form, folder].into_iter();
-        if let Some((theirs, owner)) = all.find_map(|one| Some((one.display(), plain_file::stranger(one)?))) {
-            let message = format!("cannot keep a binary in `{theirs}`: it belongs to another user ({owner})");
+        if let Some((theirs, owner)) = self.stranger(&path) {
+            let message =
+                format!("cannot keep a binary in `{}`: it belongs to another user ({owner})", theirs.display());
             return Err(Error::new(ErrorKind::Environment, message));
         }
         if !self.is_ours(&path) {
@@ -482,6 +494,10 @@ mod tests {
         let key = Key::for_job(&Compiler::default(), &job(b"module", ""));
         cache.put(&key, b"binary").unwrap();
         let (path, elsewhere) = (cache.path(&key), folder.path().join("elsewhere"));
+        for (mode, is_taken) in [(0o620, false), (0o602, false), (0o600, true)] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(cache.get(&key).is_some(), is_taken, "{mode:o}");
+        }
         fs::rename(&path, &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
         assert_eq!(cache.get(&key), None, "a link is no entry, wherever it leads");

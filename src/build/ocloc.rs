@@ -61,6 +61,13 @@ const LEAST: [u32; 12] = [0x0723_0203, 0x0001_0000, 0, 1, 0, 0x0002_0011, 4, 0x0
 const REMEDY: &str =
     "install Intel's offline compiler (package intel-ocloc or intel-opencl-icd), or name it with --ocloc";
 
+/// Remedy where ocloc is there, and something that it starts or loads is not among what a worker reads.
+const UNREADABLE: &str = "it has to be executable, and what it starts and loads is read in the system's folders, around it, and in those that \
+     LD_LIBRARY_PATH names";
+/// Statuses 126 and 127 of a script.
+const NOT_STARTED: &str = "the status of a script that starts what is not there, or may not be read: folders outside of the system's and those \
+     around the compiler are to be named in LD_LIBRARY_PATH";
+
 /// Environment in which the program is run where there is no library.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
@@ -276,6 +283,8 @@ fn status_name(code: i32) -> &'static str {
         -5150 => "OCLOC_INVALID_COMMAND_LINE",
         -5151 => "OCLOC_INVALID_FILE",
         -5152 => "OCLOC_COMPILATION_CRASH",
+        // Of a shell, by the low byte.
+        -130 | -129 => NOT_STARTED,
         _ => "an unnamed status",
     }
 }
@@ -358,7 +367,8 @@ impl Program {
             Ok(_) => Ok(Program { path, surroundings: surroundings.clone() }),
             Err(error) => {
                 let message = format!("the program `{}` does not start: {error}", path.display());
-                Err(Error::new(ErrorKind::Environment, message).with_remedy(REMEDY))
+                let is_kept = error.kind() == std::io::ErrorKind::PermissionDenied;
+                Err(Error::new(ErrorKind::Environment, message).with_remedy(if is_kept { UNREADABLE } else { REMEDY }))
             }
         }
     }

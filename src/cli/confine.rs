@@ -6,14 +6,15 @@
 //! permissions, owners, times or attributes of files. All of this is as good as the kernel has it: Landlock knows files, devices, TCP
 //! and signals, and a filter of system calls the rest. Memory, files and time are limited everywhere.
 
-use crate::build::inventory::loaded;
+mod readable;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
-use crate::plain_file;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, AddRuleError, AddRulesError, CompatLevel, Compatible as _, LandlockStatus,
     RestrictionStatus, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
 };
+use readable::{options, readable};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getpgid, getppid, getrlimit, setpgid, setrlimit, setsid};
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
@@ -21,8 +22,7 @@ use seccompiler::SeccompCmpArgLen::{Dword, Qword};
 use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
 use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, apply_filter};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Bounds of a process that was confined, and gaps in them.
@@ -122,131 +122,8 @@ const GPUS: [&str; 6] = ["dri", "kfd", "accel", "dxg", "mali0", "kgsl-3d0"];
 /// Beginning of the names of NVIDIA's device files.
 const NVIDIA: &str = "nvidia";
 
-/// Folder of which Intel's compiler for GPUs reads options (`debugFlags/Options.txt`), whoever made it.
-const OPTIONS: &str = "IntelIGC";
-
-/// Returns the path of that folder.
-fn options() -> PathBuf {
-    Path::new("/tmp").canonicalize().unwrap_or_else(|_| "/tmp".into()).join(OPTIONS)
-}
-
-/// Folders and files of the system that programs, drivers and compilers read, beside their own: libraries, settings of loaders
-/// and clocks, and what the kernel tells. Others below `/etc` may be root's alone, which a build may run as.
-const SYSTEM: [&str; 22] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/opt",
-    "/nix/store",
-    "/gnu/store",
-    "/run/opengl-driver",
-    "/run/opengl-driver-32",
-    "/etc/OpenCL",
-    "/etc/alternatives",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/ld.so.preload",
-    "/etc/localtime",
-    "/etc/nsswitch.conf",
-    "/proc",
-    "/sys",
-];
 /// Device files that are read.
 const SOURCES: [&str; 2] = ["random", "urandom"];
-/// Folders beside that of a library or program, below one prefix, where the rest of a driver or compiler lies.
-const BESIDE: [&str; 8] = ["bin", "etc/OpenCL", "lib", "lib32", "lib64", "libexec", "share/clc", "share/pocl"];
-/// Variables with folders and files of loaders and drivers.
-const VARIABLES: [&str; 4] = ["LD_LIBRARY_PATH", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS", "OPENCL_DYLIB_PATH"];
-/// Beginning of the variables that name programs of PoCL.
-const PROGRAMS: &str = "POCL_PATH_";
-
-/// Returns what may be read: all, where the files of the driver or compiler are not known yet, and else the system's files, what
-/// this process was loaded from, what variables name, and what is around those files. The folder of options, and what comes
-/// to be beside it or above, is never among it.
-fn readable(files: Option<&[PathBuf]>, folder: &Path) -> Vec<PathBuf> {
-    let Some(files) = files else { return shown(Path::new("/")) };
-    let named = VARIABLES.iter().filter_map(std::env::var_os);
-    let named: Vec<PathBuf> = named.flat_map(|paths| std::env::split_paths(&paths).collect::<Vec<_>>()).collect();
-    // A list of a loader may be a link to a file elsewhere.
-    let lists = named.iter().map(PathBuf::as_path).chain([Path::new("/etc/OpenCL/vendors")]).flat_map(entries);
-    let lists = lists.filter(|path| path.extension().is_some_and(|extension| extension == "icd"));
-    let is_program = |name: &OsString| name.as_encoded_bytes().starts_with(PROGRAMS.as_bytes());
-    let programs = std::env::vars_os().filter(|(name, _)| is_program(name)).map(|(_, path)| PathBuf::from(path));
-    let around = files.iter().cloned().chain(programs).flat_map(|file| around(&file));
-    let home = std::env::home_dir();
-    let of_user: Vec<PathBuf> =
-        home.into_iter().chain([folder.to_owned()]).filter_map(|path| path.canonicalize().ok()).collect();
-    let narrow = |path: PathBuf| {
-        // A library may lie among all that is the user's, in the folder for temporary files, or in a project with its secrets.
-        let is_users = of_user.iter().any(|one| one.starts_with(&path));
-        match prefix(&path).is_none() && path.is_dir() || is_users {
-            true => {
-                let all = entries(&path).take(limits::MAX_READ_ENTRIES);
-                all.filter(|entry| if is_users { is_of_driver(entry) } else { !is_hidden(entry) }).collect()
-            }
-            false => vec![path],
-        }
-    };
-    let of_system: Vec<PathBuf> = SYSTEM.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
-    let of_driver = loaded().into_iter().chain(lists).chain(named.iter().cloned()).chain(around);
-    let of_driver = of_driver.filter_map(|path| path.canonicalize().ok());
-    let beside = of_driver.filter(|path| !of_system.iter().any(|folder| path.starts_with(folder))).flat_map(narrow);
-    // The program, by its link: its file may be gone, or another.
-    let program = [PathBuf::from("/proc/self/exe")];
-    of_system.iter().cloned().chain(beside).flat_map(|path| shown(&path)).chain(program).collect()
-}
-
-/// Returns a file of a driver or compiler, the folder that it lies in, and those beside that.
-fn around(file: &Path) -> Vec<PathBuf> {
-    let Ok(file) = file.canonicalize() else { return Vec::new() };
-    let folder = file.parent().unwrap_or(&file).to_owned();
-    let beside = prefix(&folder).into_iter().flat_map(|prefix| BESIDE.map(|name| prefix.join(name)));
-    // A script starts what lies anywhere below its prefix.
-    let is_script = plain_file::open(&file).is_ok_and(|(mut file, _)| {
-        let mut head = [0; 2];
-        file.read_exact(&mut head).is_ok() && head == *b"#!"
-    });
-    let started = prefix(&folder).filter(|_| is_script).map(Path::to_owned);
-    beside.chain(started).chain([folder.clone(), file.clone()]).collect()
-}
-
-/// Returns the prefix of a folder that is one of [`BESIDE`].
-fn prefix(folder: &Path) -> Option<&Path> {
-    let name = BESIDE.iter().find(|name| folder.ends_with(name))?;
-    folder.ancestors().nth(Path::new(name).components().count())
-}
-
-/// Whether a file's name begins with a dot.
-fn is_hidden(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
-}
-
-/// Whether a path is a plain file that is a library by its name, or what drivers for CPUs have beside theirs.
-fn is_of_driver(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let ends = [".so", ".rtl", ".cfg", ".bc", ".o"].iter().any(|ending| name.ends_with(ending));
-    (ends || name.contains(".so.")) && !is_hidden(path) && path.is_file()
-}
-
-/// Returns what is in a folder.
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
-}
-
-/// Returns a file or folder; where the folder of options lies in it, all else in it, by the folders on the way there.
-fn shown(root: &Path) -> Vec<PathBuf> {
-    let hidden = options();
-    if !hidden.starts_with(root) {
-        return vec![root.to_owned()];
-    }
-    let folders = hidden.ancestors().zip(hidden.ancestors().skip(1)).take_while(|(_, folder)| folder.starts_with(root));
-    folders.flat_map(|(way, folder)| entries(folder).filter(move |path| path != way).collect::<Vec<_>>()).collect()
-}
 
 /// Applies Landlock's rules to this thread and all that it starts; rules that this kernel does not know are left out.
 fn restrict(folder: &Path, readable: &[PathBuf]) -> std::result::Result<RestrictionStatus, RulesetError> {

@@ -12,6 +12,7 @@ pub(crate) mod device_elf;
 pub mod elf;
 pub(crate) mod inflate;
 pub(crate) mod kind;
+pub(crate) mod library_folders;
 pub(crate) mod object_file;
 pub mod package;
 pub(crate) mod pe;

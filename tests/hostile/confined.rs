@@ -183,7 +183,9 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
         put("driver/share/pocl/kernel.bc"),
         put("project/compiler"),
         put("project/beside"),
-        put("wrapped/root/compiler"),
+        put("wrapped/root/usr/compiler"),
+        put("tools/lib/libstarted.so"),
+        put("venv/pyvenv.cfg"),
         put("own/mine"),
         put("named/libother.so"),
         put("elsewhere/linked.so"),
@@ -199,6 +201,11 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
         put("home/a.so.d/key"),
         put("project/.env"),
         put("wrapped/.env"),
+        put("wrapped/share/keyring"),
+        put("wrapped/key"),
+        put("project/keys/key"),
+        put("keys/key"),
+        put("keys/other"),
         put("key"),
         "/etc/passwd".to_owned(),
     ];
@@ -206,12 +213,20 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
     let linked = folder.path().join("linked.so");
     // No rule can name a pipe, which a link leads to.
     std::os::unix::fs::symlink("/dev/stdout", folder.path().join("project/link")).unwrap();
+    // Nor is what a link leads to the compiler's.
+    std::os::unix::fs::symlink(folder.path().join("keys"), folder.path().join("project/linked")).unwrap();
     let confined = r#"reads=$1; shift; export HOME=$PWD/../home LD_LIBRARY_PATH=$PWD/../named
         exec "$0" worker --confined $reads --run sh -c '
             for file in "$@" /proc/$PPID/environ; do head -c1 "$file" > /dev/null && echo "$file"; done' sh "$@""#;
     let compiler = folder.path().join("project/compiler");
     std::fs::create_dir(folder.path().join("wrapped/bin")).unwrap();
-    let script = folder.put("wrapped/bin/compiler", "#!/bin/sh\n");
+    // A script has what it starts read, not what lies beside other files that it names.
+    let (started, python) = (put("tools/bin/started"), put("venv/bin/python"));
+    std::fs::write(&started, "#!/bin/sh\n").unwrap();
+    std::fs::write(&python, "#!/bin/sh\n").unwrap();
+    let text = format!("#!{python}\n. ../keys/one\nroot=$here/root; exec \"{started}\" \"$@\"\n");
+    put("keys/one");
+    let script = folder.put("wrapped/bin/compiler", &text);
     let files = [linked.as_path(), &compiler, script.as_ref()].map(|path| path.display().to_string());
     let reads = format!("--reads {library} {of_user} {}", files.join(" "));
     let of_parent = format!("/proc/{}/environ", std::process::id());
