@@ -68,6 +68,10 @@ pub(crate) const MAX_WRITTEN_TWICE: usize = 4096;
 /// Bytes of a SPIR-V module. The largest of compilers has some megabytes, and what is known of one takes several times its size.
 pub(crate) const MAX_MODULE: usize = 128 << 20;
 
+/// Types and constants of a SPIR-V module: each takes eight bytes of it, and a hundred of memory. The largest of compilers has tens of
+/// thousands.
+pub(crate) const MAX_DECLARATIONS: usize = 1 << 20;
+
 /// Bytes that one compressed image may inflate to; those that all files of a run may, beyond [`MAX_INFLATED_RATIO`] times
 /// their size on the disk.
 pub(crate) const MAX_INFLATED: u64 = 1 << 30;

@@ -18,7 +18,7 @@ use crate::device::table::TargetTable;
 use crate::device::yaml::Place;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::build::Only;
-use crate::files::sources::place_of;
+use crate::files::sources::{place_of, spare_opened_by};
 use crate::files::write::{below, write_atomically};
 use crate::policy::rules::{Rule, RuleSettings, Rules};
 use crate::report::batch::Batch;
@@ -405,7 +405,7 @@ impl RecordArgs {
             make_folder(&folder).map_err(|error| {
                 Error::new(ErrorKind::Environment, format!("cannot make `{}`: {error}", folder.display()))
             })?;
-            Ok(Temps::new(folder, Box::new(|unit| batch.label(unit))))
+            Ok(Temps::new(folder, Box::new(|unit| batch.label(unit)), |path| spare_opened_by("--save-temps", path)))
         });
         let trace = self.time_trace.is_some().then(|| {
             Trace::new(Box::new(|unit| {

@@ -38,7 +38,7 @@ impl PolicyFile {
         let set = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
         let (path, text, found) = match named.map(Path::to_path_buf).or_else(set) {
             Some(path) => {
-                let text = Input::read_text(&path, limits::MAX_CONFIG)?;
+                let text = Input::read_settings(&path, limits::MAX_CONFIG)?;
                 (path, text, false)
             }
             None => {

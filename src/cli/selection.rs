@@ -159,7 +159,7 @@ impl Selection {
 /// Errors of reading; `Input` where the file is no profile.
 pub(crate) fn read_profiles(paths: &[PathBuf]) -> Result<Vec<Profile>> {
     let read = |path: &PathBuf| {
-        let text = Input::read_text(path, limits::MAX_RECORDED)?;
+        let text = Input::read_settings(path, limits::MAX_RECORDED)?;
         Profile::parse(text.as_bytes()).context(|| path.display().to_string())
     };
     paths.iter().map(read).collect()
@@ -246,7 +246,7 @@ impl LiveTargets {
 /// `Io` or `Input` where the file cannot be read as text; faults in it are not errors here.
 pub(crate) fn add_definitions(table: &mut TargetTable, path: &Path) -> Result<Added> {
     let name = path.display().to_string();
-    let text = Input::read_text(path, limits::MAX_CONFIG)?;
+    let text = Input::read_settings(path, limits::MAX_CONFIG)?;
     let aspects: Vec<&str> = aspect::names().collect();
     Ok(table.add(&name, &text, &aspects))
 }

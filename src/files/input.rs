@@ -402,6 +402,18 @@ impl Input {
         Input::read_text_of(path, begun.chain(file), most)
     }
 
+    /// Reads a text as [`Input::read_text`] does, of a file that no output may replace: a policy, a configuration, a profile.
+    ///
+    /// # Errors
+    /// Errors of [`Input::read_text`].
+    pub(crate) fn read_settings(path: &Path, most: usize) -> Result<String> {
+        let text = Input::read_text(path, most)?;
+        if let Some(metadata) = path.metadata().ok().filter(Metadata::is_file) {
+            note_opened(real_path(path, &metadata).as_ref(), path, Some(&metadata));
+        }
+        Ok(text)
+    }
+
     /// Reads a text of at most `most` bytes out of what is open, and was at a path.
     ///
     /// # Errors

@@ -199,6 +199,18 @@ pub(crate) fn spare_others<'p>(others: impl IntoIterator<Item = &'p Path>, optio
     Place::find(file, Dangling::First).map(drop)
 }
 
+/// Refuses a file beside the output, which `option` names, that the output would have as a part, were it a table.
+///
+/// # Errors
+/// `Usage` where it is.
+pub(crate) fn spare_parts(output: &Path, option: &str, file: &Path) -> Result<()> {
+    let (stem, folder) = stem_and_folder(output);
+    let or_here = |folder: &Path| if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let beside = file.parent().is_some_and(|around| same_file(&or_here(around), &or_here(folder)));
+    if beside && is_part(&name, &stem) { Err(replaces_other(option, file)) } else { Ok(()) }
+}
+
 /// Returns the place of a folder for outputs, with no link at its end.
 ///
 /// # Errors

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The JSON Schema of the document.
@@ -241,16 +241,23 @@ const FILE_MODE: u32 = 0o666;
 pub(crate) struct Temps<'w> {
     folder: PathBuf,
     label: Box<dyn Fn(Unit) -> String + 'w>,
+    /// Refuses a file that was read.
+    spare: fn(&Path) -> Result<()>,
 }
 
 impl<'w> Temps<'w> {
-    /// In a folder, by names that `label` gives.
-    pub(crate) fn new(folder: PathBuf, label: Box<dyn Fn(Unit) -> String + 'w>) -> Temps<'w> {
-        Temps { folder, label }
+    /// In a folder, by names that `label` gives, in the place of files that `spare` does not refuse.
+    pub(crate) fn new(
+        folder: PathBuf,
+        label: Box<dyn Fn(Unit) -> String + 'w>,
+        spare: fn(&Path) -> Result<()>,
+    ) -> Temps<'w> {
+        Temps { folder, label, spare }
     }
 
     fn write(&self, unit: Unit, end: &str, bytes: &[u8]) -> Result<()> {
         let path = self.folder.join(format!("{}.{end}", (self.label)(unit)));
+        (self.spare)(&path)?;
         // A link or a pipe that lies there is replaced.
         replace(&path, &[bytes], FILE_MODE)
             .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot write `{}`: {error}", path.display())))
@@ -260,7 +267,9 @@ impl<'w> Temps<'w> {
         let unit = job.unit();
         // Files that an earlier build left would be taken for this one's.
         for end in ["bin", "log"] {
-            let _ = std::fs::remove_file(self.folder.join(format!("{}.{end}", (self.label)(unit))));
+            let path = self.folder.join(format!("{}.{end}", (self.label)(unit)));
+            (self.spare)(&path)?;
+            let _ = std::fs::remove_file(path);
         }
         self.write(unit, "spv", &job.il)?;
         self.write(unit, "opts", format!("{options}\n").as_bytes())?;

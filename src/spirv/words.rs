@@ -84,7 +84,8 @@ impl<'a> Words<'a> {
 
     /// The instructions; the last item is an error where the stream is broken.
     pub(crate) fn instructions(&self) -> Instructions<'a> {
-        Instructions { rest: self.words.get(5..).unwrap_or_default(), total: self.words.len(), swapped: self.swapped }
+        let rest = self.words.get(5..).unwrap_or_default();
+        Instructions { rest, total: self.words.len(), swapped: self.swapped, declared: 0 }
     }
 }
 
@@ -94,7 +95,12 @@ pub(crate) struct Instructions<'a> {
     rest: &'a [[u8; 4]],
     total: usize,
     swapped: bool,
+    /// Types and constants so far.
+    declared: usize,
 }
+
+/// Opcodes of types and constants: `OpTypeVoid` to `OpSpecConstantOp`.
+const DECLARATIONS: std::ops::RangeInclusive<u16> = 19..=52;
 
 impl<'a> Iterator for Instructions<'a> {
     type Item = Result<Instruction<'a>>;
@@ -106,8 +112,14 @@ impl<'a> Iterator for Instructions<'a> {
         let count = (first >> 16) as usize;
         match (self.rest.get(1..count), self.rest.get(count..)) {
             (Some(operands), Some(rest)) => {
+                let opcode = (first & 0xffff) as u16;
+                self.declared = self.declared.wrapping_add(usize::from(DECLARATIONS.contains(&opcode)));
+                if self.declared > limits::MAX_DECLARATIONS {
+                    self.rest = &[];
+                    return Some(Err(too_many(offset)));
+                }
                 self.rest = rest;
-                Some(Ok(Instruction { opcode: (first & 0xffff) as u16, offset, operands, swapped: self.swapped }))
+                Some(Ok(Instruction { opcode, offset, operands, swapped: self.swapped }))
             }
             _ => {
                 let left = self.rest.len();
@@ -116,6 +128,11 @@ impl<'a> Iterator for Instructions<'a> {
             }
         }
     }
+}
+
+#[cold]
+fn too_many(offset: u64) -> Error {
+    Error::at(offset, format!("a SPIR-V module with more than {} types and constants", limits::MAX_DECLARATIONS))
 }
 
 impl<'a> Instruction<'a> {

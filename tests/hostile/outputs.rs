@@ -316,3 +316,30 @@ fn folders_of_outputs_that_fail_go() {
     let done = empty.args(["doctor"]).env("TMPDIR", "").current_dir(folder.path()).output().unwrap();
     assert!(!said(&done).contains("empty path"), "{}", said(&done));
 }
+
+/// Settings, and names that parts of the output have, are no place for another output.
+#[test]
+fn settings_and_parts_are_not_replaced() {
+    let folder = Folder::new();
+    modules(&folder, &["m.spv", "0.intel_gpu_pvc.spv"]);
+    folder.put("policy.toml", "[check]\ntargets = [\"pvc\"]\n");
+    folder.put("config.yaml", "");
+    folder.put("t.table", "[Code]\nm.spv\n0.intel_gpu_pvc.spv\n");
+    let before = files(folder.path());
+    for call in [
+        "build m.spv -t pvc --policy policy.toml -o policy.toml --emit table",
+        "build m.spv -t pvc --policy policy.toml --report policy.toml -o o.table",
+        "build m.spv -t pvc --device-config config.yaml -o config.yaml --emit table",
+        "check m.spv -t pvc --policy policy.toml --write-baseline policy.toml",
+        "build m.spv -t pvc -o o.table -MF o_0.spv",
+        "build m.spv -t pvc -o o.table --report ./o_1.bin",
+        "build m.spv -t pvc -o o.table --time-trace o_0.sym",
+    ] {
+        refused(&folder, call, "would replace");
+    }
+    let call = format!("build t.table -t pvc {} --no-policy --save-temps . -o o.table", ocloc(&folder));
+    let done = tool(&folder, call.split(' '));
+    assert_eq!((done.status.code(), said(&done).contains("would replace")), (Some(2), true), "{}", said(&done));
+    let after = files(folder.path());
+    assert!(before.iter().all(|(path, bytes)| after[path] == *bytes) && !folder.path().join("o.table").exists());
+}

@@ -335,6 +335,22 @@ fn modules_beyond_any_size() {
     assert!(told.contains("the limit is 134217728"), "{told}");
 }
 
+/// An empty structure takes eight bytes of a module, and a compressor a fraction of that.
+#[test]
+fn declarations_beyond_any_number() {
+    let folder = Folder::new();
+    let mut words = vec![0x0723_0203, 0x0001_0400, 0, 50, 0];
+    put(&mut words, 17, &[6], None, &[]);
+    (0..(1 << 20) + 1).for_each(|at| words.extend([2 << 16 | 30, 100 + at]));
+    folder.put("m.spv", words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
+    for call in ["inspect m.spv", "kernels m.spv", "check m.spv -t pvc"] {
+        let done = limited(&folder, 512 << 10, call.split(' '));
+        let told = [done.stdout, done.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert_eq!(done.status.code(), Some(3), "{call}: {told}");
+        assert!(told.contains("more than 1048576 types and constants"), "{call}: {told}");
+    }
+}
+
 /// Names may be long, and a compressor makes nothing of them.
 #[test]
 fn long_names_of_members_beside_modules() {

@@ -20,7 +20,7 @@ use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::build::{BuildOptions, Outcome, PlannedBuild};
 use crate::files::input::opened_beside;
-use crate::files::sources::{spare_opened_by, spare_others};
+use crate::files::sources::{spare_opened_by, spare_others, spare_parts};
 use crate::files::write::{touch, write_atomically};
 use crate::report::batch::Batch;
 use crate::report::built::{self, Built};
@@ -230,6 +230,7 @@ impl Args {
         for (option, file) in self.beside(output)? {
             let others = self.files.iter().map(PathBuf::as_path).chain([output]);
             spare_others(others, option, &file)?;
+            spare_parts(output, option, &file)?;
         }
         Ok(())
     }
