@@ -256,7 +256,10 @@ pub(crate) const MAX_READ_FILES: usize = 1 << 10;
 /// See [`MAX_READ_FILES`].
 pub(crate) const MAX_READ_SCRIPT: u64 = 1 << 16;
 /// See [`MAX_READ_FILES`].
-pub(crate) const MAX_READ_WORDS: usize = 1 << 12;
+pub(crate) const MAX_READ_WORDS: usize = 1 << 10;
+
+/// Folders that a script names in which its other words are looked for.
+pub(crate) const MAX_READ_ROOTS: usize = 16;
 
 /// Targets of a kernel's images, and letters of each, in a message that is told of each kernel. Compilers know forty targets.
 pub(crate) const MAX_TOLD_TARGETS: usize = 32;
@@ -285,7 +288,10 @@ pub(crate) const MAX_ABBREVIATION_FIELDS: u64 = 1024;
 pub(crate) const MAX_ABBREVIATED_BLOCKS: usize = 64;
 
 /// Bytes of bitcode that is written without abbreviations, by those that it had. What LLVM writes grows by half.
-pub(crate) const BITCODE_GROWTH: usize = 8;
+pub(crate) const BITCODE_GROWTH: usize = 3;
+
+/// Operands of one record of bitcode: elements of the largest table of constants, or letters of the longest text.
+pub(crate) const MAX_OPERANDS: u64 = 1 << 22;
 
 /// Bytes of names, sources, aspects and types that all functions of a module of LLVM bitcode may have together, beyond four times
 /// those of its names: thousands may name one of a megabyte.

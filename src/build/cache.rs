@@ -52,15 +52,14 @@ impl Cache {
     /// The binary of a key. An entry that is damaged is removed, where that is possible.
     pub(crate) fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
-        // Links, pipes and folders in an entry's place, and files of others or that others may write to, count as absent. Where a
+        // Links, pipes and folders in an entry's place, and files of others, count as absent. Where a
         // folder is another user's, so is what he moved into it, whoever owns that: a copy of a file of his, say. The owner is that of
         // what is open: another user may move a folder of his to the cache's place at any moment.
         if self.stranger(&path).is_some() {
             return None;
         }
         let (mut file, metadata) = plain_file::open_itself(&path).ok()?;
-        let is_others = metadata.mode() & 0o022 != 0 || !may_have_made(metadata.uid(), plain_file::user());
-        if is_others || !self.is_ours(&path) {
+        if !may_have_made(metadata.uid(), plain_file::user()) || !self.is_ours(&path) {
             return None;
         }
         let Some(binary) = read_entry(&mut file, metadata.len(), key) else {
@@ -494,10 +493,6 @@ mod tests {
         let key = Key::for_job(&Compiler::default(), &job(b"module", ""));
         cache.put(&key, b"binary").unwrap();
         let (path, elsewhere) = (cache.path(&key), folder.path().join("elsewhere"));
-        for (mode, is_taken) in [(0o620, false), (0o602, false), (0o600, true)] {
-            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            assert_eq!(cache.get(&key).is_some(), is_taken, "{mode:o}");
-        }
         fs::rename(&path, &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
         assert_eq!(cache.get(&key), None, "a link is no entry, wherever it leads");

@@ -25,8 +25,6 @@ pub(crate) struct Draft {
     pub(crate) program: PathBuf,
     /// The arguments of `build`.
     pub(crate) arguments: Vec<OsString>,
-    /// The folder that its names are for.
-    pub(crate) here: PathBuf,
 }
 
 /// One command that fills the cache.
@@ -70,14 +68,7 @@ impl Draft {
         }
         let mut names = Vec::new();
         for input in inputs {
-            let name = text_of(input)?;
-            if self.engine == CommandEngine::Make && !is_word(name, &self.here) {
-                let message = format!(
-                    "`{name}`: rules that are built into make give it to a shell, to which it is no plain word"
-                );
-                return Err(Error::new(ErrorKind::Usage, message).with_remedy("say `--format ninja`, or rename it"));
-            }
-            names.push(self.name(name)?);
+            names.push(self.name(text_of(input)?)?);
         }
         let plan = Plan {
             program: shell(&quoted(Self::plain(text_of(&self.program)?)?)),
@@ -183,7 +174,10 @@ impl Plan {
         let Plan { program, arguments, inputs, output, folder, shell_folder, shell_rule, shell_output } = self;
         // In the definition of a variable a comment begins there, also within quotes.
         let program = program.replace('#', "\\#");
-        let mut text = format!("{HEAD}SYCL_BUNDLE = {program}\n\nall: {output}\n.PHONY: all\n\nSTAMPS =");
+        // For files that nothing makes, rules that are built in would have their names in a shell, and programs run on what lies beside.
+        let mut text = format!(
+            "{HEAD}MAKEFLAGS += --no-builtin-rules\n.SUFFIXES:\nSYCL_BUNDLE = {program}\n\nall: {output}\n.PHONY: all\n\nSTAMPS ="
+        );
         for Edge { label, .. } in edges {
             let _ = write!(text, " \\\n  {folder}/{label}");
         }
@@ -233,20 +227,18 @@ fn is_special(name: &str) -> bool {
     without_here(name).strip_prefix('.').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(is_capital))
 }
 
-/// Whether a name is a plain word to a shell, and none that programs take for an option. For a file that nothing makes, `make` looks
-/// for rules of its own (`NAME: NAME.sh` with the command `cat $< >$@`), which hand names to a shell as they are. Folders that a
-/// file has in common with the folder `here` are the user's own, and may have any name.
-pub(crate) fn is_word(name: &str, here: &Path) -> bool {
-    let shared = Path::new(name).components().zip(here.components()).take_while(|(one, other)| one == other).count();
-    let rest: PathBuf = Path::new(name).components().skip(shared).collect();
-    let rest = rest.to_str().unwrap_or_default();
+/// Whether a rule may name a file that the user did not, as a part of a table is: by a plain word to a shell, which neither programs take for
+/// an option nor `make` for a goal of the user's (`clean`) or a rule for suffixes (`.c.o`). For a file that nothing makes, `make` looks
+/// for rules of its own (`NAME: NAME.sh` with the command `cat $< >$@`), which hand names to a shell as they are. Folders
+/// that a file has in common with the folder `here` are the user's own, and may have any name.
+pub(crate) fn is_harmless(path: &Path, here: &Path) -> bool {
+    let shared = path.components().zip(here.components()).take_while(|(one, other)| one == other).count();
+    let rest: PathBuf = path.components().skip(shared).collect();
+    let rest = without_here(rest.to_str().unwrap_or_default());
     let is_plain = |c: char| c.is_ascii_alphanumeric() || !c.is_ascii() || "-_./+,@%=:".contains(c);
-    rest.chars().all(is_plain) && !without_here(rest).starts_with('-')
-}
-
-/// Whether a name may be that of a goal in a Makefile, as `clean` is: files that others name would have it run.
-pub(crate) fn may_be_goal(name: &str) -> bool {
-    !without_here(name).contains(['.', '/'])
+    rest.chars().all(is_plain)
+        && !rest.starts_with('-')
+        && (rest.contains('/') || rest.find('.').is_some_and(|at| at > 0))
 }
 
 /// Whether a plan for `make` has a goal of a file's name.
@@ -265,14 +257,17 @@ fn without_here(name: &str) -> &str {
 
 /// Whether no escape makes a file's name one in a rule, for `make` and for ninja: a control character ends it, for ninja
 /// 1.11 also quotes, `&`, `<`, `>` and `^`; what follows `;` is a command, what follows `|` an order, `*`, `?` and `[` are
-/// patterns of other files, `~` begins a user's folder, `$` is a variable, which some makes expand twice, `\` at the end joins it to the next, a blank there is none to
-/// `make`, `)` there the end of members of an archive, and some words are directives, behind which a name with `=` defines a variable. A
-/// name that begins with an operator does so behind any other, and by `!=` runs a command.
+/// patterns of other files, `~` begins a user's folder, `${` and `$(` a variable, which some makes expand twice, `\` at the end joins
+/// it to the next, a blank there is none to `make`, `)` there the end of members of an archive, and some words are directives,
+/// behind which a name with `=` defines a variable. A name that begins with an operator does so behind any other, and by `!=` runs
+/// a command.
 pub(crate) fn is_unnameable(path: &Path) -> bool {
     const DIRECTIVES: [&str; 6] = ["define", "export", "override", "private", "undefine", "unexport"];
     let Some(name) = path.to_str() else { return true };
     let operator = name.trim_start_matches(['!', '?', '+', ':']);
-    name.contains(|c: char| c.is_control() || ";|*?[\"&'<>^`$".contains(c))
+    name.contains(|c: char| c.is_control() || ";|*?[\"&'<>^`".contains(c))
+        || name.contains("${")
+        || name.contains("$(")
         || is_special(name)
         || name.starts_with('~')
         || name.ends_with(['\\', ' '])
@@ -315,7 +310,7 @@ mod tests {
     #[test]
     fn some_names_cannot_be_written() {
         let quoted = [
-            "a$b",
+            "a$(b",
             "${:!e!}",
             ".IGNORE",
             "./.IGNORE",
@@ -345,19 +340,14 @@ mod tests {
         let latin: OsString = std::os::unix::ffi::OsStringExt::from_vec(vec![b'a', 0xe9]);
         assert!(is_unnameable(Path::new(&latin)));
         let plan = |input: &OsStr, output: &OsStr| {
-            let draft = Draft {
-                engine: CommandEngine::Ninja,
-                program: "p".into(),
-                arguments: Vec::new(),
-                here: PathBuf::new(),
-            };
+            let draft = Draft { engine: CommandEngine::Ninja, program: "p".into(), arguments: Vec::new() };
             draft.text(Vec::new(), &[input.into()], Path::new(output)).is_ok()
         };
         assert!(plan("i".as_ref(), "o".as_ref()) && !plan(&latin, "o".as_ref()) && !plan("i".as_ref(), &latin));
         assert!(["a%b", "a=b"].iter().all(|name| is_no_target(name)));
         assert!([".so", ".", "IGNORE", ".IGNORE.so"].iter().all(|name| !is_unnameable(Path::new(name))));
-        let draft = |engine| Draft { engine, program: "p".into(), arguments: Vec::new(), here: PathBuf::new() };
-        for name in ["a%b", "a=b", "a|b", "a[1].so", "-B. b", "-b.spv", "a b.spv", "x#y", "a(b).spv"] {
+        let draft = |engine| Draft { engine, program: "p".into(), arguments: Vec::new() };
+        for name in ["a%b", "a=b", "a|b", "a[1].so"] {
             assert!(draft(CommandEngine::Make).text(Vec::new(), &[name.into()], Path::new("o")).is_err(), "{name:?}");
         }
         for name in ["a|b", "a[1].so"] {
@@ -380,19 +370,29 @@ mod tests {
 
     /// `make` hands a name to a shell by rules of its own; those in the user's own folders are of no stranger.
     #[test]
-    fn words_are_plain_but_for_folders_of_the_user() {
+    fn strangers_names_are_plain_words_but_for_folders_of_the_user() {
         let here = Path::new("/home/me/My Work/build");
-        for name in ["a.spv", "/home/me/My Work/src/a.spv", "/home/me/My Work/build/b.so", "\u{e9}+,@x%=:", "../a-b"] {
-            assert!(is_word(name, here), "{name}");
+        for name in [
+            "a.spv",
+            "/home/me/My Work/src/a.spv",
+            "/home/me/My Work/build/b.so",
+            "\u{e9}+,@x%=:.b",
+            "../a-b",
+            "x/clean",
+        ] {
+            assert!(is_harmless(Path::new(name), here), "{name}");
         }
-        for name in ["a b", "-a", "./-a", "/home/me/Makefile x/a", "a(b)", "a#b", "a{b}", "../My Work/a", "a!"] {
-            assert!(!is_word(name, here), "{name}");
+        let words = ["a b.c", "/home/me/Makefile x/a", "a(b).c", "a#b.c", "a{b}.c", "../My Work/a", "a!.c"];
+        for name in words.into_iter().chain(["-a.c", "./-a.c", "clean", "./all", ".//install", ".c.o", "./.c"]) {
+            assert!(!is_harmless(Path::new(name), here), "{name}");
         }
-        assert!(["clean", "./all", ".//install"].iter().all(|name| may_be_goal(name)));
-        assert!(["a.spv", "x/clean"].iter().all(|name| !may_be_goal(name)));
-        let draft = Draft { engine: CommandEngine::Make, program: "c#/p".into(), arguments: vec![], here: here.into() };
-        let plan = draft.text(Vec::new(), &["/home/me/My Work/a.spv".into()], Path::new("o")).unwrap();
-        assert!(plan.contains("SYCL_BUNDLE = 'c\\#/p'\n") && plan.contains("/home/me/My\\ Work/a.spv"), "{plan}");
+    }
+
+    #[test]
+    fn plans_for_make_have_no_rules_that_are_built_in() {
+        let draft = Draft { engine: CommandEngine::Make, program: "c#/p".into(), arguments: Vec::new() };
+        let plan = draft.text(Vec::new(), &["a b.spv".into()], Path::new("o")).unwrap();
+        assert!(plan.contains("MAKEFLAGS += --no-builtin-rules\n.SUFFIXES:\nSYCL_BUNDLE = 'c\\#/p'\n"), "{plan}");
     }
 
     /// Escapes names for `make`; `tests/real/build_systems.rs` asks a real one.

@@ -505,23 +505,19 @@ impl DependArgs {
             return Ok(());
         }
         can_begin(inputs, "rename it, or leave out -MD, --MF and --MT")?;
-        let here = std::env::current_dir().unwrap_or_default();
-        let is_no_word = |path: &&PathBuf| !commands::is_word(&path.to_string_lossy(), &here);
         let targets = || stamp.into_iter().chain([output]).filter(|_| self.rule.is_none());
         let mut files = inputs.iter().map(PathBuf::as_path).chain(targets());
         let (path, what) = if let Some(path) = files.find(|path| commands::is_unnameable(path)) {
             (path, "for a command, a pattern, or another file")
         } else if let Some(path) = targets().find(|path| commands::is_no_target(&path.to_string_lossy())) {
             (path, "for a variable, a pattern or a directive at the beginning of a rule, which `--MT` can name")
-        } else if let Some(path) = inputs.iter().find(is_no_word) {
-            (path.as_path(), "for several words, or an option, as rules built into make give it to a shell")
         } else {
             return Ok(());
         };
         Err(in_no_rule(path, what).with_remedy("rename it, or leave out -MD, --MF and --MT"))
     }
 
-    /// Writes the rule, where one is asked for: of the inputs, and of all files that were read. Where there is a stamp, that is what
+    /// Writes the rule, where one is asked for: of files that the user or the system named, and all that were read. Where there is a stamp, that is what
     /// `make` compares.
     ///
     /// # Errors
@@ -530,7 +526,7 @@ impl DependArgs {
         &self,
         output: &Path,
         stamp: Option<&Path>,
-        (inputs, prerequisites): (&[PathBuf], &[PathBuf]),
+        (named, prerequisites): (&[PathBuf], &[PathBuf]),
     ) -> Result<()> {
         let Some(file) = self.path(output)? else { return Ok(()) };
         let target = self.rule.clone().unwrap_or_else(|| {
@@ -540,9 +536,7 @@ impl DependArgs {
         });
         let here = std::env::current_dir().unwrap_or_default();
         let (nameable, others): (Vec<&PathBuf>, Vec<&PathBuf>) = prerequisites.iter().partition(|path| {
-            let name = path.to_string_lossy();
-            let is_goal = commands::may_be_goal(&name) && !inputs.contains(path);
-            !commands::is_unnameable(path) && commands::is_word(&name, &here) && !is_goal
+            !commands::is_unnameable(path) && (named.contains(path) || commands::is_harmless(path, &here))
         });
         if let Some(first) = others.first() {
             let more = others.len().saturating_sub(1);

@@ -71,8 +71,7 @@ impl Args {
             Engine::Ninja => CommandEngine::Ninja,
             Engine::Make => CommandEngine::Make,
         };
-        let here = std::env::current_dir().unwrap_or_default();
-        build.plan(Draft { engine, program, arguments: self.arguments, here }, self.to)?;
+        build.plan(Draft { engine, program, arguments: self.arguments }, self.to)?;
         build.run(global, out)
     }
 

@@ -44,6 +44,7 @@ impl PolicyFile {
             None => {
                 let Some((path, file)) = nearest()? else { return Ok(None) };
                 let text = Input::read_text_of(&path, file, limits::MAX_CONFIG)?;
+                Input::spare(&path);
                 (path, text, true)
             }
         };

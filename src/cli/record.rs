@@ -98,7 +98,10 @@ impl Args {
             return out.schema(&profile::schema());
         };
         let program = self.command.first().and_then(|program| found(program));
-        spare_others(self.within.iter().chain(&program).map(PathBuf::as_path), "-o", output)?;
+        // A script may be what an interpreter is given.
+        let given = self.command.iter().skip(1).map(Path::new).filter(|path| path.is_file());
+        let others = self.within.iter().chain(&program).map(PathBuf::as_path);
+        spare_others(others.chain(given), "-o", output)?;
         let temporary = Scratch::temporary()
             .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot make a temporary folder: {error}")))?;
         let begun = Instant::now();

@@ -44,13 +44,23 @@ pub(crate) fn library_folders(file: File, path: &Path) -> Option<Vec<PathBuf>> {
 mod tests {
     use super::*;
 
-    /// Reads the header of this program, and none in a text.
+    /// Reads folders of a program that a linker wrote, and none in a text.
     #[test]
-    fn programs_name_their_loader() {
-        let path = std::env::current_exe().unwrap();
-        let folders = library_folders(File::open(&path).unwrap(), &path).unwrap();
-        assert!(folders.iter().any(|folder| folder.join("ld-linux-x86-64.so.2").exists() || folder.is_dir()));
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
-        assert_eq!(library_folders(File::open(&source).unwrap(), &source), None);
+    fn programs_name_folders_and_their_loader() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("p.c"), "int main(void) { return 0; }\n").unwrap();
+        ["own", "other"].iter().for_each(|name| std::fs::create_dir(at(name)).unwrap());
+        let run_path = format!("-Wl,-rpath,$ORIGIN/own:relative:{}", at("other").display());
+        let mut compiler = std::process::Command::new("cc");
+        assert!(compiler.args(["p.c", "-o", "p", &run_path]).current_dir(folder.path()).status().unwrap().success());
+        let folders = |name: &str| library_folders(File::open(at(name)).unwrap(), &at(name));
+        let found = folders("p").unwrap();
+        assert_eq!(
+            found.iter().take(2).collect::<Vec<_>>(),
+            [&at("own"), &at("other")].map(|path| path.canonicalize().unwrap()).iter().collect::<Vec<_>>()
+        );
+        assert_eq!(found.len(), 3, "the loader's, too: {found:?}");
+        assert_eq!(folders("p.c"), None);
     }
 }

@@ -408,10 +408,15 @@ impl Input {
     /// Errors of [`Input::read_text`].
     pub(crate) fn read_settings(path: &Path, most: usize) -> Result<String> {
         let text = Input::read_text(path, most)?;
+        Input::spare(path);
+        Ok(text)
+    }
+
+    /// Counts a plain file among those that were read, which no output may replace.
+    pub(crate) fn spare(path: &Path) {
         if let Some(metadata) = path.metadata().ok().filter(Metadata::is_file) {
             note_opened(real_path(path, &metadata).as_ref(), path, Some(&metadata));
         }
-        Ok(text)
     }
 
     /// Reads a text of at most `most` bytes out of what is open, and was at a path.

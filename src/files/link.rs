@@ -314,13 +314,14 @@ impl Linking<'_> {
         let wanted = wanted::known(reporter, wanted, &|target| self.compiler.engine(target), false)?;
         let targets: Vec<Target> = wanted.into_iter().map(|wanted| wanted.target).collect();
         let (mut jobs, mut linked, mut refused) = (Vec::new(), HashMap::new(), BTreeMap::new());
+        let mut kept = HashMap::new();
         for group in &groups {
             let Some(target) = targets.get(group.target) else { continue };
             let one = match target.backend {
                 Backend::Ocloc { ref device } => {
                     spirv_of(arena, group).map(|image| (Step::Offline(device.clone()), image))
                 }
-                _ => Ok(driver_step(arena, group)?),
+                _ => Ok(driver_step(arena, group, &mut kept)?),
             };
             let (step, image) = match one {
                 Ok(one) => one,
@@ -452,19 +453,29 @@ impl Linking<'_> {
     }
 }
 
-/// The step by which a driver links objects, written anew: the first, with the others.
-fn driver_step<'k>(arena: &'k Arena, group: &Group<'_, 'k>) -> Result<(Step<'k>, Image<'k>)> {
+/// The step by which a driver links objects, written anew: the first, with the others. Those of several groups are kept once.
+fn driver_step<'k>(
+    arena: &'k Arena,
+    group: &Group<'_, 'k>,
+    kept: &mut HashMap<*const Image<'k>, &'k [u8]>,
+) -> Result<(Step<'k>, Image<'k>)> {
     let wrong = || Error::input("nothing to link");
     if let Err(errors) = agree(&group.objects, State::Object) {
         return Err(errors.into_iter().next().unwrap_or_else(wrong));
     }
-    let plain = |Input { image, label, .. }: &Input<'_, 'k>| {
+    let mut plain = |Input { image, label, .. }: &Input<'_, 'k>| {
+        let place = std::ptr::from_ref(*image);
+        if let Some(object) = kept.get(&place) {
+            return Ok(*object);
+        }
         let object = plain_object(&image.contents()?).map_err(|why| {
             let message = format!("the object is not given to the driver: {why}");
             let remedy = "make it anew of its SPIR-V, by `compile`";
             Error::input(message).with_remedy(remedy).context((*label).to_owned())
         })?;
-        arena.keep(object)
+        let object = arena.keep(object)?;
+        kept.insert(place, object);
+        Ok(object)
     };
     let (first, others) = group.objects.split_first().ok_or_else(wrong)?;
     let image = Image { stored: plain(first)?, declared: Declared::None, ..first.image.clone() };

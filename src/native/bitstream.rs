@@ -237,7 +237,7 @@ impl<'a> Cursor<'a> {
 
     fn unabbreviated(&mut self) -> Result<Record<'a>> {
         let code = self.number(6)?;
-        let count = self.number(6)?;
+        let count = self.count()?;
         let mut operands = Vec::new();
         for _ in 0..count {
             operands.push(self.vbr(6)?);
@@ -256,7 +256,7 @@ impl<'a> Cursor<'a> {
         while let Some(&operand) = operands.next() {
             match operand {
                 Operand::Array => {
-                    let count = self.number(6)?;
+                    let count = self.count()?;
                     let Some(&element) = operands.next() else { return Err(self.error("an array of nothing")) };
                     for _ in 0..count {
                         let value = self.scalar(element)?;
@@ -347,6 +347,12 @@ impl<'a> Cursor<'a> {
     fn number(&mut self, width: u32) -> Result<u64> {
         let value = self.vbr(width)?;
         if u32::try_from(value).is_err() { Err(self.error("a number of more than 32 bits")) } else { Ok(value) }
+    }
+
+    /// A number of operands.
+    fn count(&mut self) -> Result<u64> {
+        let count = self.number(6)?;
+        if count > limits::MAX_OPERANDS { Err(self.error("more operands than a record has")) } else { Ok(count) }
     }
 
     fn align(&mut self) {

@@ -394,7 +394,24 @@ impl<'t, 'i> Reader<'t, 'i> {
         let mut depth = 1usize;
         loop {
             let word = self.word();
+            let is_name = word.starts_with(|first: char| first.is_ascii_alphabetic() || matches!(first, '_' | '$'));
             match word {
+                // Most words are of instructions, which have dots as no name has.
+                _ if is_name && word.contains('.') => {}
+                _ if is_name => {
+                    match self.functions.get_mut(word) {
+                        Some(Declared::Elsewhere { is_needed }) => {
+                            *is_needed = true;
+                            body.calls = true;
+                        }
+                        Some(Declared::Defined) => body.calls = true,
+                        None => {}
+                    }
+                    if self.shared.contains_key(word) {
+                        body.named.insert(word);
+                    }
+                }
+                _ if !word.starts_with(['.', '{', '}']) && !word.is_empty() => {}
                 "" => {
                     self.strange("a body without an end");
                     break;
@@ -426,20 +443,7 @@ impl<'t, 'i> Reader<'t, 'i> {
                 | ".visible" | ".weak" | ".common" | ".extern" | ".maxnreg" | ".noreturn" | ".attribute" => {
                     self.strange(format!("`{word}` in a body"));
                 }
-                _ if word.starts_with(['.', '%']) => {}
-                _ => {
-                    match self.functions.get_mut(word) {
-                        Some(Declared::Elsewhere { is_needed }) => {
-                            *is_needed = true;
-                            body.calls = true;
-                        }
-                        Some(Declared::Defined) => body.calls = true,
-                        None => {}
-                    }
-                    if self.shared.contains_key(word) {
-                        body.named.insert(word);
-                    }
-                }
+                _ => {}
             }
         }
         body

@@ -99,8 +99,10 @@ pub(crate) struct Instructions<'a> {
     declared: usize,
 }
 
-/// Opcodes of types and constants: `OpTypeVoid` to `OpSpecConstantOp`.
-const DECLARATIONS: std::ops::RangeInclusive<u16> = 19..=52;
+/// Whether an opcode is one of types and constants: `OpTypeVoid` to `OpSpecConstantOp`, `OpUndef`, and those of pipes and barriers.
+fn declares(opcode: u16) -> bool {
+    matches!(opcode, 1 | 19..=52 | 322..=327)
+}
 
 impl<'a> Iterator for Instructions<'a> {
     type Item = Result<Instruction<'a>>;
@@ -113,7 +115,7 @@ impl<'a> Iterator for Instructions<'a> {
         match (self.rest.get(1..count), self.rest.get(count..)) {
             (Some(operands), Some(rest)) => {
                 let opcode = (first & 0xffff) as u16;
-                self.declared = self.declared.wrapping_add(usize::from(DECLARATIONS.contains(&opcode)));
+                self.declared = self.declared.wrapping_add(usize::from(declares(opcode)));
                 if self.declared > limits::MAX_DECLARATIONS {
                     self.rest = &[];
                     return Some(Err(too_many(offset)));

@@ -186,6 +186,7 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
         put("wrapped/root/usr/compiler"),
         put("tools/lib/libstarted.so"),
         put("venv/pyvenv.cfg"),
+        put("home/tools/gpu/settings"),
         put("own/mine"),
         put("named/libother.so"),
         put("elsewhere/linked.so"),
@@ -202,6 +203,7 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
         put("project/.env"),
         put("wrapped/.env"),
         put("wrapped/share/keyring"),
+        put("home/tools/key"),
         put("wrapped/key"),
         put("project/keys/key"),
         put("keys/key"),
@@ -224,7 +226,14 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
     let (started, python) = (put("tools/bin/started"), put("venv/bin/python"));
     std::fs::write(&started, "#!/bin/sh\n").unwrap();
     std::fs::write(&python, "#!/bin/sh\n").unwrap();
-    let text = format!("#!{python}\n. ../keys/one\nroot=$here/root; exec \"{started}\" \"$@\"\n");
+    // Folders around it are not its own.
+    let text = format!(
+        "#!{python}\n. ../keys/one\nhere=$(cd \"$(dirname \"$0\")/..\" && pwd); root=$here/root; cd ../..\n\
+         PATH=$HOME/tools/gpu:$PATH other || exec \"{started}\" \"$@\"\n"
+    );
+    std::fs::write(folder.path().join("home/tools/gpu/other"), "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(folder.path().join("home/tools/gpu/other"), std::fs::Permissions::from_mode(0o755))
+        .unwrap();
     put("keys/one");
     let script = folder.put("wrapped/bin/compiler", &text);
     let files = [linked.as_path(), &compiler, script.as_ref()].map(|path| path.display().to_string());

@@ -145,7 +145,8 @@ impl Args {
         let Outcome { built, exit, whole } = planned.finish(global, done)?;
         if options.writes() {
             let prerequisites: Vec<PathBuf> = prerequisites.iter().chain(&libraries).cloned().collect();
-            self.depend.write(options.place(), self.stamp.as_deref(), (&self.files, &prerequisites))?;
+            let named = self.files.iter().chain(self.configs.files()).chain(&libraries).cloned().collect::<Vec<_>>();
+            self.depend.write(options.place(), self.stamp.as_deref(), (&named, &prerequisites))?;
         }
         let idle = !self.dry_run && exit == Exit::Done && built.made_nothing();
         // An output of a build that ends with another code than 0 is made again.
@@ -227,10 +228,12 @@ impl Args {
         if self.draft.is_some() {
             can_begin(&self.files, "rename it")?;
         }
-        for (option, file) in self.beside(output)? {
-            let others = self.files.iter().map(PathBuf::as_path).chain([output]);
-            spare_others(others, option, &file)?;
-            spare_parts(output, option, &file)?;
+        let beside = self.beside(output)?;
+        for (at, (option, file)) in beside.iter().enumerate() {
+            let before = beside.iter().take(at).map(|(_, other)| other.as_path());
+            let others = self.files.iter().map(PathBuf::as_path).chain([output]).chain(before);
+            spare_others(others, option, file)?;
+            spare_parts(output, option, file)?;
         }
         Ok(())
     }

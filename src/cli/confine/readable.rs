@@ -11,6 +11,7 @@ use crate::plain_file;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Folder of which Intel's compiler for GPUs reads options (`debugFlags/Options.txt`), whoever made it.
@@ -146,14 +147,14 @@ impl Reached {
                 let mut text = Vec::new();
                 let _ = opened.by_ref().take(limits::MAX_READ_SCRIPT).read_to_end(&mut text);
                 let text = format!("#!{}", String::from_utf8_lossy(&[&head[2..], &text].concat()));
-                let (files, folders): (Vec<_>, Vec<_>) =
-                    words(&text, &file, home).into_iter().partition(|path| path.is_file());
-                next.extend(files.into_iter().map(|path| (path, false)));
-                // A folder that a script names is the compiler's where it lies with it, or is one of programs or libraries.
                 let folder = file.parent().unwrap_or(&file);
                 let root = prefix(folder).filter(|root| Some(*root) != home).unwrap_or(folder);
+                let Named { files, folders } = words(&text, &file, home);
+                next.extend(files.into_iter().map(|path| (path, false)));
+                // A folder that a script names is the compiler's where it lies with it, or is one of programs or libraries. Those around
+                // the script may hold anything.
                 let is_its = |path: &PathBuf| prefix(path).is_some() || path.starts_with(root);
-                reached.whole.extend(folders.into_iter().filter(is_its).filter_map(|path| path.canonicalize().ok()));
+                reached.whole.extend(folders.into_iter().filter(|path| is_its(path) && !folder.starts_with(path)));
             } else if is_elf
                 && !is_systems(&file)
                 && let Some(folders) = library_folders(opened, &file)
@@ -168,29 +169,53 @@ impl Reached {
     }
 }
 
-/// Returns the files and folders that a script names: its interpreter, and words that are paths, by themselves, in the user's home,
-/// or behind a variable, in the script's folder or prefix.
-fn words(text: &str, script: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+/// Files and folders that a script names, by their real paths.
+#[derive(Default)]
+struct Named {
+    files: Vec<PathBuf>,
+    folders: Vec<PathBuf>,
+}
+
+/// Returns what a script names: its interpreter, and words that are paths, by themselves, in the user's home, or behind a variable, in
+/// the script's folder or prefix, or in a folder that is named so. There programs lie also that are named alone.
+fn words(text: &str, script: &Path, home: Option<&Path>) -> Named {
     let folder = script.parent().unwrap_or(script);
-    let roots = [Some(folder), prefix(folder), home];
-    let mut found = Vec::new();
-    let separators = |c: char| c.is_whitespace() || "\"'`=:;&|()<>,[]#!".contains(c);
-    for word in text.split(separators).filter(|word| !word.is_empty()).take(limits::MAX_READ_WORDS) {
-        let behind = word.strip_prefix(['$', '~', '/']).and_then(|rest| rest.split_once('/').map(|(_, rest)| rest));
-        let within = [word.trim_start_matches('/'), behind.unwrap_or_default()];
-        let places = roots.iter().flatten().flat_map(|root| within.map(|rest| root.join(rest)));
-        let by_itself = Some(PathBuf::from(word)).filter(|path| path.is_absolute());
-        let is_path = word.contains('/');
-        let all = by_itself.into_iter().chain(places).filter(|path| is_path && path.exists());
-        found.extend(all.filter(|path| path != folder && !roots.contains(&Some(path.as_path()))));
+    let separators = |c: char| c.is_whitespace() || "\"'`=:;&|()<>,[]{}#!".contains(c);
+    let words: BTreeSet<&str> =
+        text.split(separators).filter(|word| !word.is_empty()).take(limits::MAX_READ_WORDS).collect();
+    let paths: Vec<&str> = words.iter().copied().filter(|word| word.contains('/')).collect();
+    let mut named = Named::default();
+    let mut roots: Vec<PathBuf> =
+        [Some(folder), prefix(folder), home].into_iter().flatten().map(Path::to_owned).collect();
+    // Of variables that hold folders only those are known.
+    for _ in 0..2 {
+        let mut found = BTreeSet::new();
+        for word in &paths {
+            let behind = word.strip_prefix(['$', '~', '/']).and_then(|rest| rest.split_once('/').map(|(_, rest)| rest));
+            let within = [word.trim_start_matches('/'), behind.unwrap_or_default()];
+            let places = roots.iter().flat_map(|root| within.map(|rest| root.join(rest)));
+            let by_itself = Some(PathBuf::from(word)).filter(|path| path.is_absolute());
+            found.extend(by_itself.into_iter().chain(places).filter_map(|path| path.canonicalize().ok()));
+        }
+        let (files, folders): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| path.is_file());
+        named.files.extend(files);
+        roots.extend(folders.iter().filter(|path| !folder.starts_with(path)).take(limits::MAX_READ_ROOTS).cloned());
+        named.folders.extend(folders);
     }
-    // `#!/usr/bin/env python3`
+    // `PATH=$HOME/tools:$PATH exec ocloc`, `cd ~/tools && ./ocloc`, and `#!/usr/bin/env python3`.
     let first = text.lines().next().unwrap_or_default();
-    let by_name = first.split_whitespace().skip(1).filter(|word| !word.contains('/'));
-    let folders: Vec<PathBuf> =
-        std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
-    found.extend(by_name.filter_map(|name| folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file())));
-    found
+    let search: Vec<PathBuf> = std::env::var_os("PATH").iter().flat_map(std::env::split_paths).collect();
+    let by_path = first.split_whitespace().skip(1).filter(|word| !word.contains('/'));
+    named.files.extend(by_path.filter_map(|name| program(&search, name)));
+    let alone = words.iter().map(|word| word.strip_prefix("./").unwrap_or(word)).filter(|word| !word.contains('/'));
+    named.files.extend(alone.filter_map(|name| program(&roots, name)));
+    named
+}
+
+/// Returns the program of a name in the first of these folders that has one.
+fn program(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.mode() & 0o111 != 0);
+    folders.iter().map(|folder| folder.join(name)).find(is_program)
 }
 
 /// Returns a file of a driver or compiler, the folder that it lies in, and those beside that.
@@ -200,12 +225,13 @@ fn around(file: &Path) -> Vec<PathBuf> {
     beside.chain([folder.clone(), file.to_owned()]).collect()
 }
 
-/// Returns the prefix of a folder that is one of [`BESIDE`], or lies up to two folders below (`lib/x86_64-linux-gnu/intel-opencl`).
+/// Returns the prefix of a folder that is one of [`BESIDE`], or lies below one for a kind of machines (`lib/x86_64-linux-gnu/intel-opencl`).
 fn prefix(folder: &Path) -> Option<&Path> {
-    folder.ancestors().take(3).find_map(|folder| {
-        let name = BESIDE.iter().find(|name| folder.ends_with(name))?;
-        folder.ancestors().nth(Path::new(name).components().count())
-    })
+    let beside = |folder: &'_ Path| BESIDE.iter().find(|name| folder.ends_with(name));
+    let of_machine = |folder: &Path| folder.file_name().is_some_and(|name| name.to_string_lossy().contains("-linux"));
+    let machine = folder.ancestors().take(2).find(|folder| of_machine(folder)).and_then(Path::parent);
+    let folder = [Some(folder), machine].into_iter().flatten().find(|folder| beside(folder).is_some())?;
+    folder.ancestors().nth(Path::new(beside(folder)?).components().count())
 }
 
 /// Whether a file's name begins with a dot.
@@ -225,13 +251,14 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// Returns a file or folder; where what is hidden lies in it, all else in it, by the folders on the way there.
+/// Returns a file or folder; where what is hidden lies in it, all else in it, by the folders on the way there. Links on that way
+/// may lead back to what is hidden, and what they lead to has another name.
 fn without(root: &Path, hidden: &[&Path]) -> Vec<PathBuf> {
     if hidden.iter().any(|hidden| root == *hidden) {
         return Vec::new();
     }
     match hidden.iter().any(|hidden| hidden.starts_with(root)) {
-        true => entries(root).flat_map(|entry| without(&entry, hidden)).collect(),
+        true => entries(root).filter(|entry| !entry.is_symlink()).flat_map(|entry| without(&entry, hidden)).collect(),
         false => vec![root.to_owned()],
     }
 }

@@ -3,8 +3,8 @@
 //! Assembly has LLVM's assembler read any file (`.incbin`), and constructors and resolvers are called when the code is loaded, which
 //! a driver does once it has linked a program. LLVM finds functions and tables by offsets, skips some blocks, and knows several
 //! ways to say one thing; what stands between is read twice, later, or never. So a driver gets no bitcode of a stranger's, but
-//! the blocks and records that were read here, without abbreviations, offsets and other blocks: those LLVM reads in their order,
-//! as where a writer of long ago wrote no offsets.
+//! the blocks and records that were read here, without offsets, other blocks, and abbreviations but those of blobs. LLVM reads them
+//! in their order, as those of a writer of long ago, which wrote no offsets.
 
 use super::block;
 use crate::container::address;
@@ -46,8 +46,14 @@ const OF_MODULE: [u64; 10] = [
 ];
 /// Blocks that stand in a function.
 const OF_FUNCTION: [u64; 5] = [block::CONSTANTS, block::SYMBOLS, block::METADATA, block::ATTACHMENTS, USES];
-/// Records that have a blob, by their block.
-const WITH_BLOB: [(u64, u64); 2] = [(block::STRTAB, 1), (block::METADATA, 35)];
+/// Records that have a blob, by their block, and the number of operands before it.
+const WITH_BLOB: [(u64, u64, usize); 2] = [(block::STRTAB, 1, 0), (block::METADATA, 35, 2)];
+/// Entries of a function's symbol table: of a value and of a block. A third kind is the place of another function.
+const NAMES: [u64; 2] = [1, 2];
+/// The last records of modules and constants that are known, as of LLVM 22 and Intel's drivers for CPUs up to 2026.2.
+const LAST: [(u64, u64); 2] = [(block::MODULE, 21), (block::CONSTANTS, 34)];
+/// Parts of texts of metadata by which LLVM writes inline assembly, and sections of any name.
+const WRITING: [&str; 2] = ["clang.arc", "Objective-C"];
 /// The section of annotations, which no loader knows.
 const METADATA_SECTION: &[u8] = b"llvm.metadata";
 /// Part of the names of attributes that choose sections: `data-section`, `implicit-section-name`.
@@ -96,6 +102,10 @@ fn spells(letters: &[u64], text: &str) -> bool {
     letters.windows(text.len()).any(is_text)
 }
 
+fn holds(blob: &[u8], text: &str) -> bool {
+    address::find(blob, text.as_bytes()).is_some()
+}
+
 /// Bitcode so far.
 struct Written {
     writer: Writer,
@@ -125,7 +135,8 @@ impl Written {
                     if is_left_out(id, &record) {
                         continue;
                     }
-                    match (record.blob, WITH_BLOB.contains(&(id, record.code))) {
+                    let has_form = WITH_BLOB.contains(&(id, record.code, record.operands.len()));
+                    match (record.blob, has_form) {
                         ([], false) => self.writer.record(record.code, &record.operands),
                         (blob, true) if !has_blob => {
                             has_blob = true;
@@ -180,12 +191,19 @@ fn beyond_compiling(id: u64, record: &Record<'_>) -> Option<&'static str> {
             let name: Vec<u8> = record.operands.iter().map(|letter| u8::try_from(*letter).unwrap_or(0)).collect();
             (name != METADATA_SECTION).then_some(HAS_SECTIONS)
         }
+        (block::MODULE | block::CONSTANTS, code) if LAST.iter().any(|(of, last)| *of == id && code > *last) => {
+            Some("it has records of another LLVM")
+        }
         (block::ATTRIBUTE_GROUPS, _) if spells(&record.operands, SECTION) => Some(HAS_SECTIONS),
+        (block::METADATA, _)
+            if WRITING.iter().any(|text| spells(&record.operands, text) || holds(record.blob, text)) =>
+        {
+            Some("it has metadata that become assembly or sections")
+        }
+        (block::SYMBOLS, code) if !NAMES.contains(&code) => Some("it has a place of a function in another one"),
         // Tables of functions name values, globals among them, beside the string table.
         (block::SYMBOLS, _) if CALLED.iter().any(|name| spells(&record.operands, name)) => Some(HAS_CONSTRUCTORS),
-        (block::STRTAB, _) if CALLED.iter().any(|name| address::find(record.blob, name.as_bytes()).is_some()) => {
-            Some(HAS_CONSTRUCTORS)
-        }
+        (block::STRTAB, _) if CALLED.iter().any(|name| holds(record.blob, name)) => Some(HAS_CONSTRUCTORS),
         (block::CONSTANTS, code) if ASSEMBLY.contains(&code) => Some("it has inline assembly"),
         _ => None,
     }
@@ -268,6 +286,12 @@ mod tests {
         {
             assert_eq!(around(module(&[block(inner, Vec::new())])).is_ok(), is_taken, "{inner}");
         }
+        for (code, is_taken) in [(1, true), (2, true), (3, false), (5, false)] {
+            let names = block(block::SYMBOLS, record(code, &[0, 99]));
+            let within = [record(1, &[1]), record(2, &[0; 5])].concat();
+            let function = block(block::FUNCTION, [within, names].concat());
+            assert_eq!(around(module(&[function])).is_ok(), is_taken, "{code}");
+        }
         let nested = block(block::METADATA, block(block::METADATA, Vec::new()));
         assert!(around(module(&[nested])).is_err());
     }
@@ -320,6 +344,16 @@ mod tests {
             let record = Record { code: 3, operands, blob: &[] };
             assert_eq!(beyond_compiling(block::ATTRIBUTE_GROUPS, &record).is_some(), is_told);
         }
+        for (text, is_told) in
+            [("Objective-C Image Info Section", true), ("clang.arc.attached", true), ("opencl", false)]
+        {
+            let old = Record { code: 1, operands: letters(text), blob: &[] };
+            let all = Record { code: 35, operands: vec![1, 0], blob: text.as_bytes() };
+            assert!([old, all].iter().all(|one| beyond_compiling(block::METADATA, one).is_some() == is_told), "{text}");
+        }
+        for (id, code) in [(block::MODULE, 22), (block::CONSTANTS, 35)] {
+            assert!(beyond_compiling(id, &Record { code, ..Record::default() }).is_some());
+        }
         for (name, is_told) in [("llvm.global_ctors", true), ("llvm.global_dtors", true), ("llvm.used", false)] {
             let record = Record { code: 1, operands: [vec![0], letters(name)].concat(), blob: &[] };
             assert_eq!(beyond_compiling(block::SYMBOLS, &record).is_some(), is_told);
@@ -337,7 +371,7 @@ mod tests {
         assert!(of(&[other, version.clone()]).is_err() && of(&[version.clone(), version.clone()]).is_err());
         assert!(of(&[record(VERSION, &[1]), version]).is_err());
         let blob = b"twenty bytes of text";
-        assert!(around(module(&[with_blob(block::METADATA, 35, blob)])).is_ok());
+        assert!(around(module(&[with_blob(block::METADATA, 35, blob)])).is_err(), "two numbers stand before it");
         for (id, code) in [(block::METADATA, 3), (USES, 3), (block::CONSTANTS, 4)] {
             assert!(around(module(&[with_blob(id, code, blob)])).is_err(), "{id} {code}");
         }

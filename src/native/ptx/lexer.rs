@@ -27,9 +27,13 @@ impl<'t> Lexer<'t> {
             let (string, rest) = self.up_to(string, "\"", "a string without an end");
             (string.len().saturating_add(1), rest)
         } else {
-            let is_word = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '%' | '.');
-            let first = text.chars().next().map_or(0, char::len_utf8);
-            let len = text.find(|letter: char| !is_word(letter)).unwrap_or(text.len()).max(first);
+            let is_word = |letter: &u8| letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'$' | b'%' | b'.');
+            // Words are ASCII, so that bytes tell where one ends; a letter that is in none stands by itself.
+            let len = match text.bytes().position(|letter| !is_word(&letter)) {
+                Some(0) => text.chars().next().map_or(0, char::len_utf8),
+                Some(len) => len,
+                None => text.len(),
+            };
             (len, text.get(len..).unwrap_or_default())
         };
         self.rest = rest;
@@ -49,7 +53,12 @@ impl<'t> Lexer<'t> {
     /// Goes to where the next word begins.
     fn skip(&mut self) {
         loop {
-            self.rest = self.rest.trim_start_matches([' ', '\t', '\n', '\r', '\u{c}', '\u{1a}']);
+            let is_blank = |letter: u8| matches!(letter, b' ' | b'\t' | b'\n' | b'\r' | 0xc | 0x1a);
+            let begin = self.rest.bytes().position(|letter| !is_blank(letter)).unwrap_or(self.rest.len());
+            self.rest = self.rest.get(begin..).unwrap_or_default();
+            if !self.rest.starts_with(['/', '#']) {
+                return;
+            }
             if let Some(comment) = self.rest.strip_prefix("//") {
                 self.rest = comment.split_once('\n').map_or("", |(_, rest)| rest);
             } else if let Some(comment) = self.rest.strip_prefix("/*") {
