@@ -117,6 +117,8 @@ struct Reached {
     whole: Vec<PathBuf>,
     /// Files that were looked into.
     seen: BTreeSet<PathBuf>,
+    /// Folders of libraries that were looked through.
+    searched: BTreeSet<PathBuf>,
 }
 
 impl Reached {
@@ -155,13 +157,18 @@ impl Reached {
                 // the script may hold anything.
                 let is_its = |path: &PathBuf| prefix(path).is_some() || path.starts_with(root);
                 reached.whole.extend(folders.into_iter().filter(|path| is_its(path) && !folder.starts_with(path)));
+            // Libraries of the driver or compiler itself are loaded with all that they need.
             } else if is_elf
+                && !(is_its && is_of_driver(&file))
                 && !is_systems(&file)
                 && let Some(folders) = library_folders(opened, &file)
             {
+                // Libraries of one folder name the same ones.
                 for folder in folders.into_iter().filter(|folder| !is_systems(folder)) {
-                    next.extend(entries(&folder).filter(|path| is_of_driver(path)).map(|path| (path, false)));
-                    reached.around.push(folder);
+                    if reached.searched.insert(folder.clone()) {
+                        next.extend(entries(&folder).filter(|path| is_of_driver(path)).map(|path| (path, false)));
+                        reached.around.push(folder);
+                    }
                 }
             }
         }
