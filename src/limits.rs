@@ -290,8 +290,8 @@ pub(crate) const MAX_ABBREVIATED_BLOCKS: usize = 64;
 /// Bytes of bitcode that is written without abbreviations, by those that it had. What LLVM writes grows by half.
 pub(crate) const BITCODE_GROWTH: usize = 3;
 
-/// Operands of one record of bitcode: elements of the largest table of constants, or letters of the longest text.
-pub(crate) const MAX_OPERANDS: u64 = 1 << 22;
+/// Operands of one record of bitcode that is read: elements of a table of constants, or letters of a text.
+pub(crate) const MAX_OPERANDS: u64 = 1 << 24;
 
 /// Bytes of names, sources, aspects and types that all functions of a module of LLVM bitcode may have together, beyond four times
 /// those of its names: thousands may name one of a megabyte.

@@ -236,9 +236,9 @@ pub(crate) fn is_harmless(path: &Path, here: &Path) -> bool {
     let rest: PathBuf = path.components().skip(shared).collect();
     let rest = without_here(rest.to_str().unwrap_or_default());
     let is_plain = |c: char| c.is_ascii_alphanumeric() || !c.is_ascii() || "-_./+,@%=:".contains(c);
-    rest.chars().all(is_plain)
-        && !rest.starts_with('-')
-        && (rest.contains('/') || rest.find('.').is_some_and(|at| at > 0))
+    let name = without_here(path.to_str().unwrap_or_default());
+    let is_no_goal = name.contains('/') || name.find('.').is_some_and(|at| at > 0);
+    rest.chars().all(is_plain) && !rest.starts_with('-') && is_no_goal
 }
 
 /// Whether a plan for `make` has a goal of a file's name.
@@ -379,6 +379,7 @@ mod tests {
             "\u{e9}+,@x%=:.b",
             "../a-b",
             "x/clean",
+            "/home/me/My Work/build/kernels",
         ] {
             assert!(is_harmless(Path::new(name), here), "{name}");
         }

@@ -517,7 +517,7 @@ impl DependArgs {
         Err(in_no_rule(path, what).with_remedy("rename it, or leave out -MD, --MF and --MT"))
     }
 
-    /// Writes the rule, where one is asked for: of files that the user or the system named, and all that were read. Where there is a stamp, that is what
+    /// Writes the rule, where one is asked for: of files that are named, and of those beside them that were read. Where there is a stamp, that is what
     /// `make` compares.
     ///
     /// # Errors
@@ -526,7 +526,7 @@ impl DependArgs {
         &self,
         output: &Path,
         stamp: Option<&Path>,
-        (named, prerequisites): (&[PathBuf], &[PathBuf]),
+        (named, beside): (&[PathBuf], &[PathBuf]),
     ) -> Result<()> {
         let Some(file) = self.path(output)? else { return Ok(()) };
         let target = self.rule.clone().unwrap_or_else(|| {
@@ -535,15 +535,16 @@ impl DependArgs {
             targets.join(" ")
         });
         let here = std::env::current_dir().unwrap_or_default();
-        let (nameable, others): (Vec<&PathBuf>, Vec<&PathBuf>) = prerequisites.iter().partition(|path| {
-            !commands::is_unnameable(path) && (named.contains(path) || commands::is_harmless(path, &here))
+        let all = named.iter().map(|path| (path, true)).chain(beside.iter().map(|path| (path, false)));
+        let (nameable, others): (Vec<_>, Vec<_>) = all.partition(|(path, is_named)| {
+            !commands::is_unnameable(path) && (*is_named || commands::is_harmless(path, &here))
         });
-        if let Some(first) = others.first() {
+        if let Some((first, _)) = others.first() {
             let more = others.len().saturating_sub(1);
             let more = if more > 0 { format!(", and {more} more") } else { String::new() };
             say(&format!("warning: no rule can name `{}`{more}: `make` does not see when it changes", first.display()));
         }
-        let names: Vec<String> = nameable.iter().map(|path| commands::escaped(&path.to_string_lossy())).collect();
+        let names: Vec<String> = nameable.iter().map(|(path, _)| commands::escaped(&path.to_string_lossy())).collect();
         write_atomically(&file, commands::rule(&target, &names).as_bytes(), None).map(drop)
     }
 }

@@ -187,7 +187,7 @@ fn replaces_other(option: &str, file: &Path) -> Error {
     Error::new(ErrorKind::Usage, message).with_remedy("name another file")
 }
 
-/// Refuses a file beside the output, which `option` names, that is one of the inputs or the output itself, or leads to another file by
+/// Refuses a file beside the output, which `option` names, that is one of the inputs, the output or another such file, or leads to another file by
 /// a stranger's link: before the work is done.
 ///
 /// # Errors

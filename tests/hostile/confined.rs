@@ -225,7 +225,8 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
     // A script has what it starts read, not what lies beside other files that it names.
     let (started, python) = (put("tools/bin/started"), put("venv/bin/python"));
     std::fs::write(&started, "#!/bin/sh\n").unwrap();
-    std::fs::write(&python, "#!/bin/sh\n").unwrap();
+    std::fs::remove_file(&python).unwrap();
+    std::os::unix::fs::symlink("/bin/sh", &python).unwrap();
     // Folders around it are not its own.
     let text = format!(
         "#!{python}\n. ../keys/one\nhere=$(cd \"$(dirname \"$0\")/..\" && pwd); root=$here/root; cd ../..\n\

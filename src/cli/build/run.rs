@@ -102,23 +102,27 @@ impl Args {
             prerequisites.extend(recipes.device_library.files());
             // Parts of tables, and what lies beside modules.
             let beside = opened_beside(&prerequisites);
-            prerequisites.extend(beside);
             for (option, file) in self.beside(options.place())? {
                 spare_opened_by(option, &file)?;
             }
             match &self.draft {
-                Some((draft, to)) => self.write_plan((draft, to.as_deref()), &planned, &prerequisites, out),
-                None => self.carry_out(global, planned, (&options, &prerequisites), out),
+                Some((draft, to)) => {
+                    prerequisites.extend(beside);
+                    self.write_plan((draft, to.as_deref()), &planned, &prerequisites, out)
+                }
+                None => self.carry_out(global, planned, &options, (prerequisites, &beside), out),
             }
         })
     }
 
-    /// Compiles what is planned, and writes the output and what is asked for beside it.
+    /// Compiles what is planned, and writes the output and what is asked for beside it. It depends on files that are named, and on others that
+    /// were read beside them.
     fn carry_out(
         &self,
         global: &Global,
         mut planned: PlannedBuild<'_, '_>,
-        (options, prerequisites): (&BuildOptions<'_>, &[PathBuf]),
+        options: &BuildOptions<'_>,
+        (mut named, beside): (Vec<PathBuf>, &[PathBuf]),
         out: &mut Output,
     ) -> Result<Exit> {
         let begun = Instant::now();
@@ -144,9 +148,8 @@ impl Args {
         let libraries = done.libraries.clone();
         let Outcome { built, exit, whole } = planned.finish(global, done)?;
         if options.writes() {
-            let prerequisites: Vec<PathBuf> = prerequisites.iter().chain(&libraries).cloned().collect();
-            let named = self.files.iter().chain(self.configs.files()).chain(&libraries).cloned().collect::<Vec<_>>();
-            self.depend.write(options.place(), self.stamp.as_deref(), (&named, &prerequisites))?;
+            named.extend(libraries);
+            self.depend.write(options.place(), self.stamp.as_deref(), (&named, beside))?;
         }
         let idle = !self.dry_run && exit == Exit::Done && built.made_nothing();
         // An output of a build that ends with another code than 0 is made again.
@@ -230,7 +233,9 @@ impl Args {
         }
         let beside = self.beside(output)?;
         for (at, (option, file)) in beside.iter().enumerate() {
+            // Devices and pipes have nothing that could be lost.
             let before = beside.iter().take(at).map(|(_, other)| other.as_path());
+            let before = before.filter(|other| other.is_file() || !other.exists());
             let others = self.files.iter().map(PathBuf::as_path).chain([output]).chain(before);
             spare_others(others, option, file)?;
             spare_parts(output, option, file)?;

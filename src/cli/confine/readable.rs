@@ -145,13 +145,13 @@ impl Reached {
                 continue;
             }
             let Some(mut opened) = opened else { continue };
-            if is_script {
+            if is_script && (is_its || !is_systems(&file)) {
                 let mut text = Vec::new();
                 let _ = opened.by_ref().take(limits::MAX_READ_SCRIPT).read_to_end(&mut text);
                 let text = format!("#!{}", String::from_utf8_lossy(&[&head[2..], &text].concat()));
                 let folder = file.parent().unwrap_or(&file);
                 let root = prefix(folder).filter(|root| Some(*root) != home).unwrap_or(folder);
-                let Named { files, folders } = words(&text, &file, home);
+                let Named { files, folders } = words(&text, &file, home, &is_systems);
                 next.extend(files.into_iter().map(|path| (path, false)));
                 // A folder that a script names is the compiler's where it lies with it, or is one of programs or libraries. Those around
                 // the script may hold anything.
@@ -176,7 +176,7 @@ impl Reached {
     }
 }
 
-/// Files and folders that a script names, by their real paths.
+/// Files that a script names, and folders by their real paths.
 #[derive(Default)]
 struct Named {
     files: Vec<PathBuf>,
@@ -185,7 +185,7 @@ struct Named {
 
 /// Returns what a script names: its interpreter, and words that are paths, by themselves, in the user's home, or behind a variable, in
 /// the script's folder or prefix, or in a folder that is named so. There programs lie also that are named alone.
-fn words(text: &str, script: &Path, home: Option<&Path>) -> Named {
+fn words(text: &str, script: &Path, home: Option<&Path>, is_systems: impl Fn(&Path) -> bool) -> Named {
     let folder = script.parent().unwrap_or(script);
     let separators = |c: char| c.is_whitespace() || "\"'`=:;&|()<>,[]{}#!".contains(c);
     let words: BTreeSet<&str> =
@@ -202,11 +202,15 @@ fn words(text: &str, script: &Path, home: Option<&Path>) -> Named {
             let within = [word.trim_start_matches('/'), behind.unwrap_or_default()];
             let places = roots.iter().flat_map(|root| within.map(|rest| root.join(rest)));
             let by_itself = Some(PathBuf::from(word)).filter(|path| path.is_absolute());
-            found.extend(by_itself.into_iter().chain(places).filter_map(|path| path.canonicalize().ok()));
+            found.extend(by_itself.into_iter().chain(places).filter(|path| path.exists()));
         }
+        // Programs go by the names that they are started by.
         let (files, folders): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| path.is_file());
         named.files.extend(files);
-        roots.extend(folders.iter().filter(|path| !folder.starts_with(path)).take(limits::MAX_READ_ROOTS).cloned());
+        let folders: BTreeSet<PathBuf> = folders.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        let is_new = |path: &&PathBuf| !folder.starts_with(path) && !is_systems(path) && !roots.contains(path);
+        let new: Vec<PathBuf> = folders.iter().filter(is_new).take(limits::MAX_READ_ROOTS).cloned().collect();
+        roots.extend(new);
         named.folders.extend(folders);
     }
     // `PATH=$HOME/tools:$PATH exec ocloc`, `cd ~/tools && ./ocloc`, and `#!/usr/bin/env python3`.
@@ -232,13 +236,17 @@ fn around(file: &Path) -> Vec<PathBuf> {
     beside.chain([folder.clone(), file.to_owned()]).collect()
 }
 
-/// Returns the prefix of a folder that is one of [`BESIDE`], or lies below one for a kind of machines (`lib/x86_64-linux-gnu/intel-opencl`).
+/// Returns the prefix of a folder that is one of [`BESIDE`], or lies in one of libraries (`lib/intel-opencl`), up to two folders below
+/// where the first is for a kind of machines (`lib/x86_64-linux-gnu/intel-opencl`). What lies in `/var/lib` is of all kinds.
 fn prefix(folder: &Path) -> Option<&Path> {
     let beside = |folder: &'_ Path| BESIDE.iter().find(|name| folder.ends_with(name));
+    let holds_libraries = |folder: &&Path| beside(folder).is_some_and(|name| name.starts_with("lib"));
     let of_machine = |folder: &Path| folder.file_name().is_some_and(|name| name.to_string_lossy().contains("-linux"));
     let machine = folder.ancestors().take(2).find(|folder| of_machine(folder)).and_then(Path::parent);
-    let folder = [Some(folder), machine].into_iter().flatten().find(|folder| beside(folder).is_some())?;
-    folder.ancestors().nth(Path::new(beside(folder)?).components().count())
+    let around = [folder.parent(), machine].into_iter().flatten().find(holds_libraries);
+    let folder = [Some(folder), around].into_iter().flatten().find(|folder| beside(folder).is_some())?;
+    let prefix = folder.ancestors().nth(Path::new(beside(folder)?).components().count());
+    prefix.filter(|prefix| *prefix != Path::new("/var"))
 }
 
 /// Whether a file's name begins with a dot.
@@ -258,14 +266,16 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// Returns a file or folder; where what is hidden lies in it, all else in it, by the folders on the way there. Links on that way
-/// may lead back to what is hidden, and what they lead to has another name.
+/// Returns a file or folder; where what is hidden lies in it, all else in it, by the folders on the way there. Links among that may
+/// lead back to what is hidden.
 fn without(root: &Path, hidden: &[&Path]) -> Vec<PathBuf> {
-    if hidden.iter().any(|hidden| root == *hidden) {
+    let is_hidden = |path: &Path| hidden.iter().any(|hidden| path.starts_with(hidden));
+    let leads_back = |real: PathBuf| is_hidden(&real) || hidden.iter().any(|hidden| hidden.starts_with(&real));
+    if hidden.contains(&root) || root.is_symlink() && root.canonicalize().is_ok_and(leads_back) {
         return Vec::new();
     }
     match hidden.iter().any(|hidden| hidden.starts_with(root)) {
-        true => entries(root).filter(|entry| !entry.is_symlink()).flat_map(|entry| without(&entry, hidden)).collect(),
+        true => entries(root).flat_map(|entry| without(&entry, hidden)).collect(),
         false => vec![root.to_owned()],
     }
 }
