@@ -52,9 +52,9 @@ impl Cache {
     /// The binary of a key. An entry that is damaged is removed, where that is possible.
     pub(crate) fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
-        // Links, pipes and folders in an entry's place, and files of others, count as absent. Where a
-        // folder is another user's, so is what he moved into it, whoever owns that: a copy of a file of his, say. The owner is that of
-        // what is open: another user may move a folder of his to the cache's place at any moment.
+        // Links, pipes and folders in an entry's place, and files of others, count as absent. Where a folder is another user's, so is
+        // what he moved into it, whoever owns that: a copy of a file of his, say. The owner is that of what is open: another user may
+        // move a folder of his to the cache's place at any moment.
         if self.stranger(&path).is_some() {
             return None;
         }
@@ -71,17 +71,21 @@ impl Cache {
         Some(binary)
     }
 
+    /// Returns the folders around an entry, the cache's own first.
+    fn around(&self, path: &Path) -> [PathBuf; 3] {
+        let form = self.folder.join(FORM);
+        [self.folder.clone(), form.clone(), path.parent().map_or(form, Path::to_owned)]
+    }
+
     /// Returns the folder around an entry that belongs to another user, and the user.
     fn stranger(&self, path: &Path) -> Option<(PathBuf, u32)> {
-        let form = self.folder.join(FORM);
-        let all = [self.folder.as_path(), &form, path.parent().unwrap_or(&form)];
-        all.into_iter().find_map(|folder| Some((folder.to_owned(), plain_file::stranger(folder)?)))
+        self.around(path).into_iter().find_map(|folder| plain_file::stranger(&folder).map(|owner| (folder, owner)))
     }
 
     /// Whether the folders between the cache's own and an entry are folders, and no links that lead elsewhere.
     fn is_ours(&self, path: &Path) -> bool {
-        let form = self.folder.join(FORM);
-        [path.parent().unwrap_or(&form), &form].into_iter().all(is_folder)
+        let [_, form, folder] = self.around(path);
+        is_folder(&folder) && is_folder(&form)
     }
 
     /// Keeps a binary.

@@ -124,10 +124,14 @@ fn shell(text: &str) -> String {
     text.replace('$', "$$")
 }
 
+/// Whether a letter of ASCII means itself to a shell, wherever it stands.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c)
+}
+
 /// A word for the shell.
 fn quoted(word: &str) -> String {
-    let safe = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    match !word.is_empty() && word.chars().all(safe) {
+    match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }
@@ -174,7 +178,8 @@ impl Plan {
         let Plan { program, arguments, inputs, output, folder, shell_folder, shell_rule, shell_output } = self;
         // In the definition of a variable a comment begins there, also within quotes.
         let program = program.replace('#', "\\#");
-        // For files that nothing makes, rules that are built in would have their names in a shell, and programs run on what lies beside.
+        // For files that nothing makes, rules that are built in would have their names in a shell, and programs run on what lies
+        // beside.
         let mut text = format!(
             "{HEAD}MAKEFLAGS += --no-builtin-rules\n.SUFFIXES:\nSYCL_BUNDLE = {program}\n\nall: {output}\n.PHONY: all\n\nSTAMPS ="
         );
@@ -227,18 +232,17 @@ fn is_special(name: &str) -> bool {
     without_here(name).strip_prefix('.').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(is_capital))
 }
 
-/// Whether a rule may name a file that the user did not, as a part of a table is: by a plain word to a shell, which neither programs take for
-/// an option nor `make` for a goal of the user's (`clean`) or a rule for suffixes (`.c.o`). For a file that nothing makes, `make` looks
-/// for rules of its own (`NAME: NAME.sh` with the command `cat $< >$@`), which hand names to a shell as they are. Folders
-/// that a file has in common with the folder `here` are the user's own, and may have any name.
+/// Whether a rule may name a file that the user did not, as a part of a table is: by a plain word to a shell, which neither programs
+/// take for an option nor `make` for a goal of the user's (`clean`) or a rule for suffixes (`.c.o`). For a file that nothing
+/// makes, `make` looks for rules of its own (`NAME: NAME.sh` with the command `cat $< >$@`), which hand names to a shell as they
+/// are. Folders that a file has in common with the folder `here` are the user's own, and may have any name.
 pub(crate) fn is_harmless(path: &Path, here: &Path) -> bool {
     let shared = path.components().zip(here.components()).take_while(|(one, other)| one == other).count();
     let rest: PathBuf = path.components().skip(shared).collect();
     let rest = without_here(rest.to_str().unwrap_or_default());
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || !c.is_ascii() || "-_./+,@%=:".contains(c);
     let name = without_here(path.to_str().unwrap_or_default());
     let is_no_goal = name.contains('/') || name.find('.').is_some_and(|at| at > 0);
-    rest.chars().all(is_plain) && !rest.starts_with('-') && is_no_goal
+    rest.chars().all(|c| is_plain(c) || !c.is_ascii()) && !rest.starts_with('-') && is_no_goal
 }
 
 /// Whether a plan for `make` has a goal of a file's name.

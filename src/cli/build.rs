@@ -517,8 +517,8 @@ impl DependArgs {
         Err(in_no_rule(path, what).with_remedy("rename it, or leave out -MD, --MF and --MT"))
     }
 
-    /// Writes the rule, where one is asked for: of files that are named, and of those beside them that were read. Where there is a stamp, that is what
-    /// `make` compares.
+    /// Writes the rule, where one is asked for: of files that are named, and of those beside them that were read. Where there is a
+    /// stamp, that is what `make` compares.
     ///
     /// # Errors
     /// `Environment` where it cannot be written.

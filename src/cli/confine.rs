@@ -152,7 +152,7 @@ fn restrict(folder: &Path, readable: &[PathBuf]) -> std::result::Result<Restrict
         .add_rules(path_beneath_rules(sources, read))?;
     for rule in path_beneath_rules(readable, read) {
         if let Err(error) = (&mut rules).add_rule(rule?)
-            && !is_of_no_folder(&error)
+            && !can_have_no_rule(&error)
         {
             return Err(error);
         }
@@ -160,8 +160,8 @@ fn restrict(folder: &Path, readable: &[PathBuf]) -> std::result::Result<Restrict
     rules.restrict_self()
 }
 
-/// Whether no rule can name a file: a link of anybody in a folder may lead to a pipe or to memory, as `/dev/stdout` does.
-fn is_of_no_folder(error: &RulesetError) -> bool {
+/// Whether a rule was refused for what it is of: a link of anybody in a folder may lead to a pipe or to memory, as `/dev/stdout` does.
+fn can_have_no_rule(error: &RulesetError) -> bool {
     let RulesetError::AddRules(AddRulesError::Fs(AddRuleError::AddRuleCall { source, .. })) = error else {
         return false;
     };

@@ -10,6 +10,7 @@ use super::input::{Input, is_opened};
 use super::linked::without_signature;
 use super::place::{self, Dangling, Place};
 use super::table::{BESIDE, Beside, Files as Parts};
+use super::write::folder_of;
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
 use crate::bytes::Draft;
@@ -187,8 +188,8 @@ fn replaces_other(option: &str, file: &Path) -> Error {
     Error::new(ErrorKind::Usage, message).with_remedy("name another file")
 }
 
-/// Refuses a file beside the output, which `option` names, that is one of the inputs, the output or another such file, or leads to another file by
-/// a stranger's link: before the work is done.
+/// Refuses a file beside the output, which `option` names, that is one of the inputs, the output or another such file, or leads to
+/// another file by a stranger's link: before the work is done.
 ///
 /// # Errors
 /// `Usage` where it is, `Environment` for a stranger's link or pipe.
@@ -204,11 +205,13 @@ pub(crate) fn spare_others<'p>(others: impl IntoIterator<Item = &'p Path>, optio
 /// # Errors
 /// `Usage` where it is.
 pub(crate) fn spare_parts(output: &Path, option: &str, file: &Path) -> Result<()> {
-    let (stem, folder) = stem_and_folder(output);
-    let or_here = |folder: &Path| if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };
+    let (stem, _) = stem_and_folder(output);
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let beside = file.parent().is_some_and(|around| same_file(&or_here(around), &or_here(folder)));
-    if beside && is_part(&name, &stem) { Err(replaces_other(option, file)) } else { Ok(()) }
+    if is_part(&name, &stem) && same_file(folder_of(file), folder_of(output)) {
+        Err(replaces_other(option, file))
+    } else {
+        Ok(())
+    }
 }
 
 /// Returns the place of a folder for outputs, with no link at its end.
@@ -229,7 +232,7 @@ pub(crate) fn spare_beside_table<'n>(
     inputs: &[&Path],
 ) -> Result<()> {
     let (_, folder) = stem_and_folder(path);
-    sweep(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    sweep(folder_of(path));
     let listed = listed(path, |_| true).unwrap_or_default();
     let own = Own { folder, inputs: real(inputs), listed: &listed };
     own.check(&names.collect(), "a part of the table", "give the table another name or folder")
@@ -363,9 +366,8 @@ fn without_listed<'n>(mut parts: HashSet<String>, names: impl Iterator<Item = &'
     if parts.is_empty() {
         return Vec::new();
     }
-    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     // A folder that cannot be listed may hold other tables.
-    let Ok(entries) = std::fs::read_dir(here) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(folder_of(path)) else { return Vec::new() };
     let tables = entries.flatten().map(|entry| entry.path());
     let tables = tables.filter(|entry| entry.extension() == Some(OsStr::new("table")));
     for table in tables.filter(|entry| entry.file_name() != path.file_name()) {

@@ -394,11 +394,11 @@ impl<'t, 'i> Reader<'t, 'i> {
         let mut depth = 1usize;
         loop {
             let word = self.word();
-            let is_name = word.starts_with(|first: char| first.is_ascii_alphabetic() || matches!(first, '_' | '$'));
+            let begins_name = word.starts_with(|first: char| first.is_ascii_alphabetic() || matches!(first, '_' | '$'));
             match word {
                 // Most words are of instructions, which have dots as no name has.
-                _ if is_name && word.contains('.') => {}
-                _ if is_name => {
+                _ if begins_name && word.contains('.') => {}
+                _ if begins_name => {
                     match self.functions.get_mut(word) {
                         Some(Declared::Elsewhere { is_needed }) => {
                             *is_needed = true;

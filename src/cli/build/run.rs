@@ -115,8 +115,8 @@ impl Args {
         })
     }
 
-    /// Compiles what is planned, and writes the output and what is asked for beside it. It depends on files that are named, and on others that
-    /// were read beside them.
+    /// Compiles what is planned, and writes the output and what is asked for beside it. The output depends on files that are named, and
+    /// on others that were read beside them.
     fn carry_out(
         &self,
         global: &Global,

@@ -81,19 +81,23 @@ pub(super) fn readable(files: Option<&[PathBuf]>, folder: &Path) -> Vec<PathBuf>
     let hidden: Vec<&Path> = own.into_iter().chain([options.as_path()]).collect();
     let is_open = |path: &Path| is_systems(path) && !own.is_some_and(|home| path.starts_with(home));
     let beside = of_driver.iter().filter(|path| !is_open(path)).flat_map(|path| narrow(path, &of_user));
-    let is_users = |path: &Path| of_user.iter().any(|one| one.starts_with(path));
-    let beside = beside.chain(reached.whole.into_iter().filter(|path| !is_users(path)));
+    let beside = beside.chain(reached.whole.into_iter().filter(|path| !holds_users(path, &of_user)));
     let beside = beside.flat_map(|path| without(&path, &[&options]));
     // The program, by its link: its file may be gone, or another.
     let program = [PathBuf::from("/proc/self/exe")];
     of_system.iter().flat_map(|path| without(path, &hidden)).chain(beside).chain(program).collect()
 }
 
+/// Whether a folder holds what is the user's, or is that.
+fn holds_users(path: &Path, of_user: &[PathBuf]) -> bool {
+    of_user.iter().any(|one| one.starts_with(path))
+}
+
 /// Returns what may be read of a folder that a driver or compiler lies in: all, where it is one of programs or libraries, and else its
 /// plain files. A library may also lie in a project with its secrets, in the folder for temporary files, or among all that is the
 /// user's; there it is libraries alone.
 fn narrow(path: &Path, of_user: &[PathBuf]) -> Vec<PathBuf> {
-    let is_users = of_user.iter().any(|one| one.starts_with(path));
+    let is_users = holds_users(path, of_user);
     if !is_users && (prefix(path).is_some() || !path.is_dir()) {
         return vec![path.to_owned()];
     }
@@ -146,17 +150,18 @@ impl Reached {
             }
             let Some(mut opened) = opened else { continue };
             if is_script && (is_its || !is_systems(&file)) {
-                let mut text = Vec::new();
+                let mut text = head.to_vec();
                 let _ = opened.by_ref().take(limits::MAX_READ_SCRIPT).read_to_end(&mut text);
-                let text = format!("#!{}", String::from_utf8_lossy(&[&head[2..], &text].concat()));
+                let text = String::from_utf8_lossy(&text);
                 let folder = file.parent().unwrap_or(&file);
                 let root = prefix(folder).filter(|root| Some(*root) != home).unwrap_or(folder);
                 let Named { files, folders } = words(&text, &file, home, &is_systems);
                 next.extend(files.into_iter().map(|path| (path, false)));
-                // A folder that a script names is the compiler's where it lies with it, or is one of programs or libraries. Those around
-                // the script may hold anything.
-                let is_its = |path: &PathBuf| prefix(path).is_some() || path.starts_with(root);
-                reached.whole.extend(folders.into_iter().filter(|path| is_its(path) && !folder.starts_with(path)));
+                // A folder that a script names is the compiler's where it lies with it, or is one of programs or libraries. Those
+                // around the script may hold anything.
+                let is_compilers = |path: &PathBuf| prefix(path).is_some() || path.starts_with(root);
+                let of_compiler = folders.into_iter().filter(|path| is_compilers(path) && !folder.starts_with(path));
+                reached.whole.extend(of_compiler);
             // Libraries of the driver or compiler itself are loaded with all that they need.
             } else if is_elf
                 && !(is_its && is_of_driver(&file))
@@ -269,12 +274,12 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 /// Returns a file or folder; where what is hidden lies in it, all else in it, by the folders on the way there. Links among that may
 /// lead back to what is hidden.
 fn without(root: &Path, hidden: &[&Path]) -> Vec<PathBuf> {
-    let is_hidden = |path: &Path| hidden.iter().any(|hidden| path.starts_with(hidden));
-    let leads_back = |real: PathBuf| is_hidden(&real) || hidden.iter().any(|hidden| hidden.starts_with(&real));
+    let holds = |path: &Path| hidden.iter().any(|hidden| hidden.starts_with(path));
+    let leads_back = |real: PathBuf| holds(&real) || hidden.iter().any(|hidden| real.starts_with(hidden));
     if hidden.contains(&root) || root.is_symlink() && root.canonicalize().is_ok_and(leads_back) {
         return Vec::new();
     }
-    match hidden.iter().any(|hidden| hidden.starts_with(root)) {
+    match holds(root) {
         true => entries(root).flat_map(|entry| without(&entry, hidden)).collect(),
         false => vec![root.to_owned()],
     }
