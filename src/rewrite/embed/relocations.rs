@@ -113,6 +113,16 @@ impl Table {
         }
     }
 
+    /// Returns the size in bytes of the table that is replaced.
+    pub(crate) fn old_size(&self) -> u64 {
+        let size = match self {
+            Table::None => 0,
+            Table::Rela(rela) => rela.old.len(),
+            Table::Relr { old, .. } => old.words.len().saturating_mul(size_of::<u64>()),
+        };
+        size as u64
+    }
+
     /// Returns the address of the table that is replaced.
     pub(crate) fn old_address(&self) -> Option<u64> {
         match self {
