@@ -155,7 +155,7 @@ fn repack_into(
             (Some("RECORD"), _) => record = Some(index),
             (Some("RECORD.jws" | "RECORD.p7s"), _) => repacked.unsigned.push(name),
             (_, Some(new)) => {
-                let written = write_member(&mut writer, &member, new?)?;
+                let written = write_member(&mut writer, wheel, &member, new?)?;
                 drop(member);
                 let mut old = archive.by_index(index).map_err(|error| malformed(&error))?;
                 before.insert(name.clone(), digest_member(&mut old, &name, &mut std::io::sink())?);
@@ -167,7 +167,7 @@ fn repack_into(
             (_, None) if is_written_anew(&member) => {
                 drop(member);
                 let mut whole = archive.by_index(index).map_err(|error| malformed(&error))?;
-                start_member(&mut writer, &whole)?;
+                start_member(&mut writer, wheel, &whole)?;
                 digest_member(&mut whole, &name, &mut writer)?;
             }
             (_, None) => writer.raw_copy_file(member).map_err(|error| unwritable(&error))?,
@@ -210,7 +210,7 @@ fn repack_into(
     let states = |name: &str| told.get(name).is_some_and(|states| *states);
     let unrecorded = before.keys().filter(|name| !states(name)).cloned();
     repacked.unrecorded = unrecorded.collect();
-    start_member(&mut writer, &member)?;
+    start_member(&mut writer, wheel, &member)?;
     let mut out = BufWriter::new(&mut writer);
     update_record(&text, &recorded, &mut out).and_then(|()| out.flush()).map_err(|error| unwritten(&error))?;
     drop(out);
@@ -254,15 +254,16 @@ fn dist_info_file(name: &str) -> Option<&str> {
 /// Writes a member with the compression, time, permissions and comment of `like`.
 fn write_member<R: Read>(
     writer: &mut ZipWriter<impl Write + Seek>,
+    wheel: &[u8],
     like: &ZipFile<'_, R>,
     mut contents: Box<dyn Read>,
 ) -> Result<Recorded> {
-    start_member(writer, like)?;
+    start_member(writer, wheel, like)?;
     digest(&mut contents, writer, |error| Error::io("cannot read a member of the wheel", error))
 }
 
 /// Begins a member like [`write_member`]; its contents are written next.
-fn start_member<R: Read>(writer: &mut ZipWriter<impl Write + Seek>, like: &ZipFile<'_, R>) -> Result<()> {
+fn start_member<R: Read>(writer: &mut ZipWriter<impl Write + Seek>, wheel: &[u8], like: &ZipFile<'_, R>) -> Result<()> {
     // Wheels have deflated and stored members; readers of Python know no other.
     let method = if like.compression() == CompressionMethod::Stored {
         CompressionMethod::Stored
@@ -282,7 +283,18 @@ fn start_member<R: Read>(writer: &mut ZipWriter<impl Write + Seek>, like: &ZipFi
         options = options.with_file_comment(like.comment());
     }
     let name = like.name().map_err(|error| malformed(&error))?;
+    if !name.is_ascii() && !is_marked_as_utf8(wheel, like) {
+        let what = format!("the member {name} is not marked as having a name in UTF-8, and would get another one");
+        return Err(malformed(&what).with_remedy("unpack it, and name the libraries in it"));
+    }
     writer.start_file(name, options).map_err(|error| unwritable(&error))
+}
+
+/// Whether a member's flags say that its name is UTF-8. Without the flag it is of a code page, which installers guess.
+fn is_marked_as_utf8<R: Read>(wheel: &[u8], member: &ZipFile<'_, R>) -> bool {
+    const UTF8: u16 = 1 << 11;
+    let flags = usize::try_from(member.header_start()).ok().and_then(|at| u16_at(wheel, at.checked_add(6)?));
+    flags.is_some_and(|flags| flags & UTF8 != 0)
 }
 
 /// Copies what a member holds; its size, which has to be what it declares, and hash.

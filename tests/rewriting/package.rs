@@ -220,7 +220,17 @@ fn a_wheel_that_would_lose_something_stays() {
     unlisted[end + 8..end + 12].copy_from_slice(&[2, 0, 2, 0]);
     unlisted[end + 12] -= 55;
     unlisted.drain(listed..listed + 55);
-    for bytes in [same, counted, encrypted, summed, script, prefixed, followed, unlisted] {
+    // A name in UTF-8 that is not marked as such would be marked, and be another one to pip.
+    let mut unmarked = wheel(&[("foo/é.so", &rewritten)]);
+    for (signature, flags) in [(b"PK\x01\x02", 8), (b"PK\x03\x04", 6)] {
+        let name = "foo/é.so".as_bytes();
+        let starts: Vec<usize> = (0..unmarked.len()).filter(|at| unmarked[*at..].starts_with(signature)).collect();
+        let long = if flags == 8 { 46 } else { 30 };
+        let at = starts.into_iter().find(|at| unmarked[at + long..].starts_with(name)).unwrap();
+        assert_eq!(unmarked[at + flags + 1] & 8, 8);
+        unmarked[at + flags + 1] &= !8;
+    }
+    for bytes in [same, counted, encrypted, summed, script, prefixed, followed, unlisted, unmarked] {
         let folder = Folder::new();
         folder.file("foo.whl", &bytes);
         let output = tool(folder.path(), &["prune", "foo.whl", "--restore", "--in-place"]);
