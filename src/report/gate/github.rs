@@ -88,7 +88,9 @@ pub(crate) fn markdown(targets: &[TargetFindings], problems: &[FileProblem], nam
         let [runs, unknown, cannot, excused] =
             [compatible.saturating_sub(excused), unknown, incompatible, excused].map(count);
         let verdict = word(one.verdict());
-        writeln!(out, "| `{}` | {runs} | {unknown} | {cannot} | {excused} | {verdict} |", one.name());
+        // In a table a bar ends the cell, in code too.
+        let name = markdown_code(one.name()).replace('|', "\\|");
+        writeln!(out, "| {name} | {runs} | {unknown} | {cannot} | {excused} | {verdict} |");
     }
     if !problems.is_empty() {
         out.push_str("\n**Not all could be read, and what was not is not judged:**\n\n");
@@ -98,14 +100,15 @@ pub(crate) fn markdown(targets: &[TargetFindings], problems: &[FileProblem], nam
     }
     for (targets, section) in alike(targets, |group| markdown_section(group, names)) {
         out.push_str("\n");
-        let targets: Vec<String> = targets.iter().map(|name| format!("`{name}`")).collect();
+        let targets: Vec<String> = targets.iter().map(|name| markdown_code(name)).collect();
         write!(out, "**{}: ", targets.join(", "));
         out.append(&section);
     }
     for one in targets.iter().filter(|one| one.excused() > 0) {
         out.push_str("\n");
         for (why, group) in one.excuses() {
-            writeln!(out, "- `{}`: excused: {}: {}", one.name(), group.extent(), markdown_text(why));
+            let name = markdown_code(one.name());
+            writeln!(out, "- {name}: excused: {}: {}", group.extent(), markdown_text(why));
         }
     }
     out
