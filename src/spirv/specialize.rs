@@ -47,8 +47,15 @@ pub(crate) struct SettableConstant {
     pub(crate) default: u64,
 }
 
-/// Returns every constant of a module that can be set, in order of the ids.
+/// Returns every constant of a module that can be set, in order of the ids; of several with one `SpecId` the first.
 pub(crate) fn settable_constants(index: &Index<'_>) -> Vec<SettableConstant> {
+    let mut all = with_spec_ids(index);
+    all.dedup_by_key(|one| one.id);
+    all
+}
+
+/// Returns the scalar constants of a module that have a `SpecId`, in order of these.
+fn with_spec_ids(index: &Index<'_>) -> Vec<SettableConstant> {
     let mut all: Vec<SettableConstant> = (0..index.len())
         .filter_map(|number| {
             let instruction = index.instruction(number)?;
@@ -67,7 +74,6 @@ pub(crate) fn settable_constants(index: &Index<'_>) -> Vec<SettableConstant> {
         })
         .collect();
     all.sort_by_key(|one| one.id);
-    all.dedup_by_key(|one| one.id);
     all
 }
 
@@ -75,11 +81,21 @@ pub(crate) fn settable_constants(index: &Index<'_>) -> Vec<SettableConstant> {
 /// settable. The output is little-endian whatever the module was.
 ///
 /// # Errors
-/// `Input` where a decoration group gives one `SpecId` to several ids.
+/// `Input` where a decoration group gives one `SpecId` to several ids, or constants of one `SpecId` differ: each would have
+/// its own default.
 pub(crate) fn specialize(index: &Index<'_>, values: &BTreeMap<u32, u64>) -> Result<Vec<u8>> {
     let words = index.words();
     let set = |id: u32| index.decoration(id, SPEC_ID).and_then(|spec_id| values.get(&spec_id).copied());
     let groups = groups(index, values)?;
+    for pair in with_spec_ids(index).windows(2) {
+        if let [one, other] = pair
+            && one.id == other.id
+            && one != other
+            && values.contains_key(&one.id)
+        {
+            return Err(Error::input(format!("constants of different types or defaults have the SpecId {}", one.id)));
+        }
+    }
     let mut out: Vec<u8> = Vec::with_capacity(words.len().saturating_mul(4));
     let mut put = |word: u32| out.extend_from_slice(&word.to_le_bytes());
     put(super::MAGIC);
@@ -240,6 +256,25 @@ mod tests {
             (4, Scalar::Int(32), 9),
         ];
         assert_eq!(all, expected);
+    }
+
+    /// Drivers take the default of each.
+    #[test]
+    fn constants_of_one_number_that_differ_get_no_value() {
+        let renumbered = |from: u32, to: u32| {
+            let mut module = module();
+            let decorated = [from + 10, SPEC_ID, from].map(u32::to_le_bytes).concat();
+            let at = module.windows(12).position(|words| words == decorated).unwrap();
+            module[at + 8..at + 12].copy_from_slice(&to.to_le_bytes());
+            module
+        };
+        for (from, to) in [(1, 2), (4, 3), (0, 4)] {
+            let values = BTreeMap::from([(to, 9)]);
+            let error = specialized(&renumbered(from, to), &values).unwrap_err();
+            assert_eq!(error.message(), format!("constants of different types or defaults have the SpecId {to}"));
+            // What gets no value stays as it is.
+            assert!(specialized(&renumbered(from, to), &BTreeMap::from([(20, 9)])).is_ok());
+        }
     }
 
     #[test]
