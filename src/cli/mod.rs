@@ -166,6 +166,7 @@ impl Cli {
             process::end_where_inputs_are_changed(global);
             process::survive_full_files();
         }
+        process::heed_ends_of_children();
         self.global.apply(false)?;
         if !is_worker {
             before_writing(|| process::before_the_end(remove_begun));

@@ -12,7 +12,7 @@ use crate::temporary::remove_begun;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{disable_transparent_huge_pages, transparent_huge_pages_are_disabled};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::flag;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -32,9 +32,41 @@ static IN_ORDER: AtomicBool = AtomicBool::new(false);
 /// Signals that end a process in order. A terminal sends two of them (Ctrl-C, Ctrl-\).
 const ENDS: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
-/// Calls `clean` before one of [`ENDS`] ends the process, unless the verb ends in order by itself
+/// Whether whoever started this process has it ignore a signal, as `nohup` does and a shell for what runs in the background. Asked
+/// before a handler is set, it is so for good.
+fn is_ignored(signal: i32) -> bool {
+    static IGNORED: LazyLock<u64> = LazyLock::new(|| {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored =
+            status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+        ignored.unwrap_or_default()
+    });
+    let bit = signal.checked_sub(1).and_then(|bit| 1u64.checked_shl(u32::try_from(bit).ok()?));
+    bit.is_some_and(|bit| *IGNORED & bit != 0)
+}
+
+/// Returns those of some signals that are not ignored.
+fn heeded<const N: usize>(signals: [i32; N]) -> impl Iterator<Item = i32> {
+    signals.into_iter().filter(|signal| !is_ignored(*signal))
+}
+
+/// Lets this process wait for those that it starts, where whoever started it has it ignore their ends: the system would keep no
+/// status then.
+pub(crate) fn heed_ends_of_children() {
+    if is_ignored(SIGCHLD) {
+        // A handler is no longer in place in the programs that are started.
+        let _ = flag::register(SIGCHLD, Arc::default());
+    }
+}
+
+/// Calls `clean` before one of [`ENDS`] that is not ignored ends the process, unless the verb ends in order by itself
 /// ([`interrupted`]). Only the first call counts.
 pub(crate) fn before_the_end(clean: fn()) {
+    end_in_order(clean, heeded(ENDS).collect());
+}
+
+/// Calls `clean` before one of some signals ends the process, as [`before_the_end`] does.
+fn end_in_order(clean: fn(), signals: Vec<i32>) {
     static WATCHED: OnceLock<()> = OnceLock::new();
     WATCHED.get_or_init(|| {
         // Where any of this cannot be had, the signal ends the process at once, and the next run cleans up.
@@ -53,7 +85,7 @@ pub(crate) fn before_the_end(clean: fn()) {
         if std::thread::Builder::new().stack_size(limits::THREAD_STACK).spawn(wait).is_err() {
             return;
         }
-        for signal in ENDS {
+        for signal in signals {
             let number = usize::try_from(signal).unwrap_or_default();
             let _ = flag::register_usize(signal, Arc::clone(&CAME), number);
             if let Ok(write) = write.try_clone() {
@@ -69,7 +101,7 @@ pub(crate) fn interrupted() -> Arc<AtomicBool> {
     IN_ORDER.store(true, Ordering::SeqCst);
     let raised = Arc::new(AtomicBool::new(false));
     let again = later(&raised);
-    for signal in ENDS {
+    for signal in heeded(ENDS) {
         // Where a handler cannot be set, the signal keeps its own effect, which is to end the process.
         let _ = flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again));
         let _ = flag::register(signal, Arc::clone(&raised));
@@ -96,7 +128,7 @@ fn later(raised: &Arc<AtomicBool>) -> Arc<AtomicBool> {
     if std::thread::Builder::new().stack_size(limits::THREAD_STACK).spawn(wait).is_err() {
         return Arc::clone(raised);
     }
-    for signal in ENDS {
+    for signal in heeded(ENDS) {
         if let Ok(write) = write.try_clone() {
             let _ = signal_hook::low_level::pipe::register(signal, write);
         }
@@ -119,7 +151,7 @@ impl Forwarding {
         let pid = Arc::new(AtomicI32::new(0));
         let forwarding = Forwarding { pid: Arc::clone(&pid) };
         let signals = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
-        let came = signals.map(|signal| (signal, Arc::new(AtomicBool::new(false))));
+        let came: Vec<_> = heeded(signals).map(|signal| (signal, Arc::new(AtomicBool::new(false)))).collect();
         // Where any of this cannot be had, signals keep their own effect.
         let Ok((mut read, write)) = std::os::unix::net::UnixStream::pair() else { return forwarding };
         for (signal, flag) in &came {
@@ -187,7 +219,8 @@ pub(crate) fn watch(mut command: Command) -> Result<Exit> {
     let failed = |error: std::io::Error| Error::new(ErrorKind::Environment, format!("starting a worker: {error}"));
     // Where the kernel knows no such processes, what has left its group lives on.
     let _ = set_child_subreaper(Some(getpid()));
-    before_the_end(end_descendants);
+    // The process that started this one ends it by SIGTERM, whoever has that one ignored.
+    end_in_order(end_descendants, heeded(ENDS).filter(|signal| *signal != SIGTERM).chain([SIGTERM]).collect());
     let mut child = command.spawn().map_err(failed)?;
     // The streams are the worker's alone: their end is its own.
     if let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") {

@@ -102,10 +102,14 @@ impl Args {
         let given = self.command.iter().skip(1).map(Path::new).filter(|path| path.is_file());
         let others = self.within.iter().chain(&program).map(PathBuf::as_path);
         spare_others(others.chain(given), "-o", output)?;
-        let temporary = Scratch::temporary()
-            .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot make a temporary folder: {error}")))?;
+        let failed = |error| Error::new(ErrorKind::Environment, format!("cannot make a temporary folder: {error}"));
+        let temporary = Scratch::temporary().map_err(failed)?;
+        // Whatever the program puts in its place is removed with what is around it.
+        let cache = temporary.path().join("cache");
+        std::fs::create_dir(&cache).map_err(failed)?;
         let begun = Instant::now();
-        let (status, mapped) = self.run_program(temporary.path())?;
+        let (status, mapped) = self.run_program(&cache)?;
+        has_room(&cache)?;
         let status = status.code().or_else(|| status.signal().and_then(|signal| signal.checked_add(128)));
         let status = status.and_then(|status| u8::try_from(status).ok()).unwrap_or(u8::MAX);
         let mut profile = Profile {
@@ -113,7 +117,7 @@ impl Args {
             command: self.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             seconds: begun.elapsed().as_secs_f64(),
             exit_status: status,
-            programs: record::programs(global, temporary.path(), !self.no_code),
+            programs: record::programs(global, &cache, !self.no_code),
         };
         let files = self.within.iter().cloned().chain(mapped).collect::<Vec<_>>();
         record::find_files(global, &files, &mut profile)?;
@@ -155,6 +159,24 @@ impl Args {
             .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot wait for the program: {error}")))?;
         Ok((status, mapped))
     }
+}
+
+/// Checks that the runtime could keep what it compiled: a profile that lacks some would say that it was not compiled.
+///
+/// # Errors
+/// `Environment` where the file system of its cache is full.
+fn has_room(cache: &Path) -> Result<()> {
+    const ROOM: u64 = 1 << 20;
+    let folder = if cache.is_dir() { cache } else { cache.parent().unwrap_or(cache) };
+    let Ok(there) = rustix::fs::statvfs(folder) else { return Ok(()) };
+    // File systems that count no files say that they have none.
+    let has_files = there.f_files == 0 || there.f_favail > 0;
+    if has_files && there.f_bavail.saturating_mul(there.f_frsize) >= ROOM {
+        return Ok(());
+    }
+    let message = "the program has ended, but there is no room for all that its runtime compiled: the folder for temporary \
+                   files is full, and no profile is written";
+    Err(Error::new(ErrorKind::Environment, message).with_remedy("name another folder (TMPDIR), and run it again"))
 }
 
 /// Returns the file of a program, as a shell finds it.

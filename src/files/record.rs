@@ -17,6 +17,10 @@ use std::time::SystemTime;
 /// cannot be read is told, and left out; links and pipes are none.
 pub(crate) fn programs(reporter: &dyn Reporter, cache: &Path, keep: bool) -> Vec<Program> {
     let mut sources: Vec<(SystemTime, PathBuf)> = Vec::new();
+    if !cache.symlink_metadata().is_ok_and(|cache| cache.is_dir()) {
+        reporter.note("the program removed the folder of its runtime's cache, or put something else in its place");
+        return Vec::new();
+    }
     let mut folders = vec![cache.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {

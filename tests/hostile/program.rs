@@ -611,37 +611,6 @@ fn kernel_packages_with_one_long_path_cost_what_they_weigh() {
     assert!(said(&done).contains("gfx90a"), "{}", said(&done));
 }
 
-/// Plain files that a program leaves in its runtime's cache are read, and a signal ends the tool once the program has ended.
-#[test]
-fn what_a_recorded_program_leaves_is_not_waited_for() {
-    let folder = Folder::new();
-    let leave =
-        "for n in 1 2 3 4; do : > $SYCL_CACHE_DIR/$n.src; mkfifo $SYCL_CACHE_DIR/$n.bin $SYCL_CACHE_DIR/x$n.src; done";
-    let begin = Instant::now();
-    let done = tool(&folder, ["record", "-o", "p.json", "--", "sh", "-c", leave]);
-    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
-    assert_eq!(said(&done).matches("no plain file").count(), 4, "{}", said(&done));
-    assert!(begin.elapsed() < Duration::from_secs(30));
-    // A profile that nobody takes is waited with.
-    pipe(&folder.path().join("pipe"));
-    let mut record = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
-    record.args(["record", "-o", "pipe", "--", "true"]).current_dir(folder.path()).stderr(Stdio::null());
-    let mut record = record.env("TMPDIR", folder.path()).spawn().unwrap();
-    let status = loop {
-        std::thread::sleep(Duration::from_millis(100));
-        assert!(Command::new("kill").args(["-INT", &record.id().to_string()]).status().unwrap().success());
-        if let Some(status) = record.try_wait().unwrap() {
-            break status;
-        }
-    };
-    assert_eq!(status.code(), None, "a signal ends it");
-    let left = std::fs::read_dir(folder.path())
-        .unwrap()
-        .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with('.'));
-    assert_eq!(left.count(), 0);
-}
-
 /// A process that pip leaves running may hold its output for as long as it likes, and the current folder has no say in which pip it is.
 #[test]
 fn pip_is_asked_elsewhere_and_not_waited_for() {
