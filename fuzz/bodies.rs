@@ -427,7 +427,7 @@ pub fn text(bytes: &[u8]) -> bool {
     match reader % 6 {
         0 => drop(demangle::demangle(text)),
         1 => drop(said::read(text)),
-        2 => drop(Profile::parse(rest).map(|profile| (profile.recorded().is_ok(), profile.to_json()))),
+        2 => drop(Profile::parse(rest).map(|profile| (profile.recorded(&mut (64 << 20)).is_ok(), profile.to_json()))),
         3 => drop(Predicate::new(text)),
         4 => drop(Pattern::new(text).map(|pattern| pattern.matches(text))),
         _ => drop(Baseline::read("fuzz.json", text).map(|baseline| baseline.text())),

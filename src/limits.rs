@@ -79,7 +79,8 @@ pub(crate) const MAX_INFLATED: u64 = 1 << 30;
 /// Bytes from which what is inflated or rewritten is kept in a file without a name, not in memory.
 pub(crate) const LARGE: usize = 16 << 20;
 
-/// Bytes in such files that count as one in memory: of a library of 459 MB (XLA for ROCm) bundles of 29 MB inflate to 2.4 GB.
+/// Bytes in such files that count as one in memory, where the file that they are of is as large itself: of a library of 459 MB (XLA
+/// for ROCm) bundles of 29 MB inflate to 2.4 GB.
 pub(crate) const FILED_BYTES: u64 = 8;
 
 /// Bytes that a compressed image may inflate to beyond [`MAX_INFLATED_RATIO`] times its stored size.
@@ -87,6 +88,12 @@ pub(crate) const MAX_INFLATED_FLOOR: u64 = 64 << 20;
 
 /// Factor by which a large compressed image may exceed its stored size.
 pub(crate) const MAX_INFLATED_RATIO: u64 = 256;
+
+/// Bytes that the parts of a file may inflate to, beyond [`MAX_INFLATED_FILE_RATIO`] times its size, and up to [`MAX_INFLATED`].
+pub(crate) const MAX_INFLATED_FILE_FLOOR: u64 = 128 << 20;
+
+/// Factor by which all that a file holds may exceed it. Bundles for dozens of AMD's GPUs come to eighty times their size.
+pub(crate) const MAX_INFLATED_FILE_RATIO: u64 = 128;
 
 /// Factor by which all compressed images of a file together may exceed it, beyond [`MAX_INFLATED`]. Those of compilers have a
 /// tenth of it.
@@ -287,11 +294,15 @@ pub(crate) const MAX_ABBREVIATION_FIELDS: u64 = 1024;
 /// Blocks of LLVM bitcode for which abbreviations are registered. LLVM knows under thirty.
 pub(crate) const MAX_ABBREVIATED_BLOCKS: usize = 64;
 
-/// Bytes of bitcode that is written without abbreviations, by those that it had. What LLVM writes grows by half.
-pub(crate) const BITCODE_GROWTH: usize = 3;
+/// Bytes of bitcode that is written without abbreviations, by those that it had, beyond [`BITCODE_FLOOR`]. What LLVM writes grows by
+/// half.
+pub(crate) const BITCODE_GROWTH: usize = 2;
+
+/// Bytes that any bitcode may grow by: a text of letters and digits alone grows most.
+pub(crate) const BITCODE_FLOOR: usize = 1 << 20;
 
 /// Operands of one record of bitcode that is read: elements of a table of constants, or letters of a text.
-pub(crate) const MAX_OPERANDS: u64 = 1 << 24;
+pub(crate) const MAX_OPERANDS: u64 = 1 << 22;
 
 /// Bytes of names, sources, aspects and types that all functions of a module of LLVM bitcode may have together, beyond four times
 /// those of its names: thousands may name one of a megabyte.
@@ -434,6 +445,9 @@ pub(crate) const MAX_TABLE: usize = 32 << 20;
 
 /// Rows of a file table; one split by kernel has under 20,000.
 pub(crate) const MAX_TABLE_ROWS: usize = 1 << 16;
+
+/// Programs of profiles that are tried for a module: those that it was compiled for with other options, constants and devices.
+pub(crate) const MAX_HARVESTED: usize = 256;
 
 /// Columns of a file table. DPC++'s tools write three.
 pub(crate) const MAX_TABLE_COLUMNS: usize = 16;

@@ -37,6 +37,12 @@ pub(crate) struct Edge {
     pub(crate) bytes: usize,
 }
 
+/// Ending of the folder of a plan, behind the output's name.
+pub(crate) const FOLDER: &str = ".plan";
+
+/// Files in the folder of a plan that tell what was done: the rule of dependencies, which the engine reads, and the stamp.
+pub(crate) const DONE: [&str; 2] = ["done.d", "done"];
+
 /// Returns a name or option as text, which is what a plan is made of.
 ///
 /// # Errors
@@ -61,7 +67,7 @@ impl Draft {
             edge.unit = shell(&quoted(Self::plain(&edge.unit)?));
         }
         let output = text_of(output)?;
-        let folder = format!("{output}.plan");
+        let folder = format!("{output}{FOLDER}");
         let mut words = Vec::new();
         for argument in &self.arguments {
             words.push(quoted(Self::plain(text_of(argument)?)?));
@@ -159,8 +165,8 @@ impl Plan {
         let Plan { program, arguments, inputs, output, folder, shell_folder, shell_rule, .. } = self;
         let mut text = format!(
             "{HEAD}ninja_required_version = 1.7\nsycl_bundle = {program}\n\nrule compile\n  command = $sycl_bundle build \
-             --cache-only --unit $unit --stamp $out {arguments}\n  description = compile image $unit\n\nrule assemble\n  command = \
-             $sycl_bundle build --MD --MF {shell_folder}/done.d --MT {shell_rule} --stamp {shell_folder}/done \
+             --planned --cache-only --unit $unit --stamp $out {arguments}\n  description = compile image $unit\n\nrule assemble\n  command = \
+             $sycl_bundle build --planned --MD --MF {shell_folder}/done.d --MT {shell_rule} --stamp {shell_folder}/done \
              {arguments}\n  depfile = {folder}/done.d\n  deps = gcc\n  restat = 1\n  description = write {output}\n\n"
         );
         for Edge { unit, label, .. } in edges {
@@ -189,13 +195,13 @@ impl Plan {
         let _ = write!(
             text,
             "\n\n{output}: {folder}/done\n\t@test -e {shell_output} || $(SYCL_BUNDLE) build {arguments}\n\n{folder}/done: {inputs} \
-             $(STAMPS)\n\t@mkdir -p {shell_folder}\n\t+$(SYCL_BUNDLE) build --MD --MF {shell_folder}/done.d --MT \
+             $(STAMPS)\n\t@mkdir -p {shell_folder}\n\t+$(SYCL_BUNDLE) build --planned --MD --MF {shell_folder}/done.d --MT \
              {shell_rule} --stamp {shell_folder}/done {arguments}\n-include {folder}/done.d\n\n"
         );
         for Edge { unit, label, .. } in edges {
             let _ = write!(
                 text,
-                "{folder}/{label}: {inputs}\n\t@mkdir -p {shell_folder}\n\t$(SYCL_BUNDLE) build --cache-only --unit {unit} \
+                "{folder}/{label}: {inputs}\n\t@mkdir -p {shell_folder}\n\t$(SYCL_BUNDLE) build --planned --cache-only --unit {unit} \
                  --stamp {shell_folder}/{label} {arguments}\n"
             );
         }

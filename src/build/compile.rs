@@ -173,14 +173,14 @@ pub(crate) fn compile(
     let mut folding = folding(order.fold, order.targets, &jobs);
     let mut known = Prepared::default();
     known.wanted.extend(jobs.iter().map(|job| job.target));
-    let Identities { compilers, libraries, engines } = identify(order, &known.wanted)?;
+    let Identities { compilers, libraries, engines, programs } = identify(order, &known.wanted)?;
     done.libraries = libraries;
     done.compilers = names(&compilers);
     if order.has_keys() {
         let key = |job: &Job<'_>| Some((job.unit(), Keys::for_job(compilers.get(&job.target)?, job, &folding)));
         known.keys = jobs.iter().filter_map(key).collect();
     }
-    (known.compilers, known.engines) = (compilers, engines);
+    (known.compilers, known.engines, known.programs) = (compilers, engines, programs);
     let (jobs, sharing) = if order.share { share(order.targets, jobs) } else { (jobs, Vec::new()) };
     compile_all(reporter, order, (&mut known, &mut folding), (jobs, &mut done), observer)?;
     let mut left = Vec::new();
@@ -211,9 +211,31 @@ struct Prepared {
     compilers: HashMap<usize, Compiler>,
     /// Engines in the order of the targets, with all that their workers need and may read.
     engines: Vec<Engine>,
+    /// Programs that compile and are still to be asked once more, by the places of their targets.
+    programs: BTreeMap<usize, Program>,
 }
 
 impl Prepared {
+    /// Asks compilers that are programs for their versions again, now that their workers read what lies around them alone. A
+    /// script that cannot read its compiler may fail, or find another one.
+    ///
+    /// # Errors
+    /// `Environment` where one does not answer, or tells another version.
+    fn confirm_programs(&mut self, timeout: Duration) -> Result<()> {
+        let mut same: Vec<&Engine> = Vec::new();
+        for (place, program) in std::mem::take(&mut self.programs) {
+            let Some(engine) = self.engines.get(place) else { continue };
+            if same.contains(&engine) {
+                continue;
+            }
+            let version = offline(engine, &[], timeout)?.version;
+            if version != program.version {
+                return Err(program.unlike(&version));
+            }
+            same.push(engine);
+        }
+        Ok(())
+    }
     /// Has the engines get the library that kernels for NVIDIA GPUs call: out of the cache, or of a worker that gets no module.
     ///
     /// # Errors
@@ -438,7 +460,8 @@ fn run(
     let sizes: HashMap<Unit, u64> = left.iter().map(|job| (job.unit(), estimate::bytes(job))).collect();
     let (mut kept, mut unkept, mut finished, mut failed) = (0usize, None, 0usize, false);
     let stops = || settings.interrupted.as_ref().is_some_and(|interrupted| interrupted.load(Ordering::Relaxed));
-    let made = known.make_libraries(reporter, order, settings.startup_timeout, &stops);
+    let made = known.confirm_programs(settings.startup_timeout);
+    let made = made.and_then(|()| known.make_libraries(reporter, order, settings.startup_timeout, &stops));
     let keys = &known.keys;
     let mut on_event = |event: Event<'_>| {
         if let Event::Finished(artifact) = &event {
@@ -518,6 +541,33 @@ struct Identities {
     libraries: Vec<PathBuf>,
     /// Engines in the order of the targets, those of the compilers with the files that their workers may read.
     engines: Vec<Engine>,
+    /// Compilers that are programs, by the places of their targets.
+    programs: BTreeMap<usize, Program>,
+}
+
+/// Compiler that is a program.
+#[derive(Debug, PartialEq, Eq)]
+struct Program {
+    /// Path or name that it was found by.
+    path: PathBuf,
+    /// Version that it told while it could read everything.
+    version: String,
+}
+
+impl Program {
+    /// Creates the error for a program that tells another version where it reads what lies around it alone.
+    fn unlike(&self, version: &str) -> Error {
+        let told =
+            |version: &str| if version.is_empty() { "tells none".to_owned() } else { format!("tells {version}") };
+        let message = format!(
+            "`{}` {} as its version, and {} where it may read no more than what lies around it and what it names",
+            self.path.display(),
+            told(&self.version),
+            told(version)
+        );
+        Error::new(ErrorKind::Environment, message)
+            .with_remedy("name the compiler itself (--ocloc, --llvm, --cuda), not a script that looks for it")
+    }
 }
 
 /// The answer of an engine about itself.
@@ -568,6 +618,10 @@ fn identify(order: &CompileOptions<'_>, wanted: &BTreeSet<usize>) -> Result<Iden
         }
         if let Some((_, answer)) = known.iter().find(|(other, _)| *other == engine) {
             own.launch.reads = Some(answer.read());
+            if let EngineAnswer::Offline(Offline { version, files, in_process: false, .. }, _) = answer {
+                let program = Program { path: files.first().cloned().unwrap_or_default(), version: version.clone() };
+                found.programs.insert(place, program);
+            }
             found.compilers.insert(place, compiler(target, answer, order.environment, &engine.launch.env));
         }
     }

@@ -18,7 +18,9 @@ use crate::compat::native::Stay;
 use crate::container::Place;
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 use crate::native::Native;
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
 /// First word of a SPIR-V module.
@@ -147,37 +149,6 @@ impl Recorded {
             _ => None,
         }
     }
-
-    /// Whether it is what a compiler would make of a job for a target; where not, the reason. It must be of the job's modules
-    /// alone, with its options, without set constants, for the target's devices, and hold all of its kernels.
-    ///
-    /// # Errors
-    /// The reason, as the end of a sentence.
-    pub(crate) fn fits(&self, job: &Job<'_>, target: &Target) -> std::result::Result<(), String> {
-        if self.modules != digests(job) {
-            return Err("the program was made of other modules".to_owned());
-        }
-        if self.has_constants {
-            return Err("the program had set specialization constants".to_owned());
-        }
-        match (&target.backend, self.target()) {
-            (Backend::Cpu(march), Some(RecordedTarget::Cpu(own))) if own == *march => {}
-            (Backend::Cpu(march), Some(RecordedTarget::Cpu(own))) => {
-                return Err(format!("the driver's code is for {own}, not for {march}"));
-            }
-            (_, Some(RecordedTarget::Gpu(own))) if target.compile_target.as_deref() == Some(&own) => {}
-            _ => return Err(format!("the driver's code is not for {}", target.name)),
-        }
-        let (own, asked) = (plain(&self.options, target), plain(&options_of(job), target));
-        if own != asked {
-            let shown = |words: BTreeSet<String>| match words.len() {
-                0 => "no options".to_owned(),
-                _ => format!("`{}`", words.into_iter().collect::<Vec<_>>().join(" ")),
-            };
-            return Err(format!("the program was compiled with {}, the image asks for {}", shown(own), shown(asked)));
-        }
-        job.flaw(&self.binary).map_or(Ok(()), Err)
-    }
 }
 
 /// Devices that recorded code is for.
@@ -209,7 +180,7 @@ fn options_of(job: &Job<'_>) -> String {
 
 /// Options that make a difference to the code, in any order: the level of optimization is the compiler's own unless it is
 /// none, and each backend of the runtime spells it in its own way.
-fn plain(options: &str, target: &Target) -> BTreeSet<String> {
+fn plain(options: &str, target: &Target) -> Words {
     const LEVELS: [&str; 3] = ["-ze-opt-level=1", "-ze-opt-level=2", "-ze-opt-level=3"];
     let given = Given { own: "", trusted: options };
     let kept = match target.spec {
@@ -230,8 +201,47 @@ fn plain(options: &str, target: &Target) -> BTreeSet<String> {
 #[derive(Debug)]
 pub(crate) struct Harvest {
     recorded: Vec<Recorded>,
+    /// Targets of the code, in its order.
+    targets: Vec<Option<RecordedTarget>>,
     /// Places of code by the digest of each of its modules.
     places: HashMap<[u8; 32], Vec<usize>>,
+    /// Options that make a difference, by places of code and of the target that they are asked for.
+    options: RefCell<HashMap<(usize, usize), Words>>,
+}
+
+/// Options, each once and in order.
+type Words = BTreeSet<String>;
+
+/// Shows options, as many as fit.
+fn shown(words: &Words) -> String {
+    let mut room = limits::MAX_TOLD_OPTIONS;
+    let fits = |word: &&String| {
+        let left = room.checked_sub(word.len().saturating_add(1));
+        room = left.unwrap_or_default();
+        left.is_some()
+    };
+    let told: Vec<&str> = words.iter().take_while(fits).map(String::as_str).collect();
+    match (told.len(), words.len()) {
+        (_, 0) => "no options".to_owned(),
+        (some, all) if some < all => format!("`{}` and {} more", told.join(" "), all.saturating_sub(some)),
+        _ => format!("`{}`", told.join(" ")),
+    }
+}
+
+/// Job that code is looked for.
+struct Sought<'j> {
+    job: &'j Job<'j>,
+    /// Digests of its modules.
+    modules: BTreeSet<[u8; 32]>,
+    target: &'j Target,
+    /// Options that make a difference.
+    options: Words,
+}
+
+impl<'j> Sought<'j> {
+    fn new(job: &'j Job<'j>, target: &'j Target) -> Sought<'j> {
+        Sought { job, modules: digests(job), target, options: plain(&options_of(job), target) }
+    }
 }
 
 impl Harvest {
@@ -248,16 +258,17 @@ impl Harvest {
         for (at, one) in recorded.iter().enumerate() {
             one.modules.iter().for_each(|digest| places.entry(*digest).or_default().push(at));
         }
-        Ok(Harvest { recorded, places })
+        let targets = recorded.iter().map(Recorded::target).collect();
+        Ok(Harvest { recorded, targets, places, options: RefCell::default() })
     }
 
     /// The instruction set of the code for CPUs, where all of it is for one.
     pub(crate) fn march(&self) -> Option<&'static str> {
         let sets: BTreeSet<CpuArch> = self
-            .recorded
+            .targets
             .iter()
-            .filter_map(|recorded| match recorded.target()? {
-                RecordedTarget::Cpu(march) => Some(march),
+            .filter_map(|target| match target.as_ref()? {
+                RecordedTarget::Cpu(march) => Some(*march),
                 RecordedTarget::Gpu(_) => None,
             })
             .collect();
@@ -295,14 +306,44 @@ impl Harvest {
 
     /// The code for a job, or why there is none.
     fn find(&self, job: &Job<'_>, wanted: &Wanted) -> std::result::Result<&Recorded, String> {
-        let mut why = None;
-        for recorded in self.places.get(&digest(job)).into_iter().flatten().filter_map(|at| self.recorded.get(*at)) {
-            match recorded.fits(job, &wanted.target) {
+        let (mut why, sought) = (None, Sought::new(job, &wanted.target));
+        for at in self.places.get(&digest(job)).into_iter().flatten().take(limits::MAX_HARVESTED) {
+            let Some(recorded) = self.recorded.get(*at) else { continue };
+            match self.fits(*at, recorded, &sought) {
                 Ok(()) => return Ok(recorded),
                 Err(reason) => why = why.or(Some(reason)),
             }
         }
         Err(why.unwrap_or_else(|| "the program did not compile it as it is here".to_owned()))
+    }
+
+    /// Whether code at a place is what a compiler would make of a job; where not, the reason. It must be of the job's modules
+    /// alone, with its options, without set constants, for the target's devices, and hold all of its kernels.
+    ///
+    /// # Errors
+    /// The reason, as the end of a sentence.
+    fn fits(&self, at: usize, recorded: &Recorded, sought: &Sought<'_>) -> std::result::Result<(), String> {
+        let Sought { job, modules, target, options } = sought;
+        if recorded.modules != *modules {
+            return Err("the program was made of other modules".to_owned());
+        }
+        if recorded.has_constants {
+            return Err("the program had set specialization constants".to_owned());
+        }
+        match (&target.backend, self.targets.get(at).and_then(Option::as_ref)) {
+            (Backend::Cpu(march), Some(RecordedTarget::Cpu(own))) if own == march => {}
+            (Backend::Cpu(march), Some(RecordedTarget::Cpu(own))) => {
+                return Err(format!("the driver's code is for {own}, not for {march}"));
+            }
+            (_, Some(RecordedTarget::Gpu(own))) if target.compile_target.as_deref() == Some(own) => {}
+            _ => return Err(format!("the driver's code is not for {}", target.name)),
+        }
+        let mut known = self.options.borrow_mut();
+        let own = known.entry((at, job.target)).or_insert_with(|| plain(&recorded.options, target));
+        if *own != *options {
+            return Err(format!("the program was compiled with {}, the image asks for {}", shown(own), shown(options)));
+        }
+        job.flaw(&recorded.binary).map_or(Ok(()), Err)
     }
 }
 
@@ -360,8 +401,12 @@ mod tests {
         };
         let job = Job { il: il.into(), compile_options: "-cl-fast-relaxed-math".to_owned(), ..Job::default() };
         let target = Target::cpu(CpuArch::Avx2);
-        assert_eq!(recorded.fits(&job, &target), Ok(()));
-        let why = |recorded: &Recorded, job: &Job<'_>, target: &Target| recorded.fits(job, target).unwrap_err();
+        let fits = |recorded: &Recorded, job: &Job<'_>, target: &Target| {
+            let harvest = Harvest::new(vec![recorded.clone()]).unwrap();
+            harvest.fits(0, recorded, &Sought::new(job, target))
+        };
+        assert_eq!(fits(&recorded, &job, &target), Ok(()));
+        let why = |recorded: &Recorded, job: &Job<'_>, target: &Target| fits(recorded, job, target).unwrap_err();
         assert!(why(&recorded, &job, &Target::cpu(CpuArch::Avx512)).contains("for avx2, not for avx512"));
         assert!(why(&recorded, &Job { compile_options: String::new(), ..job.clone() }, &target).contains("no options"));
         assert!(

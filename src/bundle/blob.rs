@@ -16,7 +16,7 @@ use crate::container::address::{end_of_string, find};
 use crate::container::device_elf::{DeviceElf, SHT_OPENCL_SPIRV};
 use crate::error::{Error, Problem, Result};
 use crate::limits;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Reader of blobs that collects their images.
 #[derive(Debug)]
@@ -35,6 +35,9 @@ pub struct Reader<'a> {
     is_full: bool,
     /// Offsets in the file of the OffloadBinaries that were read.
     binaries: HashSet<u64>,
+    /// Contents of the compressed bundles that were inflated, and their places, by the addresses and lengths of these: thousands of
+    /// parts may share one.
+    pub(super) inflated: HashMap<(usize, usize), (&'a [u8], Place)>,
 }
 
 impl<'a> Reader<'a> {
@@ -49,6 +52,7 @@ impl<'a> Reader<'a> {
             most,
             is_full: false,
             binaries: HashSet::new(),
+            inflated: HashMap::new(),
         };
         reader.grant(size);
         reader

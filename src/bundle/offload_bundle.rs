@@ -252,6 +252,16 @@ impl Compressed {
 }
 
 fn inflate<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<(&'a [u8], Place)> {
+    let key = (data.as_ptr().addr(), data.len());
+    if let Some(known) = reader.inflated.get(&key) {
+        return Ok(*known);
+    }
+    let inflated = inflate_first(reader, data, place)?;
+    reader.inflated.insert(key, inflated);
+    Ok(inflated)
+}
+
+fn inflate_first<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<(&'a [u8], Place)> {
     let head = Compressed::read(data)?;
     let whole = match head.size {
         Some(size) => blob::slice(data, 0, size).unwrap_or_else(|| {

@@ -474,6 +474,9 @@ pub(crate) struct DependArgs {
     /// The target of the rule, instead of the output and the --stamp. Also -MT NAME
     #[arg(long = "MT", value_name = "NAME")]
     rule: Option<String>,
+    /// The stamp and the file of the rule are in the folder of a plan, of which nobody chose the name
+    #[arg(long, hide = true)]
+    planned: bool,
 }
 
 impl DependArgs {
@@ -488,11 +491,23 @@ impl DependArgs {
     /// Errors of [`below`] where the user does not name it.
     pub(crate) fn path(&self, output: &Path) -> Result<Option<PathBuf>> {
         if self.file.is_some() || !self.depend {
-            return Ok(self.file.clone());
+            return self.file.as_deref().map(|file| self.own(file)).transpose();
         }
         let mut name = output.file_name().unwrap_or_default().to_owned();
         name.push(".d");
         below(output.parent().unwrap_or(Path::new("")), Path::new(&name)).map(Some)
+    }
+
+    /// Returns the path of a stamp, or of the file of the rule.
+    ///
+    /// # Errors
+    /// Errors of [`below`] for one of a plan.
+    pub(crate) fn own(&self, path: &Path) -> Result<PathBuf> {
+        let above = path.parent().and_then(Path::parent);
+        match above.and_then(|above| path.strip_prefix(above).ok().map(|name| (above, name))) {
+            Some((above, name)) if self.planned => below(above, name),
+            _ => Ok(path.to_owned()),
+        }
     }
 
     /// Refuses files of a name that a rule cannot hold: one that would end its line, begin another, be a command or a pattern

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::limits;
 use crate::native::Kernel as NativeKernel;
 use crate::native::bitcode::Module;
-use crate::spirv::calls::Reach;
+use crate::spirv::calls::{Reach, Walks};
 use crate::spirv::index::Index;
 use crate::spirv::kernel::argument::Argument;
 use crate::spirv::kernel::body::{self, Numbers};
@@ -278,6 +278,19 @@ fn each_body(image: &Image<'_>, mut each: impl FnMut(&str, [u8; 32])) {
             each(name, body);
         }
     }
+}
+
+/// Returns the functions that an image of SPIR-V exports, by name, each with the hash of its code where that is known.
+pub(crate) fn exported_bodies(image: &Image<'_>) -> Vec<(String, Option<[u8; 32]>)> {
+    let contents = image.contents().ok().filter(|contents| image.format_of(contents) == Format::SpirV);
+    let Some(contents) = contents else { return Vec::new() };
+    let Ok(index) = Index::read(&contents) else { return Vec::new() };
+    let (mut walks, mut numbers) = (Walks::new(&index), Numbers::new(&index));
+    let is_definition = |id: &u32| index.function(*id).is_some_and(|function| function.defined);
+    let linked = index.linked().into_iter().filter(|(id, _)| is_definition(id));
+    linked
+        .map(|(id, linkage)| (linkage.name, body(&index, &Reach::walk(&index, id, &mut walks), &mut numbers)))
+        .collect()
 }
 
 /// The hashes of the code of an image's kernels, in the kernels' order.

@@ -160,7 +160,7 @@ impl<'a> Host<'a> {
             is_preview: false,
             registers: false,
             defines_functions: false,
-            arena: Arena::with_limit(limits::MAX_INFLATED.min(allowance.left())),
+            arena: Arena::for_file(bytes.len(), allowance),
             allowance: Arc::clone(allowance),
         }
     }
@@ -311,6 +311,8 @@ pub struct Arena {
     count: AtomicUsize,
     bytes: AtomicU64,
     limit: u64,
+    /// Bytes in files without a name that count as one.
+    filed_bytes: u64,
 }
 
 impl Default for Arena {
@@ -323,7 +325,17 @@ impl Default for Arena {
 impl Arena {
     /// Creates an arena for this many bytes.
     pub fn with_limit(limit: u64) -> Self {
-        Arena { chunks: Default::default(), count: AtomicUsize::new(0), bytes: AtomicU64::new(0), limit }
+        let (count, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Arena { chunks: Default::default(), count, bytes, limit, filed_bytes: limits::FILED_BYTES }
+    }
+
+    /// Creates an arena for what a file of this many bytes warrants: parts of a few kilobytes that each inflate to megabytes
+    /// would else fill memory, or the disk.
+    fn for_file(size: usize, allowance: &Allowance) -> Arena {
+        let own = (size as u64).saturating_mul(limits::MAX_INFLATED_FILE_RATIO);
+        let own = own.saturating_add(limits::MAX_INFLATED_FILE_FLOOR).min(limits::MAX_INFLATED);
+        let filed_bytes = if size < limits::LARGE { 1 } else { limits::FILED_BYTES };
+        Arena { filed_bytes, ..Arena::with_limit(own.min(allowance.left())) }
     }
 
     /// Keeps bytes for as long as the arena lives.
@@ -348,7 +360,7 @@ impl Arena {
             return self.keep(bytes);
         }
         drop(bytes);
-        let cost = draft.len() as u64 / limits::FILED_BYTES;
+        let cost = draft.len() as u64 / self.filed_bytes;
         self.put(Entry::Other(Box::new(draft)), cost)
     }
 
@@ -388,7 +400,7 @@ impl Arena {
 
     /// Returns the number of bytes that can still be added at once by [`Arena::keep_inflated`], which may be in a file.
     pub(crate) fn room_inflated(&self) -> u64 {
-        match self.room().saturating_mul(limits::FILED_BYTES) {
+        match self.room().saturating_mul(self.filed_bytes) {
             filed if filed >= limits::LARGE as u64 && bytes::keeps_large_ones() => filed,
             _ => self.room(),
         }

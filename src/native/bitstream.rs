@@ -24,6 +24,11 @@ const OPERAND: usize = 3;
 /// Operands that a block of any size may have.
 const FEW: usize = 1024;
 
+/// Operands that a record counts as beside its own.
+const RECORD: usize = 2;
+/// Operands that a record of constants alone counts as, which has no bits but its number: LLVM has few among others.
+const EMPTY: usize = 6;
+
 /// Returns the number of operands that a block of so many bits may have.
 fn operands_of(bits: usize) -> usize {
     (bits / OPERAND).saturating_add(FEW)
@@ -51,6 +56,16 @@ pub(crate) struct Record<'a> {
     pub(crate) operands: Vec<u64>,
     /// Blob of the record.
     pub(crate) blob: &'a [u8],
+}
+
+impl Record<'_> {
+    /// Takes the next value, of which the first is the code.
+    fn put(&mut self, code: &mut Option<u64>, value: u64) {
+        match code {
+            None => *code = Some(value),
+            Some(_) => self.operands.push(value),
+        }
+    }
 }
 
 /// Next item of a block.
@@ -142,8 +157,11 @@ impl<'a> Cursor<'a> {
                     }
                     Rc::make_mut(&mut self.abbreviations).push(abbreviation);
                 }
-                3 => return self.unabbreviated().map(|record| Some(Item::Record(record))),
-                number => return self.abbreviated(number).map(|record| Some(Item::Record(record))),
+                number => {
+                    self.spend(RECORD)?;
+                    let record = if number == 3 { self.unabbreviated() } else { self.abbreviated(number) };
+                    return record.map(|record| Some(Item::Record(record)));
+                }
             }
         }
     }
@@ -251,7 +269,7 @@ impl<'a> Cursor<'a> {
             return Err(self.error("an abbreviation that is not defined"));
         };
         let mut record = Record::default();
-        let mut values = Vec::new();
+        let (begin, mut code) = (self.at, None);
         let mut operands = abbreviation.iter();
         while let Some(&operand) = operands.next() {
             match operand {
@@ -260,7 +278,7 @@ impl<'a> Cursor<'a> {
                     let Some(&element) = operands.next() else { return Err(self.error("an array of nothing")) };
                     for _ in 0..count {
                         let value = self.scalar(element)?;
-                        values.push(value);
+                        record.put(&mut code, value);
                     }
                 }
                 Operand::Blob => {
@@ -275,21 +293,28 @@ impl<'a> Cursor<'a> {
                 }
                 scalar => {
                     let value = self.scalar(scalar)?;
-                    values.push(value);
+                    record.put(&mut code, value);
                 }
             }
         }
-        let mut values = values.into_iter();
-        record.code = values.next().unwrap_or(0);
+        if self.at == begin {
+            self.spend(EMPTY)?;
+        }
+        record.code = code.unwrap_or(0);
         if u32::try_from(record.code).is_err() {
             return Err(self.error("a code that no record has"));
         }
-        record.operands = values.collect();
         Ok(record)
     }
 
+    /// Takes operands from those that may yet be decoded.
+    fn spend(&mut self, operands: usize) -> Result<()> {
+        self.budget = self.budget.checked_sub(operands).ok_or_else(|| self.error("more operands than bits"))?;
+        Ok(())
+    }
+
     fn scalar(&mut self, operand: Operand) -> Result<u64> {
-        self.budget = self.budget.checked_sub(1).ok_or_else(|| self.error("more operands than bits"))?;
+        self.spend(1)?;
         match operand {
             Operand::Literal(value) => Ok(value),
             Operand::Fixed(width) => self.fixed(width),

@@ -210,15 +210,15 @@ impl Profile {
         names.filter(|name| seen.insert(*name)).map(str::to_owned).collect()
     }
 
-    /// Code that was kept.
+    /// Code that was kept. `floor` is the number of bytes that all profiles of a run may inflate to beyond a multiple of their
+    /// sizes, which this one takes from.
     ///
     /// # Errors
     /// `Input` where it is malformed.
-    pub fn recorded(&self) -> Result<Vec<Recorded>> {
+    pub fn recorded(&self, floor: &mut u64) -> Result<Vec<Recorded>> {
         let mut all = Vec::new();
         let stored: usize = self.programs.iter().filter_map(|program| Some(program.code()?.len())).sum();
-        let most =
-            limits::MAX_INFLATED_FLOOR.saturating_add((stored as u64).saturating_mul(limits::MAX_RECORDED_RATIO));
+        let most = (stored as u64).saturating_mul(limits::MAX_RECORDED_RATIO).saturating_add(*floor);
         let mut room = most;
         for program in &self.programs {
             let Some(code) = program.code() else { continue };
@@ -238,6 +238,7 @@ impl Profile {
                 binary,
             });
         }
+        *floor = room.min(*floor);
         Ok(all)
     }
 
@@ -360,7 +361,7 @@ mod tests {
         let profile = profile();
         let read = Profile::parse(profile.to_json().as_bytes()).unwrap();
         assert_eq!(read.digests().unwrap(), [[7; 32]]);
-        let recorded = read.recorded().unwrap();
+        let recorded = read.recorded(&mut { limits::MAX_INFLATED_FLOOR }).unwrap();
         assert_eq!(recorded.len(), 1);
         assert_eq!((recorded[0].binary.len(), recorded[0].options.as_str()), (400, "-g"));
         assert!(recorded[0].modules.contains(&[7; 32]));
@@ -377,9 +378,12 @@ mod tests {
         let zeros = zstd::bulk::compress(&vec![0; 48 << 20], 3).unwrap();
         let one = profile.programs.first_mut().unwrap();
         one.native.as_mut().unwrap().code = Some(STANDARD.encode(&zeros));
-        assert_eq!(profile.recorded().unwrap().len(), 1);
+        let mut floor = limits::MAX_INFLATED_FLOOR;
+        assert_eq!(profile.recorded(&mut floor).unwrap().len(), 1);
+        // Another profile of the run has what is left.
+        assert!(profile.recorded(&mut floor).is_err());
         profile.programs.push(profile.programs[0].clone());
-        let error = profile.recorded().unwrap_err();
+        let error = profile.recorded(&mut { limits::MAX_INFLATED_FLOOR }).unwrap_err();
         assert!(error.to_string().contains("the limit for its size"), "{error}");
     }
 
@@ -392,6 +396,6 @@ mod tests {
         let bad = profile().to_json().replace(&digest_text(&[7; 32]), "zz");
         assert!(Profile::parse(bad.as_bytes()).unwrap().digests().is_err());
         let bad = profile().to_json().replace("\"code\": \"", "\"code\": \"!");
-        assert!(Profile::parse(bad.as_bytes()).unwrap().recorded().is_err());
+        assert!(Profile::parse(bad.as_bytes()).unwrap().recorded(&mut 0).is_err());
     }
 }

@@ -13,7 +13,7 @@ use crate::error::Result;
 use std::collections::{BTreeMap, HashSet};
 
 /// Prefix of the names of the functions.
-const PREFIX: &str = "__itt_";
+const PREFIX: &str = "__itt_offload_";
 
 /// Returns the module without its instrumentation, which the constant `switch` turns on; none where it has none. A module
 /// with instructions that no grammar knows cannot be taken apart: it keeps the functions, which nothing calls then.

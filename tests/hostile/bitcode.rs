@@ -288,3 +288,24 @@ fn block_info_within_functions() {
     };
     reads(&file(&mut plain(), blocks, "k"));
 }
+
+/// Records that are a constant of their abbreviation have three bits each.
+#[test]
+fn records_of_three_bits() {
+    let mut module = Bits::default();
+    // Abbreviation 4: the code 99 alone.
+    module.fixed(2, WIDTH);
+    module.vbr(1, 5);
+    module.fixed(1, 1);
+    module.vbr(99, 8);
+    let blocks = |to: &mut Bits| {
+        let mut constants = std::mem::take(&mut module);
+        constants.align();
+        // Eight of them in three bytes.
+        let bits = (0..8).fold(0u32, |bits, nth| bits | 4 << (3 * nth)).to_le_bytes();
+        constants.bytes.extend(bits[..3].repeat(10 << 20));
+        constants.used = constants.bytes.len() * 8;
+        to.block(11, &mut constants);
+    };
+    reads(&file(&mut plain(), blocks, "k"));
+}

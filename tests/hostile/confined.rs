@@ -1,5 +1,6 @@
 //! What does a driver reach from within a worker?
 
+use super::program::{said, tool};
 use super::support::folder::Folder;
 use super::support::spirv;
 use std::collections::BTreeMap;
@@ -455,4 +456,27 @@ fn a_file_with_the_name_of_a_driver_is_not_the_driver() {
     let here = here.display();
     let given = format!("<libdriver.so:{here}/libdriver.so> <lists.icd> <{here}/own>");
     assert!(text.split_whitespace().collect::<String>().contains(&given.replace(' ', "")), "{text}");
+}
+
+/// A script that cannot read what it looks for may find another compiler, whose code would be kept as the first one's.
+#[test]
+fn a_compiler_that_is_another_one_within_its_bounds_compiles_nothing() {
+    let folder = Folder::new();
+    for name in ["bin", "keys"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    folder.put("keys/one", "");
+    folder.put("m.spv", spirv::module("add_one"));
+    let key = folder.path().join("keys/one").display().to_string();
+    for (looked_for, other) in [("$(printf '/%s' \"$(echo KEY)\")", true), ("/KEY", false)] {
+        let looked_for = looked_for.replace("KEY", key.trim_start_matches('/'));
+        let script = format!(
+            "#!/bin/sh\nversion=1.1\ncat {looked_for} && version=2.2\n[ $1 != query ] || printf $version > OCL_DRIVER_VERSION\n"
+        );
+        folder.file("bin/ocloc", script.as_bytes());
+        let done = tool(&folder, ["build", "m.spv", "-t", "pvc", "--ocloc", "bin/ocloc", "-o", "o.table"]);
+        let said = said(&done);
+        assert_eq!(said.contains("tells 2.2 as its version, and tells 1.1 where"), other, "{said}");
+        assert_eq!(done.status.code(), Some(if other { 5 } else { 4 }), "{said}");
+    }
 }

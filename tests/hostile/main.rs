@@ -4,6 +4,7 @@
 //! than their size, and what fuzzing has found (`fixtures/hostile/`), all through the library in this process.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod alike;
 mod beside;
 mod bitcode;
 #[path = "../../fuzz/bodies.rs"]
@@ -27,6 +28,7 @@ mod loader;
 mod meter;
 mod native;
 mod outputs;
+mod processes;
 mod products;
 mod program;
 mod recorded;

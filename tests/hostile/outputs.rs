@@ -343,3 +343,43 @@ fn settings_and_parts_are_not_replaced() {
     let after = files(folder.path());
     assert!(before.iter().all(|(path, bytes)| after[path] == *bytes) && !folder.path().join("o.table").exists());
 }
+
+/// The folder of a plan has a name that the user did not choose, and a stranger's archive may bring one: what lies there is not read,
+/// and links lead nowhere.
+#[test]
+fn a_plans_folder_that_came_from_elsewhere_has_no_say() {
+    let place = Folder::new();
+    std::fs::create_dir(place.path().join("home")).unwrap();
+    place.put("home/settings", "KEY = value\n");
+    for engine in ["make", "ninja"] {
+        let folder = Folder::new();
+        modules(&folder, &["m.spv"]);
+        let own = folder.path().join("out.table.plan");
+        std::fs::create_dir(&own).unwrap();
+        let settings = place.path().join("home/settings");
+        let plan = format!("plan --format {engine} --to rules m.spv -t pvc {} -o out.table", ocloc(&folder));
+        folder.put("out.table.plan/done.d", "X := $(shell touch pwned)\n");
+        folder.put("out.table.plan/done", "");
+        done(&folder, &plan);
+        assert!(names(&folder, "out.table.plan").is_empty(), "{engine}");
+        // Links that come later are refused by the plan's own commands.
+        let rules = String::from_utf8(folder.read("rules")).unwrap();
+        assert!(rules.contains("--planned"), "{rules}");
+        for name in ["done.d", "done"] {
+            std::os::unix::fs::symlink(&settings, own.join(name)).unwrap();
+            let build = format!(
+                "build --planned --MD --MF out.table.plan/done.d --stamp out.table.plan/done m.spv -t pvc {} -o out.table",
+                ocloc(&folder)
+            );
+            refused(&folder, &build, "which nobody named");
+            refused(&folder, &plan, "which nobody named");
+            std::fs::remove_file(own.join(name)).unwrap();
+        }
+        std::fs::remove_dir(&own).unwrap();
+        std::os::unix::fs::symlink(place.path().join("home"), &own).unwrap();
+        place.put("home/done", "kept");
+        refused(&folder, &plan, "which nobody named");
+        assert_eq!(place.read("home/done"), b"kept");
+        assert_eq!(place.read("home/settings"), b"KEY = value\n", "{engine}");
+    }
+}

@@ -133,6 +133,27 @@ fn profiles_of_one_image_on_many_devices() {
     run_bounded(&folder, &explain[..6], FEW, &[2]);
 }
 
+/// A module is not read again for each program that was made of it.
+#[test]
+fn programs_of_a_profile_that_share_a_long_module() {
+    let folder = Folder::new();
+    let module = [Module::kernels(1).bytes(), 0x0001_0000u32.to_le_bytes().repeat(4 << 20)].concat();
+    let digest = blake3::hash(&module).to_hex();
+    folder.put("m.spv", &module);
+    let image = format!("{{\"blake3\":\"{digest}\",\"size\":1,\"kernels\":[],\"files\":[]}}");
+    // Four bytes, compressed.
+    let native = "{\"size\":4,\"target\":\"avx2\",\"code\":\"KLUv/QRYIQAAf0VMRq1/EkQ=\"}";
+    let device = "{\"platform\":\"\",\"name\":\"d\",\"version\":\"\",\"driver\":\"\"}";
+    let program = format!(
+        "{{\"device\":{device},\"options\":\"\",\"constant_bytes\":0,\"images\":[{image}],\"seconds\":null,\"native\":{native}}}"
+    );
+    let programs = vec![program; 20_000].join(",");
+    let head = "\"schema_version\":1,\"command\":[],\"seconds\":0,\"exit_status\":0";
+    folder.put("p.json", format!("{{{head},\"programs\":[{programs}]}}"));
+    let build = ["build", "m.spv", "-t", "spir64_x86_64", "--profile", "p.json", "--harvest", "-o", "o.table"];
+    run_bounded(&folder, &build, 2 * FEW, &[0]);
+}
+
 #[test]
 fn options_of_a_megabyte_beside_many_kernels() {
     let folder = Folder::new();

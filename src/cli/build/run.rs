@@ -1,7 +1,7 @@
 //! What does `build` do, from the command line to the output?
 
 use super::{Args, RecordArgs, can_begin};
-use crate::build::commands::{Draft, Edge};
+use crate::build::commands::{self, Draft, Edge};
 use crate::build::compile::{self, Binary, CompileOptions, CompileResults, Shard};
 use crate::build::device_library::DeviceLibrary;
 use crate::build::record::Harvest;
@@ -21,7 +21,8 @@ use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::build::{BuildOptions, Outcome, PlannedBuild};
 use crate::files::input::opened_beside;
 use crate::files::sources::{spare_opened_by, spare_others, spare_parts};
-use crate::files::write::{touch, write_atomically};
+use crate::files::write::{below, folder_of, touch, write_atomically};
+use crate::limits;
 use crate::report::batch::Batch;
 use crate::report::built::{self, Built};
 use crate::report::costs::Watch;
@@ -51,7 +52,8 @@ impl Args {
             None => DeviceLibrary::in_folders(runtime_folders(&|name| std::env::var_os(name))),
         };
         let profiles = self.selection.profiles()?;
-        let recorded = || profiles.iter().map(Profile::recorded).collect::<Result<Vec<_>>>();
+        let mut floor = limits::MAX_INFLATED_FLOOR;
+        let mut recorded = || profiles.iter().map(|one| one.recorded(&mut floor)).collect::<Result<Vec<_>>>();
         let harvest = self.harvest.then(|| Harvest::new(recorded()?.concat())).transpose()?;
         let by_policy = self.targets.is_empty() && self.devices.is_empty();
         let targets = if by_policy { &recipes.rules.targets } else { &self.targets };
@@ -154,7 +156,7 @@ impl Args {
         let idle = !self.dry_run && exit == Exit::Done && built.made_nothing();
         // An output of a build that ends with another code than 0 is made again.
         if let Some(stamp) = self.stamp.as_ref().filter(|_| whole && !idle) {
-            touch(stamp)?;
+            touch(&self.depend.own(stamp)?)?;
         }
         let built = Built { seconds, slowest, saved_seconds, ..built };
         self.tell(global, &built, out)?;
@@ -246,7 +248,8 @@ impl Args {
     /// The files beside the output, each with the option that names it.
     fn beside(&self, output: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
         let depend = self.depend.path(output)?;
-        let stamp = self.stamp.as_deref().map(|stamp| ("--stamp", stamp));
+        let stamp = self.stamp.as_deref().map(|stamp| self.depend.own(stamp)).transpose()?;
+        let stamp = stamp.as_deref().map(|stamp| ("--stamp", stamp));
         let plan = self.draft.as_ref().and_then(|(_, to)| Some(("--to", to.as_deref()?)));
         let depend = depend.as_deref().map(|file| ("--MF", file));
         let all = self.record.files().chain(stamp).chain(depend).chain(plan);
@@ -303,12 +306,34 @@ impl Args {
             bytes: job.il.len(),
         };
         let edges = planned.jobs.iter().filter(|job| !clones.contains(&job.unit())).map(edge).collect();
-        let text = draft.text(edges, inputs, self.output.as_deref().unwrap_or(Path::new("")))?;
+        let output = self.output.as_deref().unwrap_or(Path::new(""));
+        let text = draft.text(edges, inputs, output)?;
+        forget_done(output)?;
         match to {
             Some(path) => write_atomically(path, text.as_bytes(), None).map(|_| Exit::Done),
             None => out.data(&text, "write the rules to a file with --to").map(|()| Exit::Done),
         }
     }
+}
+
+/// Removes what an earlier plan of the output has done, or what came there in some other way: the engine would run what its rule
+/// of dependencies says.
+///
+/// # Errors
+/// Errors of [`below`]; `Environment` where something cannot be removed.
+fn forget_done(output: &Path) -> Result<()> {
+    let mut name = output.file_name().unwrap_or_default().to_owned();
+    name.push(commands::FOLDER);
+    for done in commands::DONE {
+        let path = below(folder_of(output), &Path::new(&name).join(done))?;
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io(format!("removing `{}`", path.display()), &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The settings of workers that compile, as many as there are cores; from now on a signal ends the work in order.

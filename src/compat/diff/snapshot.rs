@@ -6,10 +6,11 @@
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
 use crate::bundle::property_sets::{Compare, KnownSet, describe};
+use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::compat::explain::trace::{devices, times};
 use crate::compat::fit::spec;
-use crate::compat::kernels::{Depth, KernelFacts, LeftOut, Providers, kernels_in_shares, kernels_of};
+use crate::compat::kernels::{Depth, KernelFacts, LeftOut, Providers, exported_bodies, kernels_in_shares, kernels_of};
 use crate::device::target::Has;
 use crate::error::Result;
 use crate::native::Coverage;
@@ -222,6 +223,14 @@ impl Snapshot {
                 known.coverage = held(&mut interner.coverage, coverage);
             }
             let mut sorted = of_image(bundle, image);
+            // Kernels of other images may call them, which no kernel of this one has to.
+            let exports = image.module.as_ref().is_some_and(|module| !module.exports.is_empty());
+            if exports && !image.kernels.is_empty() {
+                sorted.rest.extend(exported_bodies(image.image).into_iter().map(|(name, body)| {
+                    let hash = body.unwrap_or(image.blake3);
+                    (format!("{EXPORTED}{name}"), hex(hash.first_chunk::<8>().unwrap_or(&[0; 8])))
+                }));
+            }
             sorted.shared = held(&mut interner.shared, BTreeMap::clone(&sorted.shared));
             if !sorted.rest.is_empty() {
                 let values = self.properties.entry(target.clone()).or_default();
@@ -407,6 +416,9 @@ pub(crate) type Shared = Arc<BTreeMap<String, String>>;
 
 /// Values of properties by set and name, each once, of all images for a target.
 pub(crate) type Values = BTreeMap<String, BTreeSet<String>>;
+
+/// Beginning of the names under which hashes of exported functions' code stand among properties.
+const EXPORTED: &str = "exported code: ";
 
 /// The properties of an image, by what they are about.
 #[derive(Debug, Default)]

@@ -132,10 +132,15 @@ impl Neighbours {
         dot.and_then(|dot| name.get(..dot)).unwrap_or(name)
     }
 
-    /// Returns the hash of a name without its extension.
+    /// Returns the hash of a name without its extension: of a long one, which thousands of members may share, of its beginning, end
+    /// and length.
     fn hash(name: &[u8]) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        Self::stem(name).hash(&mut hasher);
+        const PART: usize = 256;
+        let (stem, mut hasher) = (Self::stem(name), DefaultHasher::new());
+        (stem.len(), stem.first_chunk::<PART>(), stem.last_chunk::<PART>()).hash(&mut hasher);
+        if stem.len() <= 2 * PART {
+            stem.hash(&mut hasher);
+        }
         hasher.finish()
     }
 

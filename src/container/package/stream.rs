@@ -90,18 +90,45 @@ impl Read for BzStreams<'_> {
 }
 
 /// Reader of gzip streams, one behind the other. Zeros behind the last are no stream, as gzip has it.
-struct GzStreams<'b>(GzDecoder<&'b [u8]>);
+struct GzStreams<'b> {
+    stream: GzDecoder<&'b [u8]>,
+    budget: &'b Budget<'b>,
+}
 
 impl Read for GzStreams<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        /// Bytes that are inflated in the time that a stream takes to begin: an empty one has 20.
+        const STREAM: u64 = 4096;
         loop {
-            let read = self.0.read(out)?;
-            let rest = *self.0.get_ref();
+            let read = self.stream.read(out)?;
+            let rest = *self.stream.get_ref();
             if read > 0 || out.is_empty() || rest.iter().all(|byte| *byte == 0) {
                 return Ok(read);
             }
-            self.0 = GzDecoder::new(rest);
+            if self.budget.left() == 0 {
+                return Err(beyond());
+            }
+            self.budget.spend(STREAM);
+            self.stream = GzDecoder::new(rest);
         }
+    }
+}
+
+/// Reader of what is compressed within another package, which counts, as much is inflated from it or little: streams and blocks
+/// of xz may hold a byte each, and another form may repeat them for nothing.
+struct Charged<'b> {
+    bytes: &'b [u8],
+    budget: &'b Budget<'b>,
+}
+
+impl Read for Charged<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.budget.left() == 0 {
+            return Err(beyond());
+        }
+        let read = self.bytes.read(out)?;
+        self.budget.spend((read as u64).saturating_mul(SLOWNESS));
+        Ok(read)
     }
 }
 
@@ -112,11 +139,13 @@ pub(super) fn decoder<'a>(
     is_nested: bool,
 ) -> io::Result<Option<Box<dyn Read + 'a>>> {
     Ok(Some(if bytes.starts_with(b"\x1f\x8b\x08") {
-        Box::new(GzStreams(GzDecoder::new(bytes)))
+        Box::new(GzStreams { stream: GzDecoder::new(bytes), budget })
     } else if is_zstd_stream(bytes) {
         Box::new(zstd::stream::read::Decoder::with_buffer(bytes)?)
     } else if bytes.starts_with(b"BZh") {
         Box::new(BzStreams::new(bytes, budget, is_nested)?)
+    } else if bytes.starts_with(b"\xfd7zXZ\0") && is_nested {
+        Box::new(lzma_rust2::XzReader::new_mem_limit(Charged { bytes, budget }, true, limits::MAX_XZ_MEMORY))
     } else if bytes.starts_with(b"\xfd7zXZ\0") {
         Box::new(lzma_rust2::XzReader::new_mem_limit(bytes, true, limits::MAX_XZ_MEMORY))
     } else {

@@ -74,7 +74,8 @@ pub(crate) struct Variable {
     pub(crate) everywhere: bool,
 }
 
-/// Returns the exported variables and the device globals. In a module without property sets each image gets those it uses.
+/// Returns the exported variables and the device globals. In a module without property sets each image gets those it uses, and
+/// the last one those of none.
 pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
     let known = !image.properties.sets.is_empty();
     let globals = image.properties.set(set::DEVICE_GLOBALS);

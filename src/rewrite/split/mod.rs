@@ -200,16 +200,24 @@ pub(crate) fn split_indexed<'k>(
     let mut images_of: HashMap<u32, usize> = HashMap::new();
     let everywhere: Vec<u32> =
         variables.iter().filter(|variable| variable.everywhere).map(|variable| variable.id).collect();
-    for group in &groups {
+    // Whoever looks for them uses them from elsewhere: those of no image are the last one's.
+    let others = variables.iter().filter(|variable| !variable.everywhere);
+    let mut unused: BTreeMap<u32, u32> =
+        others.filter_map(|variable| Some((index.definition(variable.id)? as u32, variable.id))).collect();
+    for (number, group) in groups.iter().enumerate() {
         let members: Vec<&Entry<'k>> = group.iter().filter_map(|at| entries.get(*at)).collect();
         let kept: Vec<usize> = members.iter().filter_map(|entry| entry.kernel()).collect();
         let mut ids: Vec<u32> = members.iter().filter_map(|entry| entry.function()).collect();
         ids.extend(&everywhere);
+        if number.saturating_add(1) == groups.len() {
+            ids.extend(unused.values());
+        }
         let bytes = match cutter.cut(&Keep { entry_points: &kept, ids: &ids }) {
             Ok(bytes) => bytes,
             Err(_) if groups.len() <= 1 => image.stored.to_vec(),
             Err(error) => return Err(error),
         };
+        cutter.live().iter().for_each(|number| _ = unused.remove(number));
         for number in cutter.live().iter().filter(|number| shared.contains_key(number)) {
             let images = images_of.entry(*number).or_default();
             *images = images.saturating_add(1);

@@ -7,7 +7,7 @@ use crate::limits;
 use crate::spirv::calls::Reach;
 use crate::spirv::grammar::Set;
 use crate::spirv::grammar::{OperandContext as _, Role};
-use crate::spirv::index::Index;
+use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::op;
 use crate::spirv::words::Instruction;
 use rspirv::spirv::Decoration;
@@ -144,8 +144,7 @@ impl Body<'_, '_> {
             for (decoration, operands, instruction) in own {
                 self.words.extend([number as u32, decoration]);
                 // The name of an import identifies it; the name of an export is no part of the code.
-                let imported = self.index.function(id).is_some_and(|function| !function.defined);
-                if decoration == LINKAGE && !imported {
+                if decoration == LINKAGE && !self.is_import(id) {
                     continue;
                 }
                 let begin = self.words.len();
@@ -159,6 +158,19 @@ impl Body<'_, '_> {
                 });
             }
             number = number.saturating_add(1);
+        }
+    }
+
+    /// Whether another module defines a function or variable. Built-in variables are decorated so too, and have any name.
+    fn is_import(&self, id: u32) -> bool {
+        const BUILT_IN: u32 = Decoration::BuiltIn as u32;
+        let is_definition = |kind| matches!(kind, LinkageKind::Export | LinkageKind::LinkOnceOdr);
+        match self.index.function(id) {
+            Some(function) => !function.defined,
+            None => {
+                self.index.decoration(id, BUILT_IN).is_none()
+                    && self.index.linkage(id).is_some_and(|linkage| !is_definition(linkage.kind))
+            }
         }
     }
 }
