@@ -353,8 +353,9 @@ pub(crate) const MAX_GLOB_DEPTH: usize = 16;
 /// Bytes of a glob; mangled names reach tens of thousands.
 pub(crate) const MAX_GLOB: usize = 64 << 10;
 
-/// Globs of a policy that are held against kernels, each glob and kernel counted, for all files of a command; and more of
-/// them for each byte of these files. A kernel takes hundreds of bytes at least, so that thousands of globs are in order.
+/// Globs of a policy that are held against kernels, each glob, each star in it, each kernel and
+/// each 256 letters of its name counted, for all files of a command;
+/// and more of them for each byte of these files. A kernel takes hundreds of bytes at least, so that thousands of globs are in order.
 pub(crate) const MAX_GLOB_TRIALS: u64 = 1 << 24;
 pub(crate) const GLOB_TRIALS_PER_BYTE: u64 = 4;
 

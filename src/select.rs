@@ -53,6 +53,20 @@ pub struct Selector {
     pub digests: Option<HashSet<[u8; 32]>>,
 }
 
+/// Returns the number of globs that are held against names, that of the names, and what all trials cost: each star of a glob is one
+/// more place at which the rest may begin, and a long name has more places.
+pub(crate) fn trials<'g, 'n>(
+    globs: impl Iterator<Item = &'g Pattern>,
+    names: impl Iterator<Item = &'n str>,
+) -> (usize, usize, u64) {
+    const LETTERS: usize = 256;
+    let sum = |(count, all): (usize, u64), cost: usize| (count.saturating_add(1), all.saturating_add(cost as u64));
+    let stars = globs.map(|glob| glob.text.bytes().filter(|byte| *byte == b'*').count().saturating_add(1));
+    let (globs, cost) = stars.fold((0, 0), sum);
+    let (names, length) = names.map(|name| (name.len() / LETTERS).saturating_add(1)).fold((0, 0), sum);
+    (globs, names, cost.saturating_mul(length))
+}
+
 /// Glob as the user wrote it. `*` and `?` match any character, `[...]` a class, `{a,b}` alternatives.
 #[derive(Debug, Clone)]
 pub struct Pattern {

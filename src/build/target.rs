@@ -19,6 +19,11 @@ pub(crate) const BINDFUL: &str = "-stateful_address_mode bindful";
 pub(crate) const ZEBIN: &str = "--format zebin";
 /// The word for PTX among the architectures: that of the newest of them goes with their code, for GPUs to come.
 pub(crate) const PTX: &str = "ptx";
+
+/// Whether newer GPUs take PTX that is made for an architecture: for any but those with a letter behind the number (PTX ISA, `.target`).
+pub(crate) fn is_for_newer(architecture: &str) -> bool {
+    architecture.ends_with(|last: char| last.is_ascii_digit())
+}
 /// Prefix of the names of NVIDIA GPUs in the device configuration.
 const NVIDIA_PREFIX: &str = "nvidia_gpu_";
 
@@ -127,9 +132,12 @@ impl Target {
         matches!(self.backend, Backend::Nvidia { .. })
     }
 
-    /// Asks for PTX beside the code of NVIDIA GPUs. Whether it is for those.
+    /// Asks for PTX beside the code of NVIDIA GPUs. Whether it is for those, and for one whose PTX newer GPUs take.
     pub(crate) fn add_ptx(&mut self) -> bool {
         let Backend::Nvidia { architectures } = &mut self.backend else { return false };
+        if !architectures.iter().any(|architecture| is_for_newer(architecture)) {
+            return false;
+        }
         architectures.push(PTX.to_owned());
         true
     }

@@ -70,7 +70,8 @@ pub(crate) fn wanted(reporter: &dyn Reporter, table: &TargetTable, asked: &Asked
         }
     }
     if asked.ptx && !wanted.iter_mut().any(|wanted| wanted.target.add_ptx()) {
-        let error = Error::new(ErrorKind::Usage, "--ptx is for NVIDIA GPUs, and none is named");
+        let error =
+            Error::new(ErrorKind::Usage, "--ptx is for NVIDIA GPUs, and none is named whose PTX newer ones take");
         return Err(error.with_remedy("name the oldest that it is to run on: -t nvidia_gpu_sm_80"));
     }
     let devices = (asked.devices)(march)?;

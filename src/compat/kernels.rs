@@ -17,7 +17,7 @@ use crate::limits;
 use crate::native::Kernel as NativeKernel;
 use crate::native::bitcode::Module;
 use crate::spirv::calls::{Reach, Walks};
-use crate::spirv::index::Index;
+use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::kernel::argument::Argument;
 use crate::spirv::kernel::body::{self, Numbers};
 use crate::spirv::kernel::{self, Kernel, SpecConstant};
@@ -280,14 +280,16 @@ fn each_body(image: &Image<'_>, mut each: impl FnMut(&str, [u8; 32])) {
     }
 }
 
-/// Returns the functions that an image of SPIR-V exports, by name, each with the hash of its code where that is known.
+/// Returns the functions and variables that an image of SPIR-V exports, by name, each with the hash of its code, or of its initial
+/// value, where that is known.
 pub(crate) fn exported_bodies(image: &Image<'_>) -> Vec<(String, Option<[u8; 32]>)> {
     let contents = image.contents().ok().filter(|contents| image.format_of(contents) == Format::SpirV);
     let Some(contents) = contents else { return Vec::new() };
     let Ok(index) = Index::read(&contents) else { return Vec::new() };
-    let (mut walks, mut numbers) = (Walks::new(&index), Numbers::new(&index));
-    let is_definition = |id: &u32| index.function(*id).is_some_and(|function| function.defined);
-    let linked = index.linked().into_iter().filter(|(id, _)| is_definition(id));
+    // Each of thousands may call all that come before.
+    const TIMES: usize = 8;
+    let (mut walks, mut numbers) = (Walks::new(&index).within(TIMES), Numbers::new(&index));
+    let linked = index.linked().into_iter().filter(|(_, linkage)| linkage.kind != LinkageKind::Import);
     linked
         .map(|(id, linkage)| (linkage.name, body(&index, &Reach::walk(&index, id, &mut walks), &mut numbers)))
         .collect()

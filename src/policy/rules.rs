@@ -13,7 +13,7 @@ use crate::device::table::TargetTable;
 use crate::device::yaml::{Fault, Place};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
-use crate::select::{KernelName, Pattern, range};
+use crate::select::{KernelName, Pattern, range, trials};
 use std::cell::OnceCell;
 use std::ops::RangeInclusive;
 
@@ -142,11 +142,12 @@ impl Rules {
         targets: impl Iterator<Item = &'t str>,
     ) -> Result<()> {
         let of_target = |target| self.rules.iter().filter(move |rule| rule.is_for_target(target));
-        let globs: usize = targets.flat_map(of_target).map(|rule| rule.kernels.len()).sum();
-        let kernels: usize = images.iter().map(|image| image.kernels.len()).sum();
+        let globs = targets.flat_map(of_target).flat_map(|rule| &rule.kernels);
+        let kernels = images.iter().flat_map(|image| &image.kernels).map(String::as_str);
+        let (globs, kernels, cost) = trials(globs, kernels);
         let bytes = images.iter().map(|image| image.size).fold(0, u64::saturating_add);
         let most = limits::MAX_GLOB_TRIALS.saturating_add(bytes.saturating_mul(limits::GLOB_TRIALS_PER_BYTE));
-        if (globs as u64).saturating_mul(kernels as u64) > most {
+        if cost > most {
             let message = format!(
                 "{}: the {globs} globs of rules for these targets are too many for {kernels} kernels",
                 self.file

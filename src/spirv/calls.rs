@@ -229,6 +229,13 @@ impl Walks {
         Walks { met: vec![0; index.len()], walk: 0, budget: limits::MAX_REACHED.min(warranted) }
     }
 
+    /// Bounds what may be looked at by so many times the module.
+    pub(crate) fn within(self, times: usize) -> Walks {
+        const FLOOR: usize = 1 << 16;
+        let most = self.met.len().saturating_mul(times).saturating_add(FLOOR);
+        Walks { budget: self.budget.min(most), ..self }
+    }
+
     /// Whether this walk meets an id for the first time; false for an id that the module does not define.
     fn meet(&mut self, index: &Index<'_>, id: u32) -> bool {
         let walk = self.walk;

@@ -97,12 +97,38 @@ fn exported_functions_are_compared() {
     let other = HELPER.replace("OpIAdd", "OpISub");
     assert_eq!(difference(&folder, of(HELPER), of(HELPER)), Some(0));
     assert_eq!(difference(&folder, of(HELPER), of(&other)), Some(1));
+    let value = HELPER
+        .replace("OpConstant %u32 222", "OpConstant %u32 333")
+        .replace("OpIAdd %u32 %value %c222", "OpIAdd %u32 %value %value");
+    let before = HELPER.replace("OpIAdd %u32 %value %c222", "OpIAdd %u32 %value %value");
+    assert_eq!(difference(&folder, of(&before), of(&value)), Some(1), "an exported variable");
     // Ids are no part of the code.
     let renamed = HELPER.replace(
         "OpEntryPoint Kernel %kernel \"k\"\nOpEntryPoint Kernel %other \"other\"",
         "OpEntryPoint Kernel %other \"other\"\nOpEntryPoint Kernel %kernel \"k\"",
     );
     assert_eq!(difference(&folder, of(HELPER), of(&renamed)), Some(0));
+}
+
+/// Two variables that begin with one value, and that others may write.
+#[test]
+fn kernels_that_read_different_variables_of_their_own_are_different() {
+    let folder = Folder::new();
+    let of = |read: &str| {
+        let text = HELPER.replace(
+            "OpDecorate %table Constant\n",
+            "OpDecorate %other_table LinkageAttributes \"other_table\" Export\n",
+        );
+        let text = text.replace("UniformConstant", "CrossWorkgroup");
+        let text = text.replace(
+            "%kernel = OpFunction",
+            "%other_table = OpVariable %constant CrossWorkgroup %c222\n%kernel = OpFunction",
+        );
+        let load = format!("%entry = OpLabel\n%read = OpLoad %u32 {read} Aligned 4");
+        assemble(&text.replacen("%entry = OpLabel", &load, 1)).unwrap()
+    };
+    assert_eq!(difference(&folder, of("%table"), of("%table")), Some(0));
+    assert_eq!(difference(&folder, of("%table"), of("%other_table")), Some(1));
 }
 
 #[test]

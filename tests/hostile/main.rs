@@ -22,6 +22,7 @@ mod formed;
 mod given_back;
 mod handed;
 mod images;
+mod inflated;
 mod judged;
 mod linked;
 mod loader;

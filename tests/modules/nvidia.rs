@@ -82,6 +82,35 @@ fn kernels_that_ask_take_an_offset_beside() {
     assert_eq!(offset::add(&module("halve")).unwrap().is_some(), asks("halve"));
 }
 
+/// Structures that are passed by value would be addresses of the user's data.
+#[test]
+fn copies_have_what_groups_of_decorations_say() {
+    let text = std::fs::read_to_string("fixtures/spirv/bounded_sum.spvasm").unwrap();
+    let group = "OpDecorate %group Alignment 64\n%group = OpDecorationGroup\nOpGroupDecorate %group %in";
+    let mut lines: Vec<&str> = text.lines().collect();
+    let at = lines.iter().position(|line| line.trim_start().starts_with("OpDecorate")).unwrap();
+    lines.insert(at, group);
+    let after = offset::add(&crate::support::spirv::assemble(&lines.join("\n")).unwrap()).unwrap().unwrap();
+    valid(&after, &ENVIRONMENT);
+    let index = Index::read(&after).unwrap();
+    let parameters = index.instructions(0..index.len()).filter(|(_, it)| it.opcode == Op::FunctionParameter as u16);
+    let aligned = parameters.filter(|(_, it)| index.decoration(it.word(1), Decoration::Alignment as u32) == Some(64));
+    assert_eq!(aligned.count(), 2, "of the kernel and its copy");
+}
+
+/// Without a copy the offset of a launch is lost.
+#[test]
+fn ids_that_are_read_in_parts_are_refused() {
+    let text = std::fs::read_to_string("fixtures/spirv/bounded_sum.spvasm").unwrap();
+    let parts = text
+        .replace("%ids = OpLoad %v3long %id Aligned 32", "%ids = OpInBoundsAccessChain %part %id %zero32")
+        .replace("%x = OpCompositeExtract %ulong %ids 0", "%x = OpLoad %ulong %ids Aligned 32")
+        .replace("       %zero = OpConstant", "%uint = OpTypeInt 32 0\n%zero32 = OpConstant %uint 0\n%part = OpTypePointer Input %ulong\n       %zero = OpConstant");
+    let module = crate::support::spirv::assemble(&parts).unwrap();
+    valid(&module, &ENVIRONMENT);
+    assert!(offset::add(&module).unwrap_err().to_string().contains("in parts"));
+}
+
 /// Whether the text of a fixture names what asks for the offset.
 fn asks(name: &str) -> bool {
     let text = std::fs::read_to_string(format!("fixtures/spirv/{name}.spvasm")).unwrap();

@@ -36,6 +36,19 @@ const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 const LINKAGE_CAPABILITY: u32 = Capability::Linkage as u32;
 const BITCAST: u16 = Op::Bitcast as u16;
 const TYPE_EVENT: u16 = Op::TypeEvent as u16;
+/// `fmod` of OpenCL.std (OpenCL extended instruction set, 2.1).
+const FMOD: u32 = 29;
+const REMAINDER: u16 = Op::FRem as u16;
+const MODULO: u16 = Op::FMod as u16;
+/// Execution modes by which a kernel would round in another way, or take denormals for zeros. PTX keeps them and rounds to the
+/// nearest.
+const CALCULATING: [u32; 5] = [
+    ExecutionMode::DenormFlushToZero as u32,
+    ExecutionMode::RoundingModeRTZ as u32,
+    ExecutionMode::RoundingModeRTPINTEL as u32,
+    ExecutionMode::RoundingModeRTNINTEL as u32,
+    ExecutionMode::FloatingPointModeALTINTEL as u32,
+];
 
 /// A kernel of the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,6 +121,8 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
     let (mut capabilities, mut annotations) = (false, false);
     // Number of functions that were begun and not ended.
     let mut open = 0usize;
+    // Id of the import of OpenCL's functions.
+    let mut functions_of = None;
     for (_, instruction) in index.instructions(0..index.len()) {
         if !capabilities && instruction.opcode != op::CAPABILITY {
             capabilities = true;
@@ -145,6 +160,11 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             op::FUNCTION => open = open.saturating_add(1),
             op::FUNCTION_END => open = open.saturating_sub(1),
             op::ENTRY_POINT => continue,
+            op::EXECUTION_MODE if CALCULATING.contains(&instruction.word(1)) => {
+                let message =
+                    format!("kernels for NVIDIA GPUs do not calculate by execution mode {}", instruction.word(1));
+                return Err(Error::at(instruction.offset, message));
+            }
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID if entries.contains_key(&instruction.word(0)) => continue,
             // The kernel around it has the copy.
             op::DECORATE
@@ -164,6 +184,21 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             }
             op::TYPE_POINTER | op::TYPE_UNTYPED_POINTER => change(&mut words, 1),
             op::TYPE_FORWARD_POINTER => change(&mut words, 1),
+            op::EXT_INST_IMPORT if instruction.string(1).0 == "OpenCL.std" => functions_of = Some(instruction.word(0)),
+            // For NVIDIA GPUs LLVM computes a remainder by a rounded quotient: it is not one where that is large.
+            REMAINDER => {
+                let set = functions_of.ok_or_else(|| {
+                    Error::at(
+                        instruction.offset,
+                        "`OpFRem` without an import of OpenCL.std, which has a function for it",
+                    )
+                })?;
+                opcode = op::EXT_INST;
+                words.splice(2..2, [set, FMOD]);
+            }
+            MODULO => {
+                return Err(Error::at(instruction.offset, "`OpFMod`, which LLVM computes wrongly for NVIDIA GPUs"));
+            }
             // The built-ins of asynchronous copies take numbers for events, whose type is another one in each LLVM.
             TYPE_EVENT => {
                 opcode = op::TYPE_INT;
@@ -369,6 +404,10 @@ mod tests {
     /// A kernel `k` of a generic pointer that it casts a global one to, a local pointer and a structure by value; it adds, and
     /// calls a function that is exported by the kernel's name.
     fn module(contraction_off: bool) -> Vec<u8> {
+        with_mode(contraction_off.then_some(ExecutionMode::ContractionOff))
+    }
+
+    fn with_mode(mode: Option<ExecutionMode>) -> Vec<u8> {
         let mut words = vec![MAGIC, 0x0001_0400, 0, 40, 0];
         let mut put = |opcode: u16, operands: &[u32]| {
             words.push((operands.len() as u32 + 1) << 16 | u32::from(opcode));
@@ -379,8 +418,8 @@ mod tests {
         put(op::MEMORY_MODEL, &[2, 2]);
         put(op::ENTRY_POINT, &[6, 20, name]);
         put(op::EXECUTION_MODE, &[20, ExecutionMode::LocalSize as u32, 8, 4, 1]);
-        if contraction_off {
-            put(op::EXECUTION_MODE, &[20, ExecutionMode::ContractionOff as u32]);
+        if let Some(mode) = mode {
+            put(op::EXECUTION_MODE, &[20, mode as u32, 32]);
         }
         put(op::DECORATE, &[23, Decoration::FuncParamAttr as u32, FunctionParameterAttribute::ByVal as u32]);
         put(op::DECORATE, &[23, Decoration::Alignment as u32, 8]);
@@ -416,6 +455,44 @@ mod tests {
         put(Op::Return as u16, &[]);
         put(op::FUNCTION_END, &[]);
         words.into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
+    #[test]
+    fn remainders_are_the_librarys() {
+        let with = |opcode: u16, import: bool| {
+            let module = module(false);
+            let mut words: Vec<u32> = module.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+            let at = (0..words.len()).find(|at| words[*at] == 5 << 16 | u32::from(op::FUNCTION)).unwrap();
+            let label = (at..words.len()).find(|at| words[*at] == 2 << 16 | u32::from(op::LABEL)).unwrap() + 2;
+            words.splice(label..label, [5 << 16 | u32::from(opcode), 2, 38, 36, 36]);
+            words.splice(at..at, [3 << 16 | u32::from(op::CONSTANT_NULL), 2, 36]);
+            if import {
+                let name = text("OpenCL.std");
+                let length = (name.len() as u32 + 2) << 16;
+                words.splice(7..7, [vec![length | u32::from(op::EXT_INST_IMPORT), 37], name].concat());
+            }
+            words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>()
+        };
+        let lowered = lower(&with(REMAINDER, true)).unwrap().module;
+        let index = Index::read(&lowered).unwrap();
+        let called = index.instructions(0..index.len()).filter(|(_, it)| it.opcode == op::EXT_INST);
+        let called: Vec<Vec<u32>> = called.map(|(_, it)| (0..it.len()).map(|at| it.word(at)).collect()).collect();
+        assert_eq!(called, [[2, 38, 37, FMOD, 36, 36]]);
+        assert!(lower(&with(REMAINDER, false)).is_err());
+        assert!(lower(&with(MODULO, true)).is_err());
+    }
+
+    #[test]
+    fn modes_that_change_arithmetic_are_refused() {
+        for (mode, is_lowered) in [
+            (ExecutionMode::DenormPreserve, true),
+            (ExecutionMode::RoundingModeRTE, true),
+            (ExecutionMode::DenormFlushToZero, false),
+            (ExecutionMode::RoundingModeRTZ, false),
+            (ExecutionMode::RoundingModeRTNINTEL, false),
+        ] {
+            assert_eq!(lower(&with_mode(Some(mode))).is_ok(), is_lowered, "{mode:?}");
+        }
     }
 
     #[test]

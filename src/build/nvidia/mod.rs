@@ -34,7 +34,7 @@ use super::ocloc::Surroundings;
 use super::options::LARGE_REGISTERS;
 use super::process::scratch;
 use super::protocol::Compiled;
-use super::target::PTX;
+use super::target::{PTX, is_for_newer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::native::{OF_NVIDIAS_DRIVER, fatbin};
 use crate::temporary::Scratch;
@@ -176,6 +176,10 @@ impl Toolchain {
             log.push_str(&said);
             log.push('\n');
             parts.push((fatbin::Kind::Cubin, number(architecture), cubin));
+            // No newer GPU takes PTX of the others (`sm_90a`).
+            if !is_for_newer(architecture) {
+                continue;
+            }
             newest = newest.max(Some(number(architecture)));
             if newest == Some(number(architecture)) && architectures.split(',').any(|word| word == PTX) {
                 let mut text = read("code.ptx")?;

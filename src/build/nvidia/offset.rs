@@ -7,7 +7,7 @@
 //! to the ids. The first copy takes the offset to be 0, which costs nothing.
 
 use super::lower::{Writer, begins_annotations, text};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::spirv::grammar::Role;
 use crate::spirv::index::{Function, Index};
 use crate::spirv::op;
@@ -25,17 +25,16 @@ const LOAD: u16 = Op::Load as u16;
 const FUNCTION: u32 = StorageClass::Function as u32;
 const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 
-/// Returns a module with kernels that take an offset, or none where no kernel asks for it, or the offset is asked for in a way
-/// that is not known.
+/// Returns a module with kernels that take an offset, or none where no kernel asks for it.
 ///
 /// # Errors
-/// `Input` where the module is damaged or has no more ids.
+/// `Input` where the module is damaged or has no more ids, or the offset is asked for in a way that is not known.
 pub fn add(il: &[u8]) -> Result<Option<Vec<u8>>> {
     let index = Index::read(il)?;
     if let Some(error) = &index.stopped {
         return Err(error.clone());
     }
-    let Some(asks) = Asks::find(&index) else { return Ok(None) };
+    let asks = Asks::find(&index)?;
     let entries: Vec<u32> = index.entry_points.iter().map(|entry| entry.function).collect();
     let cloned: Vec<&Function> =
         index.functions.iter().filter(|function| asks.functions.contains(&function.id)).collect();
@@ -43,13 +42,18 @@ pub fn add(il: &[u8]) -> Result<Option<Vec<u8>>> {
         return Ok(None);
     }
     let Some(vector) = asks.vector else { return Ok(None) };
-    let Some(Type::Vector { component, count: 3 }) = types::resolve(&index, vector) else { return Ok(None) };
+    let Some(Type::Vector { component, count: 3 }) = types::resolve(&index, vector) else {
+        return Err(in_parts());
+    };
     let mut clones = Clones { new: NewIds(index.bound), ids: HashMap::new() };
     for function in &cloned {
         for (_, instruction) in index.instructions(function.instructions.clone()) {
             let known = index.for_each_id(&instruction, |_, _| ());
             if !known {
-                return Ok(None);
+                return Err(Error::at(
+                    instruction.offset,
+                    "an unknown instruction in a function that reads its global id",
+                ));
             }
             if let Some(result) = index.result(&instruction) {
                 let id = clones.new.fresh()?;
@@ -114,13 +118,16 @@ struct Asks {
 }
 
 impl Asks {
-    /// Returns none where a variable is used by other instructions than loads of the whole of it.
-    fn find(index: &Index<'_>) -> Option<Asks> {
+    /// Finds them.
+    ///
+    /// # Errors
+    /// `Input` where a variable is used by other instructions than loads of the whole of it: the offset would be lost.
+    fn find(index: &Index<'_>) -> Result<Asks> {
         const GLOBAL_ID: u32 = BuiltIn::GlobalInvocationId as u32;
         const GLOBAL_OFFSET: u32 = BuiltIn::GlobalOffset as u32;
         const BUILT_IN: u32 = Decoration::BuiltIn as u32;
         let mut asks = Asks { ids: HashSet::new(), offsets: HashSet::new(), vector: None, functions: HashSet::new() };
-        let before = index.functions.first()?.instructions.start;
+        let before = index.functions.first().map_or(0, |first| first.instructions.start);
         for (_, variable) in index.instructions(0..before).filter(|(_, it)| it.opcode == op::VARIABLE) {
             let id = variable.word(1);
             match index.decoration(id, BUILT_IN) {
@@ -142,7 +149,7 @@ impl Asks {
                     if instruction.opcode != LOAD
                         || *asks.vector.get_or_insert(instruction.word(0)) != instruction.word(0)
                     {
-                        return None;
+                        return Err(in_parts());
                     }
                     open.push(function.id);
                 }
@@ -156,8 +163,13 @@ impl Asks {
                 open.extend(callers.get(&id).into_iter().flatten());
             }
         }
-        Some(asks)
+        Ok(asks)
     }
+}
+
+/// The error for kernels of which a copy with an offset cannot be made.
+fn in_parts() -> Error {
+    Error::input("it reads its global id in parts, or by a pointer, and would not heed the offset of a launch")
 }
 
 /// Ids of the copies, by those of what is copied.
@@ -231,6 +243,15 @@ fn put_function_type(
 /// Writes what is said of a thing again for its copy.
 fn put_annotation_of_clone(out: &mut Writer, clones: &Clones, instruction: &Instruction<'_>, words: &[u32]) {
     let mut words = words.to_vec();
+    if instruction.opcode == op::GROUP_DECORATE {
+        let mut targets: Vec<u32> = words.drain(1.min(words.len())..).collect();
+        targets.retain(|id| clones.ids.contains_key(id));
+        if !targets.is_empty() {
+            words.extend(targets.into_iter().map(|id| clones.renamed(id)));
+            out.put(op::GROUP_DECORATE, &words);
+        }
+        return;
+    }
     let target = if instruction.opcode == op::ENTRY_POINT { 1 } else { 0 };
     let Some(id) = words.get_mut(target).filter(|id| clones.ids.contains_key(id)) else { return };
     match instruction.opcode {

@@ -24,8 +24,8 @@ pub enum What {
     Resources,
     /// Options for the device's compiler.
     Options,
-    /// Properties of the kernel, its images or symbols that no other kind tells: optimization, device globals, the code of
-    /// functions that are exported.
+    /// Properties of the kernel, its images or symbols that no other kind tells: optimization, device globals, exported functions
+    /// and variables.
     Properties,
     /// Targets that it has images for.
     Targets,

@@ -223,7 +223,7 @@ impl Snapshot {
                 known.coverage = held(&mut interner.coverage, coverage);
             }
             let mut sorted = of_image(bundle, image);
-            // Kernels of other images may call them, which no kernel of this one has to.
+            // Kernels of other images may use them, which no kernel of this one has to.
             let exports = image.module.as_ref().is_some_and(|module| !module.exports.is_empty());
             if exports && !image.kernels.is_empty() {
                 sorted.rest.extend(exported_bodies(image.image).into_iter().map(|(name, body)| {
@@ -417,7 +417,7 @@ pub(crate) type Shared = Arc<BTreeMap<String, String>>;
 /// Values of properties by set and name, each once, of all images for a target.
 pub(crate) type Values = BTreeMap<String, BTreeSet<String>>;
 
-/// Beginning of the names under which hashes of exported functions' code stand among properties.
+/// Beginning of the names under which hashes of exported functions and variables stand among properties.
 const EXPORTED: &str = "exported code: ";
 
 /// The properties of an image, by what they are about.

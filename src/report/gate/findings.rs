@@ -19,7 +19,7 @@ use crate::policy::budget::{self, BudgetFinding};
 use crate::policy::text::Date;
 use crate::policy::{Policy, TargetDemands};
 use crate::report::FileFacts;
-use crate::select::{KernelName, Pattern};
+use crate::select::{KernelName, Pattern, trials};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -210,8 +210,8 @@ impl<'f> Findings<'f> {
             }
         }
         for (globs, members) in sets {
-            let named = images.iter().map(|image| image.kernels.len()).sum();
-            charge(&mut self.trials, self.policy, globs.len(), named)?;
+            let named = images.iter().flat_map(|image| &image.kernels).map(String::as_str);
+            charge(&mut self.trials, self.policy, globs.iter(), named)?;
             let demanded = |name: &str| globs.is_empty() || KernelName::new(name).matches_any(globs);
             let gate =
                 Gate::new(&images, &codes, |name| wanted(name) && demanded(name)).with_lent(own, &lent.providers);
@@ -224,8 +224,9 @@ impl<'f> Findings<'f> {
                 whole.push(add(judged, budget::target_findings(&limits, one.target, own_images)));
                 if let Some((policy, today)) = self.policy.zip(self.today) {
                     let groups = judged.groups().filter(|(_, items)| !items.is_empty());
-                    let found = groups.map(|(kernels, _)| kernels.len()).sum();
-                    charge(&mut self.trials, self.policy, policy.exceptions.len(), found)?;
+                    let found = groups.flat_map(|(kernels, _)| kernels).filter_map(|one| judged.kernels.name(*one));
+                    let globs = policy.exceptions.iter().map(|one| &one.kernel);
+                    charge(&mut self.trials, self.policy, globs, found)?;
                     excuse(policy, today, &one.target.name, judged, &mut self.excuses);
                 }
             }
@@ -305,9 +306,14 @@ impl<'f> Findings<'f> {
     }
 }
 
-/// Takes the trials of some globs on some kernels from those that are left.
-fn charge(left: &mut u64, policy: Option<&Policy>, globs: usize, kernels: usize) -> Result<()> {
-    let trials = (globs as u64).saturating_mul(kernels as u64);
+/// Takes the trials of some globs on kernels of some names from those that are left.
+fn charge<'g>(
+    left: &mut u64,
+    policy: Option<&Policy>,
+    globs: impl Iterator<Item = &'g Pattern>,
+    kernels: impl Iterator<Item = &'g str>,
+) -> Result<()> {
+    let (globs, kernels, trials) = trials(globs, kernels);
     *left = left.checked_sub(trials).ok_or_else(|| {
         let file = policy.map(|policy| policy.file.as_str()).unwrap_or_default();
         let message = format!("{file}: {globs} globs are too many for {kernels} kernels");

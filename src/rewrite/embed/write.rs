@@ -250,7 +250,7 @@ pub(crate) fn append(out: &mut Draft, original: &[u8], moved: Option<&Moved>, ne
         let is_table = matches!(section.sh_type(LE), elf::SHT_RELA | elf::SHT_RELR) && section.sh_size(LE) > 0;
         moved.filter(|moved| is_table && section.sh_addr(LE) == moved.old_address)
     };
-    // What the PLT's relocations are called that stay where the others have gone.
+    // Name of the PLT's relocations, which stay where the others have gone.
     let plt_name = u32::try_from(names.len()).unwrap_or(0);
     let stays =
         |section: &SectionHeader64<LE>| is_moved(section).is_some_and(|moved| section.sh_size(LE) > moved.old_size);
@@ -270,7 +270,7 @@ pub(crate) fn append(out: &mut Draft, original: &[u8], moved: Option<&Moved>, ne
             copy.sh_size = U64::new(LE, names_size);
         }
         if let Some(moved) = is_moved(section) {
-            // What no section covers, GNU strip fills with zeros, and patchelf looks for the PLT's by name.
+            // GNU strip fills with zeros what no section covers, and patchelf looks for the PLT's by name.
             if stays(section) {
                 let mut own = *section;
                 own.sh_name = U32::new(LE, plt_name);

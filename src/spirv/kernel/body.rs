@@ -7,7 +7,7 @@ use crate::limits;
 use crate::spirv::calls::Reach;
 use crate::spirv::grammar::Set;
 use crate::spirv::grammar::{OperandContext as _, Role};
-use crate::spirv::index::{Index, LinkageKind};
+use crate::spirv::index::Index;
 use crate::spirv::op;
 use crate::spirv::words::Instruction;
 use rspirv::spirv::Decoration;
@@ -143,8 +143,8 @@ impl Body<'_, '_> {
             own.sort_by_cached_key(|(_, _, instruction)| fixed(instruction));
             for (decoration, operands, instruction) in own {
                 self.words.extend([number as u32, decoration]);
-                // The name of an import identifies it; the name of an export is no part of the code.
-                if decoration == LINKAGE && !self.is_import(id) {
+                // The name of an exported function is no part of the code.
+                if decoration == LINKAGE && !self.is_told_by_symbol(id) {
                     continue;
                 }
                 let begin = self.words.len();
@@ -161,16 +161,11 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Whether another module defines a function or variable. Built-in variables are decorated so too, and have any name.
-    fn is_import(&self, id: u32) -> bool {
+    /// Whether a function or variable is told by its symbol: a function that another module defines, and each variable, whose value
+    /// others may write. Built-in variables are decorated as imports, and have any name.
+    fn is_told_by_symbol(&self, id: u32) -> bool {
         const BUILT_IN: u32 = Decoration::BuiltIn as u32;
-        let is_definition = |kind| matches!(kind, LinkageKind::Export | LinkageKind::LinkOnceOdr);
-        match self.index.function(id) {
-            Some(function) => !function.defined,
-            None => {
-                self.index.decoration(id, BUILT_IN).is_none()
-                    && self.index.linkage(id).is_some_and(|linkage| !is_definition(linkage.kind))
-            }
-        }
+        let function = self.index.function(id);
+        function.map_or_else(|| self.index.decoration(id, BUILT_IN).is_none(), |function| !function.defined)
     }
 }

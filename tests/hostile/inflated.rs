@@ -1,0 +1,148 @@
+//! Which small packages and bundles inflate to gigabytes, or take long for what they inflate to?
+//!
+//! Each is read by the program under limits of processor time and memory.
+
+use super::costly::{TIME_LIMIT, run_bounded};
+use super::repeated::{INSPECT, frame, of_device, read, words};
+use super::support::folder::Folder;
+use std::io::{Cursor, Write as _};
+use zip::write::{SimpleFileOptions, ZipWriter};
+
+/// Members of a package, and files of a folder, of two kilobytes that inflate to 60 MB.
+#[test]
+fn compressed_bundles_by_the_hundreds() {
+    const COUNT: u32 = 1_500;
+    let (folder, packed) = (Folder::new(), frame(60 << 20));
+    let numbers = [24 + packed.len() as u32, 60 << 20, 0, 0];
+    let head = [&b"CCOB\x02\0\x01\0"[..], &numbers.map(u32::to_le_bytes).concat()].concat();
+    let bundle = [head, packed].concat();
+    std::fs::create_dir(folder.path().join("in")).unwrap();
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for nth in 0..COUNT {
+        folder.put(&format!("in/{nth}.o"), &bundle);
+        writer.start_file(format!("{nth}.o"), SimpleFileOptions::default()).unwrap();
+        writer.write_all(&bundle).unwrap();
+    }
+    folder.put("a.zip", writer.finish().unwrap().into_inner());
+    for name in ["a.zip", "in"] {
+        run_bounded(&folder, &["inspect", name], TIME_LIMIT, &[3]);
+    }
+}
+
+/// A compressed bundle.
+fn compressed(bundle: &[u8]) -> Vec<u8> {
+    let packed = zstd::bulk::compress(bundle, 3).unwrap();
+    let numbers = [24 + packed.len() as u32, bundle.len() as u32, 0, 0];
+    [&b"CCOB\x02\0\x01\0"[..], &numbers.map(u32::to_le_bytes).concat(), &packed].concat()
+}
+
+/// A bundle whose entries have one part.
+fn entries_of(count: u64, part: &[u8]) -> Vec<u8> {
+    let ids: Vec<String> = (0..count).map(|nth| format!("hip-amdgcn-amd-amdhsa--gfx{nth}")).collect();
+    let begin = 32 + ids.iter().map(|id| 24 + id.len() as u64).sum::<u64>();
+    let entry = |id: &String| [words(&[begin, part.len() as u64, id.len() as u64]), id.clone().into_bytes()].concat();
+    [b"__CLANG_OFFLOAD_BUNDLE__".to_vec(), words(&[count]), ids.iter().flat_map(entry).collect(), part.to_vec()]
+        .concat()
+}
+
+/// Compressed bundles within each other, and one that thousands of entries are; others that are a few kilobytes each.
+#[test]
+fn compressed_bundles_that_entries_share() {
+    let mut nested = entries_of(2, &of_device(224, 3, &[]));
+    (0..5).for_each(|_| nested = compressed(&entries_of(12, &nested)));
+    read("nested.hipfb", nested, INSPECT);
+    let long = [of_device(224, 3, &[]), vec![0; 50 << 20]].concat();
+    let part = compressed(&entries_of(3, &long));
+    read("shared.hipfb", entries_of(16_000, &part), INSPECT);
+    let parts = 150u64;
+    let ids: Vec<String> = (0..parts).map(|nth| format!("hip-amdgcn-amd-amdhsa--gfx{nth}")).collect();
+    let begin = 32 + ids.iter().map(|id| 24 + id.len() as u64).sum::<u64>();
+    let len = part.len() as u64;
+    let entry = |(nth, id): (u64, &String)| {
+        [words(&[begin + nth * len, len, id.len() as u64]), id.clone().into_bytes()].concat()
+    };
+    let head = [b"__CLANG_OFFLOAD_BUNDLE__".to_vec(), words(&[parts])].concat();
+    read("apart.hipfb", [head, (0..).zip(&ids).flat_map(entry).collect(), part.repeat(150)].concat(), INSPECT);
+}
+
+/// A stream of bzip2.
+fn stream(bytes: &[u8]) -> Vec<u8> {
+    let mut out = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+    out.write_all(bytes).unwrap();
+    out.finish().unwrap()
+}
+
+/// Each has fourteen bytes, and the tables of its reader have megabytes.
+#[test]
+fn empty_streams_of_a_compressed_archive() {
+    let mut tar = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_ustar();
+    header.set_size(40);
+    tar.append_data(&mut header, "m.spv", &[0; 40][..]).unwrap();
+    let tar = tar.into_inner().unwrap();
+    let folder = Folder::new();
+    let few = [stream(&tar[..512]), stream(&[]).repeat(100), stream(&tar[512..])].concat();
+    folder.put("a.tar.bz2", few);
+    run_bounded(&folder, &["inspect", "a.tar.bz2"], 5, &[6]);
+    folder.put("a.tar.bz2", [stream(&tar[..512]), stream(&[]).repeat(300_000), stream(&tar[512..])].concat());
+    run_bounded(&folder, &["inspect", "a.tar.bz2"], 5, &[3]);
+}
+
+/// Streams of bzip2 take ten times as long as others, and a window of another form repeats them for nothing.
+#[test]
+fn slow_streams_that_another_form_repeats() {
+    let mut state = 1u64;
+    let mut random = |count: usize| -> Vec<u8> {
+        let next = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 56) as u8
+        };
+        (0..count).map(next).collect()
+    };
+    let block: Vec<u8> = random(890_000).into_iter().map(|byte| byte & 1).collect();
+    let mut tar = tar::Header::new_gnu();
+    tar.set_path("x").unwrap();
+    tar.set_size(300 * block.len() as u64);
+    tar.set_cksum();
+    let inner = [stream(tar.as_bytes()), stream(&block).repeat(300)].concat();
+    let mut outer = tar::Builder::new(Vec::new());
+    for (name, bytes) in [("in.tar.bz2", inner), ("padding", random(2 << 20))] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        outer.append_data(&mut header, name, &bytes[..]).unwrap();
+    }
+    let folder = Folder::new();
+    folder.put("a.tar.zst", zstd::bulk::compress(&outer.into_inner().unwrap(), 3).unwrap());
+    run_bounded(&folder, &["inspect", "a.tar.zst"], 8, &[3]);
+}
+
+/// A stream of xz takes as long as thousands of bytes, whatever it holds, and another form repeats it for nothing.
+#[test]
+fn streams_of_a_byte_that_another_form_repeats() {
+    let xz = |bytes: &[u8]| {
+        let mut out = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(0)).unwrap();
+        out.write_all(bytes).unwrap();
+        out.finish().unwrap()
+    };
+    let gz = |bytes: &[u8]| {
+        let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        out.write_all(bytes).unwrap();
+        out.finish().unwrap()
+    };
+    let folder = Folder::new();
+    for (name, first, one, count) in
+        [("in.tar.xz", &xz as &dyn Fn(&[u8]) -> Vec<u8>, xz(&[0]), 2_500_000), ("in.tar.gz", &gz, gz(&[]), 6_000_000)]
+    {
+        let mut tar = tar::Header::new_gnu();
+        tar.set_path("x").unwrap();
+        tar.set_size(1 << 30);
+        tar.set_cksum();
+        let inner = [first(tar.as_bytes()), one.repeat(count)].concat();
+        let mut outer = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.set_size(inner.len() as u64);
+        outer.append_data(&mut header, name, &inner[..]).unwrap();
+        folder.put("a.tar.zst", zstd::bulk::compress(&outer.into_inner().unwrap(), 3).unwrap());
+        run_bounded(&folder, &["inspect", "a.tar.zst"], 5, &[3]);
+    }
+}
