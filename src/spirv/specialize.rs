@@ -272,7 +272,7 @@ mod tests {
             let values = BTreeMap::from([(to, 9)]);
             let error = specialized(&renumbered(from, to), &values).unwrap_err();
             assert_eq!(error.message(), format!("constants of different types or defaults have the SpecId {to}"));
-            // What gets no value stays as it is.
+            // A constant that gets no value stays as it is.
             assert!(specialized(&renumbered(from, to), &BTreeMap::from([(20, 9)])).is_ok());
         }
     }

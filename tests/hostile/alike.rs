@@ -67,7 +67,7 @@ fn reader(kernel: &str, table: &str) -> Vec<u8> {
     assemble(&READER.replace("KERNEL", kernel).replace("TABLE", table)).unwrap()
 }
 
-/// What `diff --exit-code` ends with for two modules.
+/// Returns the exit code of `diff --exit-code` for two modules.
 fn difference(folder: &Folder, old: Vec<u8>, new: Vec<u8>) -> Option<i32> {
     folder.put("old.spv", old);
     folder.put("new.spv", new);

@@ -127,7 +127,7 @@ fn libraries_catch_what_they_throw() {
                     if original == bare && change.0 != "llvm-strip" {
                         continue;
                     }
-                    // It refuses relocations of the PLT that have no section of their own, as those of the original.
+                    // Refused by it: relocations of the PLT without a section of their own, as those of the original.
                     if options.contains(&"-Wl,-T,one.ld") && (rewritten, change.0) == ("less", "patchelf") {
                         continue;
                     }
