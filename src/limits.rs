@@ -79,8 +79,8 @@ pub(crate) const MAX_INFLATED: u64 = 1 << 30;
 /// Bytes from which what is inflated or rewritten is kept in a file without a name, not in memory.
 pub(crate) const LARGE: usize = 16 << 20;
 
-/// Bytes in such files that count as one in memory, where the file that they are of is as large itself: of a library of 459 MB (XLA
-/// for ROCm) bundles of 29 MB inflate to 2.4 GB.
+/// Bytes in such files that count as one in memory, at most: of a library of 459 MB (XLA for ROCm) bundles of 29 MB inflate to
+/// 2.4 GB.
 pub(crate) const FILED_BYTES: u64 = 8;
 
 /// Bytes that a compressed image may inflate to beyond [`MAX_INFLATED_RATIO`] times its stored size.
@@ -302,7 +302,7 @@ pub(crate) const BITCODE_GROWTH: usize = 2;
 pub(crate) const BITCODE_FLOOR: usize = 1 << 20;
 
 /// Operands of one record of bitcode that is read: elements of a table of constants, or letters of a text.
-pub(crate) const MAX_OPERANDS: u64 = 1 << 22;
+pub(crate) const MAX_OPERANDS: u64 = 1 << 23;
 
 /// Bytes of names, sources, aspects and types that all functions of a module of LLVM bitcode may have together, beyond four times
 /// those of its names: thousands may name one of a megabyte.

@@ -4,7 +4,7 @@ use super::cache::{Cache, Compiler, Key, Keys, fingerprint};
 use super::environment::decides_code;
 use super::estimate::{self, Forecast, History};
 use super::fold::{Apart, Folding};
-use super::process::{drivers, library};
+use super::process::{drivers, library, offline_until};
 use super::target::{Backend, Target};
 use super::{
     self as pool, Artifact, Engine, Event, Failure, FailureCause, Inventory, Job, Offline, Open, Outcome, STARTUP,
@@ -221,14 +221,14 @@ impl Prepared {
     ///
     /// # Errors
     /// `Environment` where one does not answer, or tells another version.
-    fn confirm_programs(&mut self, timeout: Duration) -> Result<()> {
+    fn confirm_programs(&mut self, timeout: Duration, stops: &dyn Fn() -> bool) -> Result<()> {
         let mut same: Vec<&Engine> = Vec::new();
         for (place, program) in std::mem::take(&mut self.programs) {
             let Some(engine) = self.engines.get(place) else { continue };
             if same.contains(&engine) {
                 continue;
             }
-            let version = offline(engine, &[], timeout)?.version;
+            let version = offline_until(engine, &[], timeout, stops)?.version;
             if version != program.version {
                 return Err(program.unlike(&version));
             }
@@ -236,6 +236,7 @@ impl Prepared {
         }
         Ok(())
     }
+
     /// Has the engines get the library that kernels for NVIDIA GPUs call: out of the cache, or of a worker that gets no module.
     ///
     /// # Errors
@@ -460,7 +461,7 @@ fn run(
     let sizes: HashMap<Unit, u64> = left.iter().map(|job| (job.unit(), estimate::bytes(job))).collect();
     let (mut kept, mut unkept, mut finished, mut failed) = (0usize, None, 0usize, false);
     let stops = || settings.interrupted.as_ref().is_some_and(|interrupted| interrupted.load(Ordering::Relaxed));
-    let made = known.confirm_programs(settings.startup_timeout);
+    let made = known.confirm_programs(settings.startup_timeout, &stops);
     let made = made.and_then(|()| known.make_libraries(reporter, order, settings.startup_timeout, &stops));
     let keys = &known.keys;
     let mut on_event = |event: Event<'_>| {
@@ -548,8 +549,8 @@ struct Identities {
 /// Compiler that is a program.
 #[derive(Debug, PartialEq, Eq)]
 struct Program {
-    /// Path or name that it was found by.
-    path: PathBuf,
+    /// Names of its files.
+    name: String,
     /// Version that it told while it could read everything.
     version: String,
 }
@@ -561,7 +562,7 @@ impl Program {
             |version: &str| if version.is_empty() { "tells none".to_owned() } else { format!("tells {version}") };
         let message = format!(
             "`{}` {} as its version, and {} where it may read no more than what lies around it and what it names",
-            self.path.display(),
+            self.name,
             told(&self.version),
             told(version)
         );
@@ -619,7 +620,9 @@ fn identify(order: &CompileOptions<'_>, wanted: &BTreeSet<usize>) -> Result<Iden
         if let Some((_, answer)) = known.iter().find(|(other, _)| *other == engine) {
             own.launch.reads = Some(answer.read());
             if let EngineAnswer::Offline(Offline { version, files, in_process: false, .. }, _) = answer {
-                let program = Program { path: files.first().cloned().unwrap_or_default(), version: version.clone() };
+                // Of NVIDIA's compiler any of several programs may be another one.
+                let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+                let program = Program { name: files.join(", "), version: version.clone() };
                 found.programs.insert(place, program);
             }
             found.compilers.insert(place, compiler(target, answer, order.environment, &engine.launch.env));

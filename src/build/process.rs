@@ -393,8 +393,21 @@ pub(super) fn environment(message: String, remedy: String) -> Error {
 /// # Errors
 /// `Environment` where there is none, or it does not answer.
 pub fn offline(engine: &Engine, devices: &[&str], timeout: Duration) -> Result<Offline> {
+    offline_until(engine, devices, timeout, &|| false)
+}
+
+/// Asks the offline compiler what it is like, as [`offline`] does.
+///
+/// # Errors
+/// Those of [`offline`], and where `stop` says so meanwhile.
+pub(crate) fn offline_until(
+    engine: &Engine,
+    devices: &[&str],
+    timeout: Duration,
+    stop: &dyn Fn() -> bool,
+) -> Result<Offline> {
     let devices = devices.iter().map(|device| (*device).into()).collect();
-    match opened(engine, &Request::Offer(devices), timeout, &|| false)? {
+    match opened(engine, &Request::Offer(devices), timeout, stop)? {
         Reply::Offline(offline) => Ok(*offline),
         other => Err(unexpected(other)),
     }

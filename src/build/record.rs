@@ -255,7 +255,9 @@ impl Harvest {
             return Err(error.with_remedy("record without --no-code, or build without --harvest"));
         }
         let mut places: HashMap<[u8; 32], Vec<usize>> = HashMap::new();
-        for (at, one) in recorded.iter().enumerate() {
+        // One module is compiled for hundreds of values of constants: programs without any come first.
+        let (with, without): (Vec<_>, Vec<_>) = recorded.iter().enumerate().partition(|(_, one)| one.has_constants);
+        for (at, one) in without.into_iter().chain(with) {
             one.modules.iter().for_each(|digest| places.entry(*digest).or_default().push(at));
         }
         let targets = recorded.iter().map(Recorded::target).collect();

@@ -252,16 +252,6 @@ impl Compressed {
 }
 
 fn inflate<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<(&'a [u8], Place)> {
-    let key = (data.as_ptr().addr(), data.len());
-    if let Some(known) = reader.inflated.get(&key) {
-        return Ok(*known);
-    }
-    let inflated = inflate_first(reader, data, place)?;
-    reader.inflated.insert(key, inflated);
-    Ok(inflated)
-}
-
-fn inflate_first<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<(&'a [u8], Place)> {
     let head = Compressed::read(data)?;
     let whole = match head.size {
         Some(size) => blob::slice(data, 0, size).unwrap_or_else(|| {
@@ -270,6 +260,22 @@ fn inflate_first<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> R
         }),
         None => data,
     };
+    let key = (whole.as_ptr().addr(), whole.len());
+    if let Some(known) = reader.inflated.get(&key) {
+        return Ok(*known);
+    }
+    let inflated = inflate_first(reader, (&head, whole), place)?;
+    reader.grant(inflated.0.len());
+    reader.inflated.insert(key, inflated);
+    Ok(inflated)
+}
+
+/// Inflates a compressed bundle that was not inflated before.
+fn inflate_first<'a>(
+    reader: &Reader<'a>,
+    (head, whole): (&Compressed, &'a [u8]),
+    place: Place,
+) -> Result<(&'a [u8], Place)> {
     let stored = whole.get(head.header..).ok_or_else(|| Error::input("a compressed bundle shorter than its header"))?;
     // LLVM goes by the method, and takes one frame that ends where the size says.
     let is_zstd = stored.starts_with(&inflate::ZSTD_MAGIC);
@@ -283,7 +289,6 @@ fn inflate_first<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> R
     }
     let bytes = inflate::sized(stored, head.inflated, reader.arena)
         .map_err(|error| place.at(head.header as u64).locate(error))?;
-    reader.grant(bytes.len());
     Ok((reader.arena.keep_inflated(bytes).map_err(|error| place.locate(error))?, place.inflated()))
 }
 

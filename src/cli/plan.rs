@@ -17,8 +17,8 @@ their kernel's name have one command, as they are compiled once. Each command st
 it can be run again, and on any machine that shares the cache's folder (SYCL_BUNDLE_CACHE_DIR). An
 image that does not build stops the engine where it would stop a build with --fail-fast.
 
-Stamps and the rule of dependencies are in a folder beside the output (NAME.plan), which `plan`
-empties of what an earlier plan has done.
+Stamps and the rule of dependencies are in a folder beside the output (NAME.plan). `plan` removes
+that rule and the stamp of the output, which an earlier plan, or somebody else, has left.
 
 Each command reads the input anew: for thousands of small images on one machine, `build` is
 faster. Names are relative to the folder that `plan` ran in; run the engine there.

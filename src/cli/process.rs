@@ -150,40 +150,50 @@ impl Forwarding {
         IN_ORDER.store(true, Ordering::SeqCst);
         let pid = Arc::new(AtomicI32::new(0));
         let forwarding = Forwarding { pid: Arc::clone(&pid) };
-        let signals = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
-        let came: Vec<_> = heeded(signals).map(|signal| (signal, Arc::new(AtomicBool::new(false)))).collect();
-        // Where any of this cannot be had, signals keep their own effect.
-        let Ok((mut read, write)) = std::os::unix::net::UnixStream::pair() else { return forwarding };
-        for (signal, flag) in &came {
-            let _ = flag::register(*signal, Arc::clone(flag));
-            if let Ok(write) = write.try_clone() {
-                let _ = signal_hook::low_level::pipe::register(*signal, write);
-            }
-        }
-        let pass_on = move || {
-            let mut byte = [0];
-            while std::io::Read::read_exact(&mut read, &mut byte).is_ok() {
-                for (signal, flag) in &came {
-                    let by_terminal = matches!(*signal, SIGINT | SIGQUIT) && is_in_foreground();
-                    let target = Pid::from_raw(pid.load(Ordering::SeqCst));
-                    let signal = Signal::from_named_raw(*signal);
-                    if flag.swap(false, Ordering::SeqCst)
-                        && !by_terminal
-                        && let (Some(target), Some(signal)) = (target, signal)
-                    {
-                        let _ = kill_process(target, signal);
-                    }
-                }
-            }
-        };
-        let _ = std::thread::Builder::new().stack_size(limits::THREAD_STACK).spawn(pass_on);
+        forward(heeded(FORWARDED).collect(), &pid);
         forwarding
     }
 
     /// Names the process.
     pub(crate) fn to(&self, pid: u32) {
         self.pid.store(i32::try_from(pid).unwrap_or(0), Ordering::SeqCst);
+        // The process began with these ignored, and may heed them by now.
+        forward(FORWARDED.into_iter().filter(|signal| is_ignored(*signal)).collect(), &self.pid);
     }
+}
+
+/// Signals that are passed on.
+const FORWARDED: [i32; 6] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
+
+/// Passes signals on to a process, while its number is known.
+fn forward(signals: Vec<i32>, pid: &Arc<AtomicI32>) {
+    let came: Vec<_> = signals.into_iter().map(|signal| (signal, Arc::new(AtomicBool::new(false)))).collect();
+    // Where any of this cannot be had, signals keep their own effect.
+    let Ok((mut read, write)) = std::os::unix::net::UnixStream::pair() else { return };
+    for (signal, flag) in &came {
+        let _ = flag::register(*signal, Arc::clone(flag));
+        if let Ok(write) = write.try_clone() {
+            let _ = signal_hook::low_level::pipe::register(*signal, write);
+        }
+    }
+    let pid = Arc::clone(pid);
+    let pass_on = move || {
+        let mut byte = [0];
+        while std::io::Read::read_exact(&mut read, &mut byte).is_ok() {
+            for (signal, flag) in &came {
+                let by_terminal = matches!(*signal, SIGINT | SIGQUIT) && is_in_foreground();
+                let target = Pid::from_raw(pid.load(Ordering::SeqCst));
+                let signal = Signal::from_named_raw(*signal);
+                if flag.swap(false, Ordering::SeqCst)
+                    && !by_terminal
+                    && let (Some(target), Some(signal)) = (target, signal)
+                {
+                    let _ = kill_process(target, signal);
+                }
+            }
+        }
+    };
+    let _ = std::thread::Builder::new().stack_size(limits::THREAD_STACK).spawn(pass_on);
 }
 
 impl Drop for Forwarding {

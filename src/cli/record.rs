@@ -167,11 +167,12 @@ impl Args {
 /// `Environment` where the file system of its cache is full.
 fn has_room(cache: &Path) -> Result<()> {
     const ROOM: u64 = 1 << 20;
-    let folder = if cache.is_dir() { cache } else { cache.parent().unwrap_or(cache) };
-    let Ok(there) = rustix::fs::statvfs(folder) else { return Ok(()) };
-    // File systems that count no files say that they have none.
+    // The folder around it: whatever the program has put there may lead elsewhere.
+    let Ok(there) = rustix::fs::statvfs(cache.parent().unwrap_or(cache)) else { return Ok(()) };
+    // File systems that count no files, or no blocks, say that they have none.
     let has_files = there.f_files == 0 || there.f_favail > 0;
-    if has_files && there.f_bavail.saturating_mul(there.f_frsize) >= ROOM {
+    let has_blocks = there.f_blocks == 0 || there.f_bavail.saturating_mul(there.f_frsize) >= ROOM;
+    if has_files && has_blocks {
         return Ok(());
     }
     let message = "the program has ended, but there is no room for all that its runtime compiled: the folder for temporary \

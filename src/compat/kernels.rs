@@ -17,7 +17,7 @@ use crate::limits;
 use crate::native::Kernel as NativeKernel;
 use crate::native::bitcode::Module;
 use crate::spirv::calls::{Reach, Walks};
-use crate::spirv::index::{Index, LinkageKind};
+use crate::spirv::index::{Index, LinkageKind, is_helper};
 use crate::spirv::kernel::argument::Argument;
 use crate::spirv::kernel::body::{self, Numbers};
 use crate::spirv::kernel::{self, Kernel, SpecConstant};
@@ -289,8 +289,10 @@ pub(crate) fn exported_bodies(image: &Image<'_>) -> Vec<(String, Option<[u8; 32]
     // Each of thousands may call all that come before.
     const TIMES: usize = 8;
     let (mut walks, mut numbers) = (Walks::new(&index).within(TIMES), Numbers::new(&index));
+    let kernels: HashSet<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
     let linked = index.linked().into_iter().filter(|(_, linkage)| linkage.kind != LinkageKind::Import);
     linked
+        .filter(|(_, linkage)| !kernels.contains(linkage.name.as_str()) && !is_helper(&linkage.name))
         .map(|(id, linkage)| (linkage.name, body(&index, &Reach::walk(&index, id, &mut walks), &mut numbers)))
         .collect()
 }

@@ -332,10 +332,12 @@ impl Arena {
     /// Creates an arena for what a file of this many bytes warrants: parts of a few kilobytes that each inflate to megabytes
     /// would else fill memory, or the disk.
     fn for_file(size: usize, allowance: &Allowance) -> Arena {
-        let own = (size as u64).saturating_mul(limits::MAX_INFLATED_FILE_RATIO);
-        let own = own.saturating_add(limits::MAX_INFLATED_FILE_FLOOR).min(limits::MAX_INFLATED);
-        let filed_bytes = if size < limits::LARGE { 1 } else { limits::FILED_BYTES };
-        Arena { filed_bytes, ..Arena::with_limit(own.min(allowance.left())) }
+        let warranted = (size as u64).saturating_mul(limits::MAX_INFLATED_FILE_RATIO);
+        let warranted = warranted.saturating_add(limits::MAX_INFLATED_FILE_FLOOR);
+        let limit = warranted.min(limits::MAX_INFLATED).min(allowance.left());
+        // What is beyond the limit in memory may be in files.
+        let filed_bytes = (warranted / limit.max(1)).clamp(1, limits::FILED_BYTES);
+        Arena { filed_bytes, ..Arena::with_limit(limit) }
     }
 
     /// Keeps bytes for as long as the arena lives.

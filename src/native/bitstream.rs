@@ -25,9 +25,9 @@ const OPERAND: usize = 3;
 const FEW: usize = 1024;
 
 /// Operands that a record counts as beside its own.
-const RECORD: usize = 2;
+const RECORD: usize = 1;
 /// Operands that a record of constants alone counts as, which has no bits but its number: LLVM has few among others.
-const EMPTY: usize = 6;
+const EMPTY: usize = 1;
 
 /// Returns the number of operands that a block of so many bits may have.
 fn operands_of(bits: usize) -> usize {

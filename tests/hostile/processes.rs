@@ -56,7 +56,7 @@ fn what_comes_in_place_of_a_recorded_programs_cache_is_not_read_and_not_left() {
 /// Runs the tool where the shell that starts it ignores signals, sends it one, and returns what it ends with.
 fn ignoring(folder: &Folder, signals: &str, sent: &str, call: &str) -> Output {
     let tool = env!("CARGO_BIN_EXE_sycl-bundle");
-    let send = if sent.is_empty() { String::new() } else { format!("sleep 0.5; kill -{sent} $!; ") };
+    let send = if sent.is_empty() { String::new() } else { format!("sleep 1.5; kill -{sent} $!; ") };
     let script = format!("trap '' {signals}; {tool} {call} & {send}wait $!");
     Command::new("bash").args(["-c", &script]).current_dir(folder.path()).output().unwrap()
 }
@@ -70,7 +70,7 @@ fn signals_that_are_ignored_end_neither_the_tool_nor_what_it_records() {
             &folder,
             signal,
             signal,
-            "record -o p.json -- sh -c 'sleep 1; echo lived; grep SigIgn /proc/$$/status'",
+            "record -o p.json -- sh -c 'sleep 3; echo lived; grep SigIgn /proc/$$/status'",
         );
         assert_eq!(done.status.code(), Some(0), "{signal}: {}", said(&done));
         assert!(said(&done).contains("lived"), "{signal}: {}", said(&done));
@@ -84,6 +84,11 @@ fn signals_that_are_ignored_end_neither_the_tool_nor_what_it_records() {
         let ignored = u64::from_str_radix(&ignored.unwrap(), 16).unwrap();
         assert_eq!(ignored >> (number - 1) & 1, 1, "{signal}: {ignored:x}");
     }
+    // A program that heeds one all the same gets it.
+    let heeding = "import signal, sys, time\nsignal.signal(signal.SIGINT, lambda *_: sys.exit(9))\ntime.sleep(20)\n";
+    folder.put("heeding.py", heeding);
+    let done = ignoring(&folder, "INT", "INT", "record -o p.json -- python3 heeding.py");
+    assert_eq!(done.status.code(), Some(9), "{}", said(&done));
     // One that is not ignored ends both.
     let done = ignoring(&folder, "HUP", "TERM", "record -o p.json -- sh -c 'sleep 5; echo lived'");
     assert!(done.status.code() != Some(0) && !said(&done).contains("lived"), "{}", said(&done));

@@ -40,14 +40,15 @@ const TYPE_EVENT: u16 = Op::TypeEvent as u16;
 const FMOD: u32 = 29;
 const REMAINDER: u16 = Op::FRem as u16;
 const MODULO: u16 = Op::FMod as u16;
-/// Execution modes by which a kernel would round in another way, or take denormals for zeros. PTX keeps them and rounds to the
-/// nearest.
-const CALCULATING: [u32; 5] = [
+/// Execution modes by which a kernel would round in another way, take denormals for zeros, or not fuse what is fused here. PTX keeps
+/// denormals and rounds to the nearest.
+const CALCULATING: [u32; 6] = [
     ExecutionMode::DenormFlushToZero as u32,
     ExecutionMode::RoundingModeRTZ as u32,
     ExecutionMode::RoundingModeRTPINTEL as u32,
     ExecutionMode::RoundingModeRTNINTEL as u32,
     ExecutionMode::FloatingPointModeALTINTEL as u32,
+    ExecutionMode::FPFastMathDefault as u32,
 ];
 
 /// A kernel of the module.
@@ -160,7 +161,7 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             op::FUNCTION => open = open.saturating_add(1),
             op::FUNCTION_END => open = open.saturating_sub(1),
             op::ENTRY_POINT => continue,
-            op::EXECUTION_MODE if CALCULATING.contains(&instruction.word(1)) => {
+            op::EXECUTION_MODE | op::EXECUTION_MODE_ID if CALCULATING.contains(&instruction.word(1)) => {
                 let message =
                     format!("kernels for NVIDIA GPUs do not calculate by execution mode {}", instruction.word(1));
                 return Err(Error::at(instruction.offset, message));

@@ -34,12 +34,15 @@ pub fn add(il: &[u8]) -> Result<Option<Vec<u8>>> {
     if let Some(error) = &index.stopped {
         return Err(error.clone());
     }
-    let asks = Asks::find(&index)?;
+    let asks = Asks::find(&index);
     let entries: Vec<u32> = index.entry_points.iter().map(|entry| entry.function).collect();
     let cloned: Vec<&Function> =
         index.functions.iter().filter(|function| asks.functions.contains(&function.id)).collect();
     if !entries.iter().any(|id| asks.functions.contains(id)) {
         return Ok(None);
+    }
+    if entries.iter().any(|id| asks.in_parts.contains(id)) {
+        return Err(in_parts());
     }
     let Some(vector) = asks.vector else { return Ok(None) };
     let Some(Type::Vector { component, count: 3 }) = types::resolve(&index, vector) else {
@@ -106,6 +109,7 @@ fn operands(instruction: &Instruction<'_>) -> Vec<u32> {
 }
 
 /// Variables and functions that need the offset.
+#[derive(Default)]
 struct Asks {
     /// Variables that hold the global id.
     ids: HashSet<u32>,
@@ -115,18 +119,17 @@ struct Asks {
     vector: Option<u32>,
     /// Functions that read them, or call one that does.
     functions: HashSet<u32>,
+    /// Functions that read them in another way than by loads of the whole, or call one that does.
+    in_parts: HashSet<u32>,
 }
 
 impl Asks {
     /// Finds them.
-    ///
-    /// # Errors
-    /// `Input` where a variable is used by other instructions than loads of the whole of it: the offset would be lost.
-    fn find(index: &Index<'_>) -> Result<Asks> {
+    fn find(index: &Index<'_>) -> Asks {
         const GLOBAL_ID: u32 = BuiltIn::GlobalInvocationId as u32;
         const GLOBAL_OFFSET: u32 = BuiltIn::GlobalOffset as u32;
         const BUILT_IN: u32 = Decoration::BuiltIn as u32;
-        let mut asks = Asks { ids: HashSet::new(), offsets: HashSet::new(), vector: None, functions: HashSet::new() };
+        let mut asks = Asks::default();
         let before = index.functions.first().map_or(0, |first| first.instructions.start);
         for (_, variable) in index.instructions(0..before).filter(|(_, it)| it.opcode == op::VARIABLE) {
             let id = variable.word(1);
@@ -137,7 +140,7 @@ impl Asks {
             };
         }
         let mut callers: HashMap<u32, Vec<u32>> = HashMap::new();
-        let mut open = Vec::new();
+        let (mut open, mut open_in_parts) = (Vec::new(), Vec::new());
         for function in &index.functions {
             for (_, instruction) in index.instructions(function.instructions.clone()) {
                 let mut used = false;
@@ -149,7 +152,7 @@ impl Asks {
                     if instruction.opcode != LOAD
                         || *asks.vector.get_or_insert(instruction.word(0)) != instruction.word(0)
                     {
-                        return Err(in_parts());
+                        open_in_parts.push(function.id);
                     }
                     open.push(function.id);
                 }
@@ -158,12 +161,14 @@ impl Asks {
                 }
             }
         }
-        while let Some(id) = open.pop() {
-            if asks.functions.insert(id) {
-                open.extend(callers.get(&id).into_iter().flatten());
+        for (open, found) in [(&mut open, &mut asks.functions), (&mut open_in_parts, &mut asks.in_parts)] {
+            while let Some(id) = open.pop() {
+                if found.insert(id) {
+                    open.extend(callers.get(&id).into_iter().flatten());
+                }
             }
         }
-        Ok(asks)
+        asks
     }
 }
 

@@ -252,8 +252,10 @@ pub(crate) fn append(out: &mut Draft, original: &[u8], moved: Option<&Moved>, ne
     };
     // Name of the PLT's relocations, which stay where the others have gone.
     let plt_name = u32::try_from(names.len()).unwrap_or(0);
-    let stays =
-        |section: &SectionHeader64<LE>| is_moved(section).is_some_and(|moved| section.sh_size(LE) > moved.old_size);
+    let stays = |section: &SectionHeader64<LE>| {
+        let is_longer = is_moved(section).is_some_and(|moved| section.sh_size(LE) > moved.old_size);
+        is_longer && section.sh_type(LE) == elf::SHT_RELA
+    };
     if sections.iter().any(stays) {
         names.extend_from_slice(b".rela.plt\0");
     }
@@ -271,7 +273,7 @@ pub(crate) fn append(out: &mut Draft, original: &[u8], moved: Option<&Moved>, ne
         }
         if let Some(moved) = is_moved(section) {
             // GNU strip fills with zeros what no section covers, and patchelf looks for the PLT's by name.
-            if stays(section) {
+            if stays(section) && parted.is_empty() {
                 let mut own = *section;
                 own.sh_name = U32::new(LE, plt_name);
                 own.sh_addr = U64::new(LE, moved.old_address.saturating_add(moved.old_size));
