@@ -399,7 +399,7 @@ pub fn offline(engine: &Engine, devices: &[&str], timeout: Duration) -> Result<O
 /// Asks the offline compiler what it is like, as [`offline`] does.
 ///
 /// # Errors
-/// Those of [`offline`], and where `stop` says so meanwhile.
+/// Errors of [`offline`]; and one where `stop` says so meanwhile.
 pub(crate) fn offline_until(
     engine: &Engine,
     devices: &[&str],

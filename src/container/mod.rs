@@ -335,7 +335,7 @@ impl Arena {
         let warranted = (size as u64).saturating_mul(limits::MAX_INFLATED_FILE_RATIO);
         let warranted = warranted.saturating_add(limits::MAX_INFLATED_FILE_FLOOR);
         let limit = warranted.min(limits::MAX_INFLATED).min(allowance.left());
-        // What is beyond the limit in memory may be in files.
+        // Bytes beyond the limit in memory may be in files.
         let filed_bytes = (warranted / limit.max(1)).clamp(1, limits::FILED_BYTES);
         Arena { filed_bytes, ..Arena::with_limit(limit) }
     }
