@@ -109,6 +109,17 @@ fn ids_that_are_read_in_parts_are_refused() {
     let module = crate::support::spirv::assemble(&parts).unwrap();
     valid(&module, &ENVIRONMENT);
     assert!(offset::add(&module).unwrap_err().to_string().contains("in parts"));
+    // So are those behind a pointer that is a constant.
+    let constant = parts
+        .replace("; Version: 1.4\n", "; Version: 1.1\n")
+        .replace("%ids = OpInBoundsAccessChain %part %id %zero32", "")
+        .replace("OpLoad %ulong %ids Aligned", "OpLoad %ulong %place_of Aligned")
+        .replace(
+            "      %where = OpFunction",
+            "%place_of = OpSpecConstantOp %part InBoundsAccessChain %id %zero32\n      %where = OpFunction",
+        );
+    let module = crate::support::spirv::assemble(&constant).unwrap();
+    assert!(offset::add(&module).unwrap_err().to_string().contains("in parts"));
 }
 
 /// Whether the text of a fixture names what asks for the offset.

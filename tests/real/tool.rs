@@ -5,10 +5,12 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::support::tools::heed_signals;
 use crate::world::{succeed, world};
 
 /// The tool, in the environment of the installation.
 pub fn tool() -> Command {
+    heed_signals();
     world().command(env!("CARGO_BIN_EXE_sycl-bundle"))
 }
 

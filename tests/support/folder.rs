@@ -12,6 +12,7 @@ pub struct Folder(tempfile::TempDir);
 impl Folder {
     /// An empty one.
     pub fn new() -> Self {
+        tools::heed_signals();
         Folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 

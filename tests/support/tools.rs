@@ -80,6 +80,20 @@ pub fn cuda() -> &'static Path {
     })
 }
 
+/// Has programs that are started take the signals of a terminal as usual, also where whoever started the tests ignores them (`nohup`, a
+/// shell's background): a signal that this process catches has its usual effect on them.
+pub fn heed_signals() {
+    static HEEDED: std::sync::Once = std::sync::Once::new();
+    HEEDED.call_once(|| {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored =
+            status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+        for signal in [1, 2, 3].into_iter().filter(|signal| ignored.unwrap_or_default() >> (signal - 1) & 1 == 1) {
+            let _ = signal_hook::flag::register(signal, std::sync::Arc::default());
+        }
+    });
+}
+
 /// Runs a command that must succeed.
 pub fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|error| missing(command, &error));

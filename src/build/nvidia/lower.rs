@@ -14,7 +14,9 @@ use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::kernel::Attributes;
 use crate::spirv::types::{self, Layouts, Type};
 use crate::spirv::{MAGIC, op};
-use rspirv::spirv::{Capability, Decoration, ExecutionMode, FunctionParameterAttribute, LinkageType, Op, StorageClass};
+use rspirv::spirv::{
+    Capability, Decoration, ExecutionMode, FunctionParameterAttribute, LinkageType, Op, Scope, StorageClass,
+};
 use std::collections::{HashMap, HashSet};
 
 /// Added to a kernel's name for the function that has its code.
@@ -36,10 +38,19 @@ const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 const LINKAGE_CAPABILITY: u32 = Capability::Linkage as u32;
 const BITCAST: u16 = Op::Bitcast as u16;
 const TYPE_EVENT: u16 = Op::TypeEvent as u16;
+const CONTROL_BARRIER: u16 = Op::ControlBarrier as u16;
 /// `fmod` of OpenCL.std (OpenCL extended instruction set, 2.1).
 const FMOD: u32 = 29;
 const REMAINDER: u16 = Op::FRem as u16;
 const MODULO: u16 = Op::FMod as u16;
+/// Scope of a work-group; those of more have lower numbers (SPIR-V specification, 3.27).
+const WORKGROUP_SCOPE: u64 = Scope::Workgroup as u64;
+/// Decorations of functions that say what [`CALCULATING`] says.
+const BY_FUNCTION: [u32; 3] = [
+    Decoration::FunctionRoundingModeINTEL as u32,
+    Decoration::FunctionDenormModeINTEL as u32,
+    Decoration::FunctionFloatingPointModeINTEL as u32,
+];
 /// Execution modes by which a kernel would round in another way, take denormals for zeros, or not fuse what is fused here. PTX keeps
 /// denormals and rounds to the nearest.
 const CALCULATING: [u32; 6] = [
@@ -165,6 +176,20 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
                 let message =
                     format!("kernels for NVIDIA GPUs do not calculate by execution mode {}", instruction.word(1));
                 return Err(Error::at(instruction.offset, message));
+            }
+            // The same by decorations, whose last number is 0 for what PTX does: to the nearest, with denormals, as IEEE has it.
+            op::DECORATE if BY_FUNCTION.contains(&instruction.word(1)) && instruction.word(3) != 0 => {
+                let message = format!("kernels for NVIDIA GPUs do not calculate by decoration {}", instruction.word(1));
+                return Err(Error::at(instruction.offset, message));
+            }
+            // llvm-spirv makes barriers of a sub-group of all that are not of a work-group.
+            CONTROL_BARRIER
+                if types::constant_bits(&index, instruction.word(0)).is_none_or(|scope| scope < WORKGROUP_SCOPE) =>
+            {
+                return Err(Error::at(
+                    instruction.offset,
+                    "a barrier of more than a work-group, which NVIDIA GPUs have none for",
+                ));
             }
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID if entries.contains_key(&instruction.word(0)) => continue,
             // The kernel around it has the copy.
@@ -456,6 +481,28 @@ mod tests {
         put(Op::Return as u16, &[]);
         put(op::FUNCTION_END, &[]);
         words.into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
+    #[test]
+    fn barriers_of_more_than_a_work_group_are_refused() {
+        let with = |scope: u32, decoration: Option<[u32; 4]>| {
+            let module = module(false);
+            let mut words: Vec<u32> = module.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+            let at = (0..words.len()).find(|at| words[*at] == 5 << 16 | u32::from(op::FUNCTION)).unwrap();
+            let label = (at..words.len()).find(|at| words[*at] == 2 << 16 | u32::from(op::LABEL)).unwrap() + 2;
+            words.splice(label..label, [4 << 16 | u32::from(CONTROL_BARRIER), 36, 36, 36]);
+            let number =
+                [4 << 16 | u32::from(op::TYPE_INT), 37, 32, 0, 4 << 16 | u32::from(op::CONSTANT), 37, 36, scope];
+            words.splice(at..at, number);
+            if let Some(operands) = decoration {
+                let first = (7..words.len()).find(|at| words[*at] & 0xffff == u32::from(op::DECORATE)).unwrap();
+                words.splice(first..first, [&[5 << 16 | u32::from(op::DECORATE)][..], &operands].concat());
+            }
+            lower(&words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>()).is_ok()
+        };
+        assert_eq!([0, 1, 2, 3].map(|scope| with(scope, None)), [false, false, true, true]);
+        let denormals = Decoration::FunctionDenormModeINTEL as u32;
+        assert!(with(2, Some([20, denormals, 32, 0])) && !with(2, Some([20, denormals, 32, 1])));
     }
 
     #[test]

@@ -139,15 +139,32 @@ impl Asks {
                 _ => continue,
             };
         }
+        // Constants may be pointers into them.
+        let mut pointers: HashSet<u32> = HashSet::new();
+        for (_, constant) in index.instructions(0..before).filter(|(_, it)| it.opcode == op::SPEC_CONSTANT_OP) {
+            let mut used = false;
+            index.for_each_id(&constant, |at, _| {
+                let id = constant.word(at);
+                used |= asks.ids.contains(&id) || asks.offsets.contains(&id) || pointers.contains(&id);
+            });
+            if used {
+                pointers.insert(constant.word(1));
+            }
+        }
         let mut callers: HashMap<u32, Vec<u32>> = HashMap::new();
         let (mut open, mut open_in_parts) = (Vec::new(), Vec::new());
         for function in &index.functions {
             for (_, instruction) in index.instructions(function.instructions.clone()) {
-                let mut used = false;
+                let (mut used, mut by_pointer) = (false, false);
                 index.for_each_id(&instruction, |at, _| {
                     let id = instruction.word(at);
+                    by_pointer |= pointers.contains(&id);
                     used |= asks.ids.contains(&id) || asks.offsets.contains(&id);
                 });
+                if by_pointer {
+                    open.push(function.id);
+                    open_in_parts.push(function.id);
+                }
                 if used {
                     if instruction.opcode != LOAD
                         || *asks.vector.get_or_insert(instruction.word(0)) != instruction.word(0)
