@@ -109,7 +109,7 @@ fn ids_that_are_read_in_parts_are_refused() {
     let module = crate::support::spirv::assemble(&parts).unwrap();
     valid(&module, &ENVIRONMENT);
     assert!(offset::add(&module).unwrap_err().to_string().contains("in parts"));
-    // So are those behind a pointer that is a constant.
+    // Refused as well: those behind a pointer that is a constant.
     let constant = parts
         .replace("; Version: 1.4\n", "; Version: 1.1\n")
         .replace("%ids = OpInBoundsAccessChain %part %id %zero32", "")
