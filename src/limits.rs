@@ -353,9 +353,9 @@ pub(crate) const MAX_GLOB_DEPTH: usize = 16;
 /// Bytes of a glob; mangled names reach tens of thousands.
 pub(crate) const MAX_GLOB: usize = 64 << 10;
 
-/// Globs of a policy that are held against kernels, each glob, each star in it, each kernel and
-/// each 256 letters of its name counted, for all files of a command;
-/// and more of them for each byte of these files. A kernel takes hundreds of bytes at least, so that thousands of globs are in order.
+/// Globs of a policy that are held against kernels, each glob, each star in it, each kernel and each 256 letters of its name
+/// counted, for all files of a command; and more of them for each byte of these files. A kernel takes hundreds of bytes at
+/// least, so that thousands of globs are in order.
 pub(crate) const MAX_GLOB_TRIALS: u64 = 1 << 24;
 pub(crate) const GLOB_TRIALS_PER_BYTE: u64 = 4;
 
@@ -446,6 +446,12 @@ pub(crate) const MAX_TABLE: usize = 32 << 20;
 
 /// Rows of a file table; one split by kernel has under 20,000.
 pub(crate) const MAX_TABLE_ROWS: usize = 1 << 16;
+
+/// Instructions that walks from the functions that a module exports may look at, beyond [`EXPORTS_REACHED_RATIO`] times its own.
+pub(crate) const EXPORTS_REACHED_FLOOR: usize = 1 << 16;
+
+/// Factor by which these walks together may exceed the module.
+pub(crate) const EXPORTS_REACHED_RATIO: usize = 8;
 
 /// Programs of profiles that are tried for a module: those that it was compiled for with other options, constants and devices.
 pub(crate) const MAX_HARVESTED: usize = 256;

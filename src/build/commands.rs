@@ -40,8 +40,11 @@ pub(crate) struct Edge {
 /// Ending of the folder of a plan, behind the output's name.
 pub(crate) const FOLDER: &str = ".plan";
 
-/// Files in the folder of a plan that tell what was done: the rule of dependencies, which the engine reads, and the stamp.
-pub(crate) const DONE: [&str; 2] = ["done.d", "done"];
+/// Stamp of the output in the folder of a plan.
+pub(crate) const STAMP: &str = "done";
+
+/// Rule of dependencies in that folder, which the engine reads.
+pub(crate) const RULE: &str = "done.d";
 
 /// Returns a name or option as text, which is what a plan is made of.
 ///
@@ -83,7 +86,7 @@ impl Draft {
             output: self.name(output)?,
             folder: self.name(&folder)?,
             shell_folder: shell(&quoted(&folder)),
-            shell_rule: shell(&quoted(&escaped(&format!("{folder}/done")))),
+            shell_rule: shell(&quoted(&escaped(&format!("{folder}/{STAMP}")))),
             shell_output: shell(&quoted(output)),
         };
         Ok(match self.engine {
@@ -166,17 +169,17 @@ impl Plan {
         let mut text = format!(
             "{HEAD}ninja_required_version = 1.7\nsycl_bundle = {program}\n\nrule compile\n  command = $sycl_bundle build \
              --planned --cache-only --unit $unit --stamp $out {arguments}\n  description = compile image $unit\n\nrule assemble\n  command = \
-             $sycl_bundle build --planned --MD --MF {shell_folder}/done.d --MT {shell_rule} --stamp {shell_folder}/done \
-             {arguments}\n  depfile = {folder}/done.d\n  deps = gcc\n  restat = 1\n  description = write {output}\n\n"
+             $sycl_bundle build --planned --MD --MF {shell_folder}/{RULE} --MT {shell_rule} --stamp {shell_folder}/{STAMP} \
+             {arguments}\n  depfile = {folder}/{RULE}\n  deps = gcc\n  restat = 1\n  description = write {output}\n\n"
         );
         for Edge { unit, label, .. } in edges {
             let _ = write!(text, "build {folder}/{label}: compile {inputs}\n  unit = {unit}\n");
         }
-        let _ = write!(text, "build {folder}/done | {output}: assemble {inputs} |");
+        let _ = write!(text, "build {folder}/{STAMP} | {output}: assemble {inputs} |");
         for Edge { label, .. } in edges {
             let _ = write!(text, " $\n  {folder}/{label}");
         }
-        let _ = write!(text, "\ndefault {folder}/done\n");
+        let _ = write!(text, "\ndefault {folder}/{STAMP}\n");
         text
     }
 
@@ -194,9 +197,9 @@ impl Plan {
         }
         let _ = write!(
             text,
-            "\n\n{output}: {folder}/done\n\t@test -e {shell_output} || $(SYCL_BUNDLE) build {arguments}\n\n{folder}/done: {inputs} \
-             $(STAMPS)\n\t@mkdir -p {shell_folder}\n\t+$(SYCL_BUNDLE) build --planned --MD --MF {shell_folder}/done.d --MT \
-             {shell_rule} --stamp {shell_folder}/done {arguments}\n-include {folder}/done.d\n\n"
+            "\n\n{output}: {folder}/{STAMP}\n\t@test -e {shell_output} || $(SYCL_BUNDLE) build {arguments}\n\n{folder}/{STAMP}: {inputs} \
+             $(STAMPS)\n\t@mkdir -p {shell_folder}\n\t+$(SYCL_BUNDLE) build --planned --MD --MF {shell_folder}/{RULE} --MT \
+             {shell_rule} --stamp {shell_folder}/{STAMP} {arguments}\n-include {folder}/{RULE}\n\n"
         );
         for Edge { unit, label, .. } in edges {
             let _ = write!(

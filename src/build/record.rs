@@ -165,13 +165,14 @@ pub(crate) fn digest(job: &Job<'_>) -> [u8; 32] {
     *blake3::hash(&job.il).as_bytes()
 }
 
-/// Digests of the modules that a job compiles.
-fn digests(job: &Job<'_>) -> BTreeSet<[u8; 32]> {
+/// Digests of the modules that a job compiles: its own, which is given, and those that are linked to it.
+fn digests(job: &Job<'_>, own: [u8; 32]) -> BTreeSet<[u8; 32]> {
     let linked = match &job.step {
         Step::Link(modules) => modules.as_slice(),
         Step::Build | Step::Offline(_) | Step::Compile => &[],
     };
-    std::iter::once(&job.il).chain(linked).map(|module| *blake3::hash(module).as_bytes()).collect()
+    let linked = linked.iter().map(|module| *blake3::hash(module).as_bytes());
+    std::iter::once(own).chain(linked).collect()
 }
 
 fn options_of(job: &Job<'_>) -> String {
@@ -231,6 +232,8 @@ fn shown(words: &Words) -> String {
 /// Job that code is looked for.
 struct Sought<'j> {
     job: &'j Job<'j>,
+    /// Digest of its own module.
+    digest: [u8; 32],
     /// Digests of its modules.
     modules: BTreeSet<[u8; 32]>,
     target: &'j Target,
@@ -240,7 +243,8 @@ struct Sought<'j> {
 
 impl<'j> Sought<'j> {
     fn new(job: &'j Job<'j>, target: &'j Target) -> Sought<'j> {
-        Sought { job, modules: digests(job), target, options: plain(&options_of(job), target) }
+        let digest = digest(job);
+        Sought { job, digest, modules: digests(job, digest), target, options: plain(&options_of(job), target) }
     }
 }
 
@@ -309,7 +313,7 @@ impl Harvest {
     /// The code for a job, or why there is none.
     fn find(&self, job: &Job<'_>, wanted: &Wanted) -> std::result::Result<&Recorded, String> {
         let (mut why, sought) = (None, Sought::new(job, &wanted.target));
-        for at in self.places.get(&digest(job)).into_iter().flatten().take(limits::MAX_HARVESTED) {
+        for at in self.places.get(&sought.digest).into_iter().flatten().take(limits::MAX_HARVESTED) {
             let Some(recorded) = self.recorded.get(*at) else { continue };
             match self.fits(*at, recorded, &sought) {
                 Ok(()) => return Ok(recorded),
@@ -325,7 +329,7 @@ impl Harvest {
     /// # Errors
     /// The reason, as the end of a sentence.
     fn fits(&self, at: usize, recorded: &Recorded, sought: &Sought<'_>) -> std::result::Result<(), String> {
-        let Sought { job, modules, target, options } = sought;
+        let Sought { job, modules, target, options, .. } = sought;
         if recorded.modules != *modules {
             return Err("the program was made of other modules".to_owned());
         }

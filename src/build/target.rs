@@ -19,11 +19,6 @@ pub(crate) const BINDFUL: &str = "-stateful_address_mode bindful";
 pub(crate) const ZEBIN: &str = "--format zebin";
 /// The word for PTX among the architectures: that of the newest of them goes with their code, for GPUs to come.
 pub(crate) const PTX: &str = "ptx";
-
-/// Whether newer GPUs take PTX that is made for an architecture: for any but those with a letter behind the number (PTX ISA, `.target`).
-pub(crate) fn is_for_newer(architecture: &str) -> bool {
-    architecture.ends_with(|last: char| last.is_ascii_digit())
-}
 /// Prefix of the names of NVIDIA GPUs in the device configuration.
 const NVIDIA_PREFIX: &str = "nvidia_gpu_";
 
@@ -67,6 +62,11 @@ pub(crate) enum Backend {
         /// The instruction set, of a CPU of which one is asked for.
         march: Option<CpuArch>,
     },
+}
+
+/// Whether newer GPUs take PTX that is made for an architecture: for any but those with a letter behind the number (PTX ISA, `.target`).
+pub(crate) fn is_for_newer(architecture: &str) -> bool {
+    architecture.ends_with(|last: char| last.is_ascii_digit())
 }
 
 impl Target {

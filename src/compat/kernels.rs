@@ -286,9 +286,7 @@ pub(crate) fn exported_bodies(image: &Image<'_>) -> Vec<(String, Option<[u8; 32]
     let contents = image.contents().ok().filter(|contents| image.format_of(contents) == Format::SpirV);
     let Some(contents) = contents else { return Vec::new() };
     let Ok(index) = Index::read(&contents) else { return Vec::new() };
-    // Each of thousands may call all that come before.
-    const TIMES: usize = 8;
-    let (mut walks, mut numbers) = (Walks::new(&index).within(TIMES), Numbers::new(&index));
+    let (mut walks, mut numbers) = (Walks::new(&index).of_exports(), Numbers::new(&index));
     let kernels: HashSet<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
     let linked = index.linked().into_iter().filter(|(_, linkage)| linkage.kind != LinkageKind::Import);
     linked

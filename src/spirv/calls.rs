@@ -229,10 +229,10 @@ impl Walks {
         Walks { met: vec![0; index.len()], walk: 0, budget: limits::MAX_REACHED.min(warranted) }
     }
 
-    /// Bounds what may be looked at by so many times the module.
-    pub(crate) fn within(self, times: usize) -> Walks {
-        const FLOOR: usize = 1 << 16;
-        let most = self.met.len().saturating_mul(times).saturating_add(FLOOR);
+    /// Bounds the walks from functions that are exported: each of thousands may call all that come before.
+    pub(crate) fn of_exports(self) -> Walks {
+        let most = self.met.len().saturating_mul(limits::EXPORTS_REACHED_RATIO);
+        let most = most.saturating_add(limits::EXPORTS_REACHED_FLOOR);
         Walks { budget: self.budget.min(most), ..self }
     }
 

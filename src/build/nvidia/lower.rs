@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::kernel::Attributes;
 use crate::spirv::types::{self, Layouts, Type};
+use crate::spirv::words::Instruction;
 use crate::spirv::{MAGIC, op};
 use rspirv::spirv::{
     Capability, Decoration, ExecutionMode, FunctionParameterAttribute, LinkageType, Op, Scope, StorageClass,
@@ -111,6 +112,28 @@ fn storage(class: u32) -> u32 {
     }
 }
 
+/// Returns what an instruction asks for that would be computed otherwise, or left out.
+fn beyond_ptx(index: &Index<'_>, instruction: &Instruction<'_>) -> Option<String> {
+    let what = instruction.word(1);
+    match instruction.opcode {
+        op::EXECUTION_MODE | op::EXECUTION_MODE_ID if CALCULATING.contains(&what) => {
+            Some(format!("kernels for NVIDIA GPUs do not calculate by execution mode {what}"))
+        }
+        // 0 stands for PTX's way: to the nearest, with denormals, as IEEE has it.
+        op::DECORATE if BY_FUNCTION.contains(&what) && instruction.word(3) != 0 => {
+            Some(format!("kernels for NVIDIA GPUs do not calculate by decoration {what}"))
+        }
+        // llvm-spirv makes barriers of a sub-group of all that are not of a work-group.
+        CONTROL_BARRIER => {
+            let scope = types::constant_bits(index, instruction.word(0));
+            let is_wider = scope.is_none_or(|scope| scope < WORKGROUP_SCOPE);
+            is_wider.then(|| "a barrier of more than a work-group, which NVIDIA GPUs have none for".to_owned())
+        }
+        MODULO => Some("`OpFMod`, which LLVM computes wrongly for NVIDIA GPUs".to_owned()),
+        _ => None,
+    }
+}
+
 /// Lowers a module.
 ///
 /// # Errors
@@ -136,6 +159,9 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
     // Id of the import of OpenCL's functions.
     let mut functions_of = None;
     for (_, instruction) in index.instructions(0..index.len()) {
+        if let Some(why) = beyond_ptx(&index, &instruction) {
+            return Err(Error::at(instruction.offset, why));
+        }
         if !capabilities && instruction.opcode != op::CAPABILITY {
             capabilities = true;
             for capability in [LINKAGE_CAPABILITY, FAST_MATH_CAPABILITY] {
@@ -172,25 +198,6 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             op::FUNCTION => open = open.saturating_add(1),
             op::FUNCTION_END => open = open.saturating_sub(1),
             op::ENTRY_POINT => continue,
-            op::EXECUTION_MODE | op::EXECUTION_MODE_ID if CALCULATING.contains(&instruction.word(1)) => {
-                let message =
-                    format!("kernels for NVIDIA GPUs do not calculate by execution mode {}", instruction.word(1));
-                return Err(Error::at(instruction.offset, message));
-            }
-            // The same by decorations, whose last number is 0 for what PTX does: to the nearest, with denormals, as IEEE has it.
-            op::DECORATE if BY_FUNCTION.contains(&instruction.word(1)) && instruction.word(3) != 0 => {
-                let message = format!("kernels for NVIDIA GPUs do not calculate by decoration {}", instruction.word(1));
-                return Err(Error::at(instruction.offset, message));
-            }
-            // llvm-spirv makes barriers of a sub-group of all that are not of a work-group.
-            CONTROL_BARRIER
-                if types::constant_bits(&index, instruction.word(0)).is_none_or(|scope| scope < WORKGROUP_SCOPE) =>
-            {
-                return Err(Error::at(
-                    instruction.offset,
-                    "a barrier of more than a work-group, which NVIDIA GPUs have none for",
-                ));
-            }
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID if entries.contains_key(&instruction.word(0)) => continue,
             // The kernel around it has the copy.
             op::DECORATE
@@ -221,9 +228,6 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
                 })?;
                 opcode = op::EXT_INST;
                 words.splice(2..2, [set, FMOD]);
-            }
-            MODULO => {
-                return Err(Error::at(instruction.offset, "`OpFMod`, which LLVM computes wrongly for NVIDIA GPUs"));
             }
             // The built-ins of asynchronous copies take numbers for events, whose type is another one in each LLVM.
             TYPE_EVENT => {

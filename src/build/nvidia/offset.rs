@@ -124,6 +124,11 @@ struct Asks {
 }
 
 impl Asks {
+    /// Whether an id is one of the variables.
+    fn has(&self, id: u32) -> bool {
+        self.ids.contains(&id) || self.offsets.contains(&id)
+    }
+
     /// Finds them.
     fn find(index: &Index<'_>) -> Asks {
         const GLOBAL_ID: u32 = BuiltIn::GlobalInvocationId as u32;
@@ -142,12 +147,7 @@ impl Asks {
         // Constants may be pointers into them.
         let mut pointers: HashSet<u32> = HashSet::new();
         for (_, constant) in index.instructions(0..before).filter(|(_, it)| it.opcode == op::SPEC_CONSTANT_OP) {
-            let mut used = false;
-            index.for_each_id(&constant, |at, _| {
-                let id = constant.word(at);
-                used |= asks.ids.contains(&id) || asks.offsets.contains(&id) || pointers.contains(&id);
-            });
-            if used {
+            if uses(index, &constant, |id| asks.has(id) || pointers.contains(&id)) {
                 pointers.insert(constant.word(1));
             }
         }
@@ -155,17 +155,11 @@ impl Asks {
         let (mut open, mut open_in_parts) = (Vec::new(), Vec::new());
         for function in &index.functions {
             for (_, instruction) in index.instructions(function.instructions.clone()) {
-                let (mut used, mut by_pointer) = (false, false);
-                index.for_each_id(&instruction, |at, _| {
-                    let id = instruction.word(at);
-                    by_pointer |= pointers.contains(&id);
-                    used |= asks.ids.contains(&id) || asks.offsets.contains(&id);
-                });
-                if by_pointer {
+                if uses(index, &instruction, |id| pointers.contains(&id)) {
                     open.push(function.id);
                     open_in_parts.push(function.id);
                 }
-                if used {
+                if uses(index, &instruction, |id| asks.has(id)) {
                     if instruction.opcode != LOAD
                         || *asks.vector.get_or_insert(instruction.word(0)) != instruction.word(0)
                     {
@@ -187,6 +181,13 @@ impl Asks {
         }
         asks
     }
+}
+
+/// Whether an instruction has one of some ids.
+fn uses(index: &Index<'_>, instruction: &Instruction<'_>, is_one: impl Fn(u32) -> bool) -> bool {
+    let mut used = false;
+    index.for_each_id(instruction, |at, _| used |= is_one(instruction.word(at)));
+    used
 }
 
 /// The error for kernels of which a copy with an offset cannot be made.

@@ -155,8 +155,8 @@ impl Args {
         }
         let idle = !self.dry_run && exit == Exit::Done && built.made_nothing();
         // An output of a build that ends with another code than 0 is made again.
-        if let Some(stamp) = self.stamp.as_ref().filter(|_| whole && !idle) {
-            touch(&self.depend.own(stamp)?)?;
+        if let Some(stamp) = self.stamp()?.filter(|_| whole && !idle) {
+            touch(&stamp)?;
         }
         let built = Built { seconds, slowest, saved_seconds, ..built };
         self.tell(global, &built, out)?;
@@ -245,10 +245,15 @@ impl Args {
         Ok(())
     }
 
+    /// The stamp, where one is asked for.
+    fn stamp(&self) -> Result<Option<PathBuf>> {
+        self.stamp.as_deref().map(|stamp| self.depend.own(stamp)).transpose()
+    }
+
     /// The files beside the output, each with the option that names it.
     fn beside(&self, output: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
         let depend = self.depend.path(output)?;
-        let stamp = self.stamp.as_deref().map(|stamp| self.depend.own(stamp)).transpose()?;
+        let stamp = self.stamp()?;
         let stamp = stamp.as_deref().map(|stamp| ("--stamp", stamp));
         let plan = self.draft.as_ref().and_then(|(_, to)| Some(("--to", to.as_deref()?)));
         let depend = depend.as_deref().map(|file| ("--MF", file));
@@ -324,7 +329,7 @@ impl Args {
 fn forget_done(output: &Path) -> Result<()> {
     let mut name = output.file_name().unwrap_or_default().to_owned();
     name.push(commands::FOLDER);
-    for done in commands::DONE {
+    for done in [commands::RULE, commands::STAMP] {
         let path = below(folder_of(output), &Path::new(&name).join(done))?;
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

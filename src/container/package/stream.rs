@@ -47,8 +47,8 @@ fn beyond() -> io::Error {
     io::Error::other("the package inflates beyond the limit for its size")
 }
 
-/// Bytes of other forms that are inflated in the time of one of bzip2, or of one that xz reads. Each of a stream within another one counts as so many: what
-/// is slow does not shrink much, but another form may repeat it for nothing.
+/// Bytes of other forms that are inflated in the time of one of bzip2, or of one that xz reads. Each of a stream within another one
+/// counts as so many: what is slow does not shrink much, but another form may repeat it for nothing.
 const SLOWNESS: u64 = 8;
 
 /// Reader of bzip2 streams, one behind the other.

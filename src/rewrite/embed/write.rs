@@ -231,9 +231,17 @@ pub(crate) fn append(out: &mut Draft, original: &[u8], moved: Option<&Moved>, ne
     let names_header = sections.get(names_at as usize).filter(|_| names_at != 0);
     let Some(names_header) = names_header else { return Ok(None) };
     let Ok(names) = names_header.data(LE, original) else { return Ok(None) };
-    // One more than what is new: a section may be parted.
-    let most = sections.len().saturating_add(new.len()).saturating_add(1);
-    if most >= usize::from(elf::SHN_LORESERVE) {
+    let is_moved = |section: &SectionHeader64<LE>| {
+        let is_table = matches!(section.sh_type(LE), elf::SHT_RELA | elf::SHT_RELR) && section.sh_size(LE) > 0;
+        moved.filter(|moved| is_table && section.sh_addr(LE) == moved.old_address)
+    };
+    // The PLT's relocations may stand behind those that move.
+    let parted = sections.iter().find_map(|section| {
+        let size = section.sh_size(LE).checked_sub(is_moved(section)?.old_size)?;
+        (size > 0 && section.sh_type(LE) == elf::SHT_RELA).then_some((*section, size))
+    });
+    let total = sections.len().saturating_add(new.len()).saturating_add(usize::from(parted.is_some()));
+    if total >= usize::from(elf::SHN_LORESERVE) {
         return Err(Error::at(header.e_shoff(LE), "too many sections to add any")
             .with_remedy("strip the section headers, or use --emit shared"));
     }
@@ -246,25 +254,21 @@ pub(crate) fn append(out: &mut Draft, original: &[u8], moved: Option<&Moved>, ne
         names.push(0);
         added.push(describe(section, name));
     }
-    let is_moved = |section: &SectionHeader64<LE>| {
-        let is_table = matches!(section.sh_type(LE), elf::SHT_RELA | elf::SHT_RELR) && section.sh_size(LE) > 0;
-        moved.filter(|moved| is_table && section.sh_addr(LE) == moved.old_address)
-    };
-    // Name of the PLT's relocations, which stay where the others have gone.
-    let plt_name = u32::try_from(names.len()).unwrap_or(0);
-    let stays = |section: &SectionHeader64<LE>| {
-        let is_longer = is_moved(section).is_some_and(|moved| section.sh_size(LE) > moved.old_size);
-        is_longer && section.sh_type(LE) == elf::SHT_RELA
-    };
-    if sections.iter().any(stays) {
+    if let Some((mut rest, size)) = parted {
+        let old_size = rest.sh_size(LE).saturating_sub(size);
+        // GNU strip fills with zeros what no section covers, and patchelf looks for them by name.
+        rest.sh_name = U32::new(LE, u32::try_from(names.len()).unwrap_or(0));
+        rest.sh_addr = U64::new(LE, rest.sh_addr(LE).saturating_add(old_size));
+        rest.sh_offset = U64::new(LE, rest.sh_offset(LE).saturating_add(old_size));
+        rest.sh_size = U64::new(LE, size);
         names.extend_from_slice(b".rela.plt\0");
+        added.insert(0, rest);
     }
     out.extend(&names)?;
     let names_size = names.len() as u64;
     let offset = bytes::align_up(out.len() as u64, 8).unwrap_or(u64::MAX);
     out.resize(usize::try_from(offset).unwrap_or(out.len()))?;
     let mut table = Vec::new();
-    let mut parted = Vec::new();
     for (index, section) in sections.iter().enumerate() {
         let mut copy = *section;
         if index == names_at as usize {
@@ -272,25 +276,15 @@ pub(crate) fn append(out: &mut Draft, original: &[u8], moved: Option<&Moved>, ne
             copy.sh_size = U64::new(LE, names_size);
         }
         if let Some(moved) = is_moved(section) {
-            // GNU strip fills with zeros what no section covers, and patchelf looks for the PLT's by name.
-            if stays(section) && parted.is_empty() {
-                let mut own = *section;
-                own.sh_name = U32::new(LE, plt_name);
-                own.sh_addr = U64::new(LE, moved.old_address.saturating_add(moved.old_size));
-                own.sh_offset = U64::new(LE, section.sh_offset(LE).saturating_add(moved.old_size));
-                own.sh_size = U64::new(LE, section.sh_size(LE).saturating_sub(moved.old_size));
-                parted.push(own);
-            }
             copy.sh_addr = U64::new(LE, moved.address);
             copy.sh_offset = U64::new(LE, moved.offset);
             copy.sh_size = U64::new(LE, moved.size);
         }
         table.extend_from_slice(bytes_of(&copy));
     }
-    parted.iter().chain(&added).for_each(|section| table.extend_from_slice(bytes_of(section)));
+    added.iter().for_each(|section| table.extend_from_slice(bytes_of(section)));
     out.extend(&table)?;
-    let count = sections.len().saturating_add(parted.len()).saturating_add(added.len());
-    Ok(Some(Table { offset, count: u16::try_from(count).unwrap_or(0) }))
+    Ok(Some(Table { offset, count: u16::try_from(total).unwrap_or(0) }))
 }
 
 fn describe(section: &New, name: u32) -> SectionHeader64<LE> {
