@@ -153,6 +153,9 @@ pub(crate) const MAX_PATHS_FLOOR: usize = 16 << 20;
 /// product.
 pub(crate) const MAX_DECORATIONS: usize = 256;
 
+/// Words of decorations that are written for the ids of decoration groups: 64 MiB. Their number could be a product.
+pub(crate) const MAX_GROUPED_WORDS: usize = 1 << 24;
+
 /// Members of one structure, including nested ones, that are laid out.
 pub(crate) const MAX_MEMBERS: usize = 1 << 20;
 

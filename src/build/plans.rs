@@ -3,6 +3,7 @@
 use super::archive::{ArchiveForm, Archives};
 use super::compile::Binary;
 use super::device_library::DeviceLibrary;
+use super::nvidia::lower::globals;
 use super::plan::{For, Goal, Plan, is_in_the_way, plan};
 use super::target::{GPU_SPEC, Target};
 use super::wanted::Wanted;
@@ -114,9 +115,10 @@ pub(crate) fn plans<'a>(
     Ok(plans)
 }
 
-/// "SYCL/program metadata" of images that have none, by index, where a kernel requires anything: the compiler writes it for
-/// NVIDIA GPUs, and the images were compiled for others. Without it the runtime does not know a required work-group size, and
-/// launches a plain range with another.
+/// "SYCL/program metadata" of images that have none, by index, where a kernel requires anything or there are device globals: the
+/// compiler writes it for NVIDIA GPUs, and the images were compiled for others. Without it the runtime does not know a required
+/// work-group size, and launches a plain range with another; and the CUDA adapter finds no device global, which the runtime sets
+/// before the first kernel.
 ///
 /// # Errors
 /// `Input` where the arena is full.
@@ -147,7 +149,8 @@ pub(crate) fn metadata<'a>(
             }
         };
         let kernels: Vec<KernelFacts> = index.entry_points.iter().map(of_kernel).collect();
-        if let Some(set) = program_metadata(arena, &kernels)? {
+        let globals = globals(&index);
+        if let Some(set) = program_metadata(arena, &kernels, &globals)? {
             all.insert(examined.image.index, set);
         }
     }

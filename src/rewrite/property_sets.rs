@@ -5,7 +5,7 @@
 
 use crate::bundle::aspect::{self, Epoch};
 use crate::bundle::property::{self, Properties, Property, PropertySet, Value};
-use crate::bundle::property_sets::{PROPERTY_SETS, Write, set};
+use crate::bundle::property_sets::{GLOBAL_ID, PROPERTY_SETS, Write, set};
 use crate::bundle::requirements::FIXED_TARGET_NAMES;
 use crate::container::Arena;
 use crate::error::{Error, ErrorKind, Result};
@@ -122,12 +122,21 @@ pub(crate) fn names<'k>(arena: &'k Arena, set: &'static str, names: &[&str]) -> 
     Ok(Some(PropertySet { name: set, properties }).filter(|set| !set.properties.is_empty()))
 }
 
-/// Returns "SYCL/program metadata" of kernels, sizes by `<kernel>@<key>`, or none where no kernel requires any.
+/// Returns "SYCL/program metadata" of kernels, sizes by `<kernel>@<key>`, and of device globals, symbols by the names that the host
+/// looks for; or none where there is nothing to say.
 ///
 /// # Errors
 /// `Input` where the arena is full.
-pub(crate) fn program_metadata<'k>(arena: &'k Arena, kernels: &[KernelFacts]) -> Result<Option<PropertySet<'k>>> {
+pub(crate) fn program_metadata<'k>(
+    arena: &'k Arena,
+    kernels: &[KernelFacts],
+    globals: &[(String, String)],
+) -> Result<Option<PropertySet<'k>>> {
     let mut properties = Vec::new();
+    for (unique, symbol) in globals {
+        let value = byte_array(arena, symbol.as_bytes())?;
+        properties.push(Property { name: text(arena, &format!("{unique}@{GLOBAL_ID}"))?, value });
+    }
     for kernel in kernels {
         let mut put = |key: &str, value| -> Result<()> {
             properties.push(Property { name: text(arena, &format!("{}@{key}", kernel.name))?, value });
@@ -164,7 +173,7 @@ pub(crate) fn implied_by_code<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: E
             Write::Exports => list(known.name, &facts.exported)?,
             Write::KernelNames => names(arena, known.name, &kernels)?,
             Write::Imports => list(known.name, &facts.imported)?,
-            Write::ProgramMetadata => program_metadata(arena, &facts.kernels)?,
+            Write::ProgramMetadata => program_metadata(arena, &facts.kernels, &[])?,
         });
     }
     Ok(Properties { sets })

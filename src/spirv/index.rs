@@ -384,6 +384,11 @@ pub(crate) enum LinkageKind {
 }
 
 impl LinkageKind {
+    /// Whether the module defines the symbol for others, too, which may count on it whether the module itself uses it or not.
+    pub(crate) fn is_exported(self) -> bool {
+        self != LinkageKind::Import
+    }
+
     /// Returns the linkage type of a number.
     pub(crate) fn from_number(number: u32) -> LinkageKind {
         match number {
@@ -493,12 +498,17 @@ impl Index<'_> {
     /// Returns the device globals that only this module sees (`static`), with the names by which the host looks for them, in order
     /// of their ids.
     pub(crate) fn host_named(&self) -> Vec<(u32, String)> {
+        self.host_accessed().filter(|(id, _)| self.linkage(*id).is_none()).collect()
+    }
+
+    /// Returns the device globals with the names by which the host looks for them, in order of their ids.
+    pub(crate) fn host_accessed(&self) -> impl Iterator<Item = (u32, String)> + '_ {
         let own = self.annotations.decorations.iter().filter_map(|(id, at)| {
             let decoration = self.instruction(*at as usize)?;
             let is_named = op::HOST_ACCESS.contains(&decoration.word(OPERANDS - 1)) && decoration.word(0) == *id;
             is_named.then(|| (*id, decoration.string(OPERANDS.saturating_add(1)).0))
         });
-        own.filter(|(id, name)| !name.is_empty() && self.linkage(*id).is_none()).collect()
+        own.filter(|(_, name)| !name.is_empty())
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::support::spirv::{module, valid};
 use rspirv::spirv::{Decoration, Op};
 use sycl_bundle::build::nvidia::lower::Parameter;
-use sycl_bundle::build::nvidia::{lower, offset, speculate};
+use sycl_bundle::build::nvidia::{groups, lower, offset, speculate};
 use sycl_bundle::spirv::index::Index;
 
 const ENVIRONMENT: [&str; 2] = ["--target-env", "spv1.4"];
@@ -90,7 +90,12 @@ fn copies_have_what_groups_of_decorations_say() {
     let mut lines: Vec<&str> = text.lines().collect();
     let at = lines.iter().position(|line| line.trim_start().starts_with("OpDecorate")).unwrap();
     lines.insert(at, group);
-    let after = offset::add(&crate::support::spirv::assemble(&lines.join("\n")).unwrap()).unwrap().unwrap();
+    let grouped = crate::support::spirv::assemble(&lines.join("\n")).unwrap();
+    let single = groups::write_out(&grouped).unwrap().unwrap();
+    valid(&single, &ENVIRONMENT);
+    assert_eq!(count(&Index::read(&single).unwrap(), Op::DecorationGroup), 0);
+    assert_eq!(groups::write_out(&single).unwrap(), None);
+    let after = offset::add(&single).unwrap().unwrap();
     valid(&after, &ENVIRONMENT);
     let index = Index::read(&after).unwrap();
     let parameters = index.instructions(0..index.len()).filter(|(_, it)| it.opcode == Op::FunctionParameter as u16);
@@ -120,6 +125,39 @@ fn ids_that_are_read_in_parts_are_refused() {
         );
     let module = crate::support::spirv::assemble(&constant).unwrap();
     assert!(offset::add(&module).unwrap_err().to_string().contains("in parts"));
+}
+
+/// A call by the address would reach the function that knows no offset.
+#[test]
+fn addresses_of_functions_that_read_ids_are_refused() {
+    let text = std::fs::read_to_string("fixtures/spirv/bounded_sum.spvasm").unwrap();
+    let pointer = "OpCapability FunctionPointersINTEL\nOpExtension \"SPV_INTEL_function_pointers\"\nOpMemoryModel";
+    let taken = text.replacen("OpMemoryModel", pointer, 1).replacen(
+        "      %where = OpFunction",
+        "%signature = OpTypePointer CodeSectionINTEL %of_where\n%taken = OpConstantFunctionPointerINTEL %signature %where\n      %where = OpFunction",
+        1,
+    );
+    let of = text.lines().find(|line| line.contains("%where = OpFunction")).unwrap().split_whitespace().last().unwrap();
+    let module = crate::support::spirv::assemble(&taken.replace("%of_where", of)).unwrap();
+    assert!(offset::add(&module).unwrap_err().to_string().contains("address of a function"));
+}
+
+/// Members of structures have theirs by groups as well; what groups say is bounded.
+#[test]
+fn groups_of_decorations_are_written_out() {
+    let head = "OpCapability Kernel\nOpCapability Addresses\nOpCapability Linkage\nOpMemoryModel Physical64 OpenCL\n";
+    let types = "%u32 = OpTypeInt 32 0\n%pair = OpTypeStruct %u32 %u32\n";
+    let text = "OpName %of_members \"of_members\"\nOpDecorate %of_members Alignment 8\n%of_members = OpDecorationGroup\nOpGroupMemberDecorate %of_members %pair 0 %pair 1\n";
+    let module = crate::support::spirv::assemble(&[head, text, types].concat()).unwrap();
+    let single = groups::write_out(&module).unwrap().unwrap();
+    let index = Index::read(&single).unwrap();
+    assert_eq!((count(&index, Op::MemberDecorate), count(&index, Op::Decorate), count(&index, Op::Name)), (2, 0, 0));
+    // 9000 decorations of a group that 9000 ids have.
+    let many = "OpDecorate %group Alignment 8\n".repeat(9000);
+    let targets = "OpGroupDecorate %group".to_owned() + &" %pair".repeat(9000) + "\n";
+    let text = [head, &many, "%group = OpDecorationGroup\n", &targets, types].concat();
+    let module = crate::support::spirv::assemble(&text).unwrap();
+    assert!(groups::write_out(&module).unwrap_err().to_string().contains("64 MiB"));
 }
 
 /// Whether the text of a fixture names what asks for the offset.

@@ -6,7 +6,7 @@
 //! assertions, printing and variables of the device.
 
 use crate::compiler::optimised_of;
-use crate::support::spirv::module;
+use crate::support::spirv::{assemble, module};
 use crate::support::tools::{cuda, llvm, tool as program};
 use crate::tool::{images_of, inspect, tool};
 use crate::world::{succeed, tail, world};
@@ -183,6 +183,90 @@ fn assertions_printing_and_variables_are_the_drivers() {
             assert!(code.contains(text), "{}: {text} not in {code}", compiled.label());
         }
     }
+}
+
+/// A kernel that adds to memory of the system, takes a root, clamps, though a function of its own has that built-in's name, stores a
+/// null pointer to local memory as a generic one, and rounds a small number up to a half.
+const STATEMENTS: &str = r#"OpCapability Addresses
+OpCapability Kernel
+OpCapability Linkage
+OpCapability Int64
+OpCapability GenericPointer
+OpCapability Float16Buffer
+%1 = OpExtInstImport "OpenCL.std"
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %kernel "k"
+OpName %own "_Z5clampfff"
+OpDecorate %unused LinkageAttributes "unused" Export
+%void = OpTypeVoid
+%half = OpTypeFloat 16
+%float = OpTypeFloat 32
+%u32 = OpTypeInt 32 0
+%u64 = OpTypeInt 64 0
+%floats = OpTypePointer CrossWorkgroup %float
+%words = OpTypePointer CrossWorkgroup %u32
+%halves = OpTypePointer CrossWorkgroup %half
+%local = OpTypePointer Workgroup %u32
+%generic = OpTypePointer Generic %u32
+%places = OpTypePointer CrossWorkgroup %generic
+%of_kernel = OpTypeFunction %void %floats %words %halves %places %float
+%of_own = OpTypeFunction %float %float %float %float
+%system = OpConstant %u32 0
+%relaxed = OpConstant %u32 0
+%seven = OpConstant %u32 7
+%zero = OpConstant %u64 0
+%less = OpConstant %float -1
+%more = OpConstant %float 1
+%null = OpConstantNull %local
+%unused = OpVariable %words CrossWorkgroup %seven
+%kernel = OpFunction %void None %of_kernel
+%out = OpFunctionParameter %floats
+%counter = OpFunctionParameter %words
+%rounded = OpFunctionParameter %halves
+%place = OpFunctionParameter %places
+%value = OpFunctionParameter %float
+%entry = OpLabel
+%old = OpAtomicIAdd %u32 %counter %system %relaxed %seven
+%root = OpExtInst %float %1 sqrt %value
+%within = OpExtInst %float %1 fclamp %root %less %more
+%called = OpFunctionCall %float %own %within %less %more
+OpStore %out %called Aligned 4
+%nowhere = OpPtrCastToGeneric %generic %null
+OpStore %place %nowhere Aligned 8
+%done = OpExtInst %void %1 vstore_half_r %value %zero %rounded RTP
+OpReturn
+OpFunctionEnd
+%own = OpFunction %float None %of_own
+%a = OpFunctionParameter %float
+%b = OpFunctionParameter %float
+%c = OpFunctionParameter %float
+%body = OpLabel
+%sum = OpFSub %float %a %c
+OpReturnValue %sum
+OpFunctionEnd
+"#;
+
+/// Each was another statement once, with exit code 0.
+#[test]
+fn statements_are_those_that_were_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("k.spv"), assemble(STATEMENTS).unwrap()).unwrap();
+    let mut build = tool();
+    build.arg("build").arg(path("k.spv")).args(["-t", "nvidia_gpu_sm_80", "--ptx", "--cuda"]).arg(cuda());
+    succeed(build.arg("-o").arg(path("k.table")));
+    let code = fatbin(folder.path(), "k_");
+    for text in [
+        "atom.sys.add.u32",
+        "sqrt.rn.f32",
+        "max.f32",
+        "min.f32",
+        "cvt.rp.f16.f32",
+        ".visible .global .align 4 .u32 unused = 7",
+    ] {
+        assert!(code.contains(text), "{text} not in {code}");
+    }
+    assert!(!code.contains("cvta.shared"), "{code}");
 }
 
 /// Expectations of the first tier are what both compilers say.

@@ -109,7 +109,7 @@ INLINE int shuffle_word(uint mask, int value, uint from) { return __nvvm_shfl_sy
 INLINE int2 shuffle_words(uint mask, int2 value, uint from) {
   return (int2)(shuffle_word(mask, value.x, from), shuffle_word(mask, value.y, from));
 }
-#define SHUFFLE_SMALL(T) \
+#define SHUFFLE_SMALL(T)                                                                              \
   INLINE T shuffle_##T(uint mask, T value, uint from) { return (T)shuffle_word(mask, (int)value, from); }
 #define SHUFFLE_32(T)                                                                                 \
   INLINE T shuffle_##T(uint mask, T value, uint from) {                                               \
@@ -127,10 +127,11 @@ INLINE half shuffle_half(uint mask, half value, uint from) {
 }
 
 #define SHUFFLES(T)                                                                                   \
-  OVERLOAD T sub_group_shuffle(T value, uint from) { return shuffle_##T(ALL, value, from); }          \
-  OVERLOAD T sub_group_shuffle_xor(T value, uint mask) { return shuffle_##T(ALL, value, lane() ^ mask); } \
-  OVERLOAD T sub_group_shuffle_up(T value, uint delta) { return shuffle_##T(ALL, value, lane() - delta); } \
-  OVERLOAD T sub_group_shuffle_down(T value, uint delta) { return shuffle_##T(ALL, value, lane() + delta); } \
+  /* Among the work-items that come here together: those of `OpGroupNonUniformShuffle`. */            \
+  OVERLOAD T sub_group_shuffle(T value, uint from) { return shuffle_##T(active_mask(), value, from); } \
+  OVERLOAD T sub_group_shuffle_xor(T value, uint mask) { return shuffle_##T(active_mask(), value, lane() ^ mask); } \
+  OVERLOAD T sub_group_shuffle_up(T value, uint delta) { return shuffle_##T(active_mask(), value, lane() - delta); } \
+  OVERLOAD T sub_group_shuffle_down(T value, uint delta) { return shuffle_##T(active_mask(), value, lane() + delta); } \
   OVERLOAD T intel_sub_group_shuffle(T value, uint from) { return shuffle_##T(ALL, value, from); }    \
   OVERLOAD T intel_sub_group_shuffle_xor(T value, uint mask) { return shuffle_##T(ALL, value, lane() ^ mask); } \
   OVERLOAD T intel_sub_group_shuffle_down(T current, T next, uint delta) {                            \
@@ -146,10 +147,10 @@ INLINE half shuffle_half(uint mask, half value, uint from) {
   }                                                                                                   \
   OVERLOAD T sub_group_broadcast(T value, uint from) { return shuffle_##T(ALL, value, from); }        \
   OVERLOAD T sub_group_non_uniform_broadcast(T value, uint from) {                                    \
-    return shuffle_##T(active_mask(), value, from);                                             \
+    return shuffle_##T(active_mask(), value, from);                                                   \
   }                                                                                                   \
   OVERLOAD T sub_group_broadcast_first(T value) {                                                     \
-    uint active = active_mask();                                                                \
+    uint active = active_mask();                                                                      \
     return shuffle_##T(active, value, ctz(active));                                                   \
   }
 SHUFFLES(char) SHUFFLES(uchar) SHUFFLES(short) SHUFFLES(ushort) SHUFFLES(int) SHUFFLES(uint)
@@ -215,13 +216,23 @@ local ulong *__sycl_bundle_scratch(void);
     T before = shuffle_##T(ALL, warp_scan_##NAME##_##T(value), lane() - 1);                           \
     return lane() ? before : (T)(IDENTITY);                                                           \
   }                                                                                                   \
-  /* Of each `size` work-items in a row, a power of two. */                                           \
+  /* Of those of each `size` work-items in a row, a power of two, that come here together. */         \
   OVERLOAD T sub_group_clustered_reduce_##NAME(T value, uint size) {                                  \
-    for (uint step = 1; step < size; step <<= 1) {                                                    \
-      T other = shuffle_##T(ALL, value, lane() ^ step); /* Once, by all: OP may name it twice. */     \
-      value = OP(value, other);                                                                       \
+    uint active = active_mask();                                                                      \
+    if (active == ALL) {                                                                              \
+      for (uint step = 1; step < size; step <<= 1) {                                                  \
+        T other = shuffle_##T(ALL, value, lane() ^ step); /* Once, by all: OP may name it twice. */   \
+        value = OP(value, other);                                                                     \
+      }                                                                                               \
+      return value;                                                                                   \
     }                                                                                                 \
-    return value;                                                                                     \
+    T result = (T)(IDENTITY);                                                                         \
+    for (uint left = active; left; left &= left - 1) {                                                \
+      uint from = ctz(left);                                                                          \
+      T other = shuffle_##T(active, value, from);                                                     \
+      if ((from ^ lane()) < size) result = OP(result, other);                                         \
+    }                                                                                                 \
+    return result;                                                                                    \
   }                                                                                                   \
   OVERLOAD T work_group_reduce_##NAME(T value) {                                                      \
     T result = warp_reduce_##NAME##_##T(value);                                                       \
@@ -233,7 +244,7 @@ local ulong *__sycl_bundle_scratch(void);
     if (lane() == 0) all[warp] = result;                                                              \
     __nvvm_bar_sync(0);                                                                               \
     /* The last warp may have fewer work-items than there are warps. */                               \
-    if (size % 32 == 0) return reduce_##NAME##_##T(all[min(lane(), warps - 1)], warps);            \
+    if (size % 32 == 0) return reduce_##NAME##_##T(all[min(lane(), warps - 1)], warps);               \
     result = all[0];                                                                                  \
     for (uint i = 1; i < warps; i++) result = OP(result, all[i]);                                     \
     return result;                                                                                    \
@@ -269,7 +280,7 @@ local ulong *__sycl_bundle_scratch(void);
   }                                                                                                   \
   /* Among the work-items that come here together. */                                                 \
   OVERLOAD T sub_group_non_uniform_reduce_##NAME(T value) {                                           \
-    uint left = active_mask(), active = left;                                                   \
+    uint left = active_mask(), active = left;                                                         \
     T result = (T)(IDENTITY);                                                                         \
     for (; left; left &= left - 1) {                                                                  \
       T other = shuffle_##T(active, value, ctz(left));                                                \
@@ -278,7 +289,7 @@ local ulong *__sycl_bundle_scratch(void);
     return result;                                                                                    \
   }                                                                                                   \
   OVERLOAD T sub_group_non_uniform_scan_exclusive_##NAME(T value) {                                   \
-    uint left = active_mask(), active = left;                                                   \
+    uint left = active_mask(), active = left;                                                         \
     T result = (T)(IDENTITY);                                                                         \
     for (; left; left &= left - 1) {                                                                  \
       uint from = ctz(left);                                                                          \
@@ -355,22 +366,29 @@ generic void *__sycl_bundle_generic(constant void *pointer);
 #define PLACE(P) __sycl_bundle_generic((constant void *)P)
 // In builtins.ll: relaxed ones, as clang before 17 calls functions for those of this language. What an order asks for beyond
 // that is done by fences around. The pointers are not volatile, which would keep LLVM from finding their address space.
+#define WORDS_OF(PREFIX, T, BITS)                                                                     \
+  T PREFIX##add_##BITS(generic void *, T);                                                            \
+  T PREFIX##and_##BITS(generic void *, T);                                                            \
+  T PREFIX##or_##BITS(generic void *, T);                                                             \
+  T PREFIX##xor_##BITS(generic void *, T);                                                            \
+  T PREFIX##min_##BITS(generic void *, T);                                                            \
+  T PREFIX##max_##BITS(generic void *, T);                                                            \
+  T PREFIX##umin_##BITS(generic void *, T);                                                           \
+  T PREFIX##umax_##BITS(generic void *, T);                                                           \
+  T PREFIX##exchange_##BITS(generic void *, T);                                                       \
+  T PREFIX##compare_exchange_##BITS(generic void *, T expected, T value);
 #define WORDS(T, BITS)                                                                                \
-  T __sycl_bundle_add_##BITS(generic void *, T);                                                      \
-  T __sycl_bundle_and_##BITS(generic void *, T);                                                      \
-  T __sycl_bundle_or_##BITS(generic void *, T);                                                       \
-  T __sycl_bundle_xor_##BITS(generic void *, T);                                                      \
-  T __sycl_bundle_min_##BITS(generic void *, T);                                                      \
-  T __sycl_bundle_max_##BITS(generic void *, T);                                                      \
-  T __sycl_bundle_umin_##BITS(generic void *, T);                                                     \
-  T __sycl_bundle_umax_##BITS(generic void *, T);                                                     \
-  T __sycl_bundle_exchange_##BITS(generic void *, T);                                                 \
-  T __sycl_bundle_compare_exchange_##BITS(generic void *, T expected, T value);                       \
+  WORDS_OF(__sycl_bundle_, T, BITS) WORDS_OF(__sycl_bundle_system_, T, BITS)                          \
   T __sycl_bundle_load_##BITS(generic void *);                                                        \
   void __sycl_bundle_store_##BITS(generic void *, T);
 WORDS(uint, 32) WORDS(ulong, 64)
 float __sycl_bundle_add_float(generic void *, float);
 double __sycl_bundle_add_double(generic void *, double);
+float __sycl_bundle_system_add_float(generic void *, float);
+double __sycl_bundle_system_add_double(generic void *, double);
+// LLVM's own are of the GPU, whatever the scope: the host and other GPUs need those of the system.
+#define SCOPED(NAME, ...)                                                                             \
+  (scope == memory_scope_all_svm_devices ? __sycl_bundle_system_##NAME(__VA_ARGS__) : __sycl_bundle_##NAME(__VA_ARGS__))
 #define AS(T, X) __builtin_astype(X, T)
 #define FETCH(NAME, T, RESULT)                                                                        \
   OVERLOAD T atomic_##NAME##_explicit(volatile constant atomic_##T *p, T value, memory_order order, memory_scope scope) { \
@@ -380,7 +398,7 @@ double __sycl_bundle_add_double(generic void *, double);
     return old;                                                                                       \
   }
 #define MEMORY(T, WORD, BITS)                                                                         \
-  FETCH(exchange, T, AS(T, __sycl_bundle_exchange_##BITS(PLACE(p), AS(WORD, value))))              \
+  FETCH(exchange, T, AS(T, SCOPED(exchange_##BITS, PLACE(p), AS(WORD, value))))                       \
   OVERLOAD T atomic_load_explicit(volatile constant atomic_##T *p, memory_order order, memory_scope scope) { \
     before(order == memory_order_seq_cst ? order : memory_order_relaxed, scope);                      \
     T value = AS(T, __sycl_bundle_load_##BITS(PLACE(p)));                                             \
@@ -397,7 +415,7 @@ double __sycl_bundle_add_double(generic void *, double);
                                                         memory_order order, memory_order failure, memory_scope scope) { \
     before(order, scope);                                                                             \
     generic WORD *place = (generic WORD *)__sycl_bundle_generic(expected);                            \
-    WORD wanted = *place, old = __sycl_bundle_compare_exchange_##BITS(PLACE(p), wanted, AS(WORD, value)); \
+    WORD wanted = *place, old = SCOPED(compare_exchange_##BITS, PLACE(p), wanted, AS(WORD, value));   \
     *place = old;                                                                                     \
     after(order, scope);                                                                              \
     return old == wanted;                                                                             \
@@ -405,24 +423,24 @@ double __sycl_bundle_add_double(generic void *, double);
 #define INTEGERS(T, WORD, BITS, MIN, MAX)                                                             \
   MEMORY(T, WORD, BITS)                                                                               \
   COMPARE(T, WORD, BITS)                                                                              \
-  FETCH(fetch_add, T, (T)__sycl_bundle_add_##BITS(PLACE(p), (WORD)value))                          \
-  FETCH(fetch_sub, T, (T)__sycl_bundle_add_##BITS(PLACE(p), -(WORD)value))                         \
-  FETCH(fetch_or, T, (T)__sycl_bundle_or_##BITS(PLACE(p), (WORD)value))                            \
-  FETCH(fetch_and, T, (T)__sycl_bundle_and_##BITS(PLACE(p), (WORD)value))                          \
-  FETCH(fetch_xor, T, (T)__sycl_bundle_xor_##BITS(PLACE(p), (WORD)value))                          \
-  FETCH(fetch_min, T, (T)__sycl_bundle_##MIN##_##BITS(PLACE(p), (WORD)value))                      \
-  FETCH(fetch_max, T, (T)__sycl_bundle_##MAX##_##BITS(PLACE(p), (WORD)value))
+  FETCH(fetch_add, T, (T)SCOPED(add_##BITS, PLACE(p), (WORD)value))                                   \
+  FETCH(fetch_sub, T, (T)SCOPED(add_##BITS, PLACE(p), -(WORD)value))                                  \
+  FETCH(fetch_or, T, (T)SCOPED(or_##BITS, PLACE(p), (WORD)value))                                     \
+  FETCH(fetch_and, T, (T)SCOPED(and_##BITS, PLACE(p), (WORD)value))                                   \
+  FETCH(fetch_xor, T, (T)SCOPED(xor_##BITS, PLACE(p), (WORD)value))                                   \
+  FETCH(fetch_min, T, (T)SCOPED(MIN##_##BITS, PLACE(p), (WORD)value))                                 \
+  FETCH(fetch_max, T, (T)SCOPED(MAX##_##BITS, PLACE(p), (WORD)value))
 #define BY_COMPARING(NAME, T, WORD, BITS, OP)                                                         \
-  INLINE T NAME##_##T(generic void *place, T value) {                                                 \
+  INLINE T NAME##_##T(generic void *place, T value, memory_scope scope) {                             \
     WORD old = __sycl_bundle_load_##BITS(place), seen;                                                \
-    while ((seen = __sycl_bundle_compare_exchange_##BITS(place, old, AS(WORD, OP(AS(T, old), value)))) != old) old = seen; \
+    while ((seen = SCOPED(compare_exchange_##BITS, place, old, AS(WORD, OP(AS(T, old), value)))) != old) old = seen; \
     return AS(T, old);                                                                                \
   }                                                                                                   \
-  FETCH(NAME, T, NAME##_##T(PLACE(p), value))
+  FETCH(NAME, T, NAME##_##T(PLACE(p), value, scope))
 #define FLOATS(T, WORD, BITS, MIN, MAX)                                                               \
   MEMORY(T, WORD, BITS)                                                                               \
-  FETCH(fetch_add, T, __sycl_bundle_add_##T(PLACE(p), value))                                      \
-  FETCH(fetch_sub, T, __sycl_bundle_add_##T(PLACE(p), -value))                                     \
+  FETCH(fetch_add, T, SCOPED(add_##T, PLACE(p), value))                                               \
+  FETCH(fetch_sub, T, SCOPED(add_##T, PLACE(p), -value))                                              \
   BY_COMPARING(fetch_min, T, WORD, BITS, MIN)                                                         \
   BY_COMPARING(fetch_max, T, WORD, BITS, MAX)
 INTEGERS(int, uint, 32, min, max) INTEGERS(uint, uint, 32, umin, umax)
@@ -481,9 +499,23 @@ MATH_1(cbrt, cbrt) MATH_1(cos, cos) MATH_1(cosh, cosh) MATH_1(cospi, cospi) MATH
 MATH_1(exp, exp) MATH_1(exp2, exp2) MATH_1(exp10, exp10) MATH_1(expm1, expm1) MATH_1(lgamma, lgamma)
 MATH_1(log, log) MATH_1(log2, log2) MATH_1(log10, log10) MATH_1(log1p, log1p) MATH_1(logb, logb)
 MATH_1(rsqrt, rsqrt) MATH_1(sin, sin) MATH_1(sinh, sinh) MATH_1(sinpi, sinpi) MATH_1(tan, tan) MATH_1(tanh, tanh)
-MATH_1(sqrt, sqrt) MATH_1(tgamma, tgamma)
+MATH_1(tgamma, tgamma)
+// In builtins.ll: libdevice's is approximate unless its compiler is asked, which LLVM does not let one do.
+float __sycl_bundle_sqrt(float);
+double __nv_sqrt(double);
+OVERLOAD float sqrt(float x) { return __sycl_bundle_sqrt(x); }
+OVERLOAD double sqrt(double x) { return __nv_sqrt(x); }
+OVERLOAD half sqrt(half x) { return (half)__sycl_bundle_sqrt((float)x); }
+VECTORS_1(sqrt, float) VECTORS_1(sqrt, double) VECTORS_1(sqrt, half)
 MATH_2(atan2, atan2) MATH_2(fdim, fdim) MATH_2(fmod, fmod) MATH_2(hypot, hypot) MATH_2(nextafter, nextafter)
-MATH_2(pow, pow) MATH_2(powr, pow) MATH_2(remainder, remainder)
+MATH_2(pow, pow) MATH_2(remainder, remainder)
+#define POWR(T)                                                                                       \
+  OVERLOAD T powr(T x, T y) {                                                                         \
+    bool defined = x >= 0 && y == y && !(y == 0 && (x == 0 || isinf(x))) && !(x == 1 && isinf(y));    \
+    return defined ? pow(x, y) : (T)NAN;                                                              \
+  }                                                                                                   \
+  VECTORS_2(powr, T)
+POWR(float) POWR(double)
 OVERLOAD half nextafter(half x, half y) {
   // The bits of finite numbers of one sign are in their order.
   if (x != x || y != y) return x + y;
@@ -494,19 +526,35 @@ OVERLOAD half nextafter(half x, half y) {
 }
 VECTORS_2(nextafter, half)
 // Through float.
-HALF_2(atan2, atan2) HALF_2(fdim, fdim) HALF_2(fmod, fmod) HALF_2(hypot, hypot) HALF_2(pow, pow) HALF_2(powr, pow)
+HALF_2(atan2, atan2) HALF_2(fdim, fdim) HALF_2(fmod, fmod) HALF_2(hypot, hypot) HALF_2(pow, pow)
 HALF_2(remainder, remainder)
+OVERLOAD half powr(half x, half y) { return (half)powr((float)x, (float)y); }
+VECTORS_2(powr, half)
+
+// libclc's do not saturate where the sum alone is too large.
+OVERLOAD long mad_sat(long x, long y, long z) {
+  ulong low = (ulong)x * (ulong)y + (ulong)z;
+  long high = mul_hi(x, y) + (z >> 63) + (low < (ulong)z);
+  return high == (long)low >> 63 ? (long)low : high < 0 ? LONG_MIN : LONG_MAX;
+}
+OVERLOAD ulong mad_sat(ulong x, ulong y, ulong z) {
+  ulong low = x * y + z;
+  return mul_hi(x, y) + (low < z) ? ULONG_MAX : low;
+}
+#define VECTORS_3(F, T)                                                                               \
+  OVERLOAD T##2 F(T##2 x, T##2 y, T##2 z) { return (T##2)(F(x.x, y.x, z.x), F(x.y, y.y, z.y)); }      \
+  OVERLOAD T##3 F(T##3 x, T##3 y, T##3 z) { return (T##3)(F(x.xy, y.xy, z.xy), F(x.z, y.z, z.z)); }   \
+  OVERLOAD T##4 F(T##4 x, T##4 y, T##4 z) { return (T##4)(F(x.lo, y.lo, z.lo), F(x.hi, y.hi, z.hi)); } \
+  OVERLOAD T##8 F(T##8 x, T##8 y, T##8 z) { return (T##8)(F(x.lo, y.lo, z.lo), F(x.hi, y.hi, z.hi)); } \
+  OVERLOAD T##16 F(T##16 x, T##16 y, T##16 z) { return (T##16)(F(x.lo, y.lo, z.lo), F(x.hi, y.hi, z.hi)); }
+VECTORS_3(mad_sat, long) VECTORS_3(mad_sat, ulong)
 
 OVERLOAD half fma(half x, half y, half z) {
   short a = __builtin_astype(x, short), b = __builtin_astype(y, short), c = __builtin_astype(z, short), result;
   __asm__("fma.rn.f16 %0, %1, %2, %3;" : "=h"(result) : "h"(a), "h"(b), "h"(c));
   return __builtin_astype(result, half);
 }
-OVERLOAD half2 fma(half2 x, half2 y, half2 z) { return (half2)(fma(x.x, y.x, z.x), fma(x.y, y.y, z.y)); }
-OVERLOAD half3 fma(half3 x, half3 y, half3 z) { return (half3)(fma(x.xy, y.xy, z.xy), fma(x.z, y.z, z.z)); }
-OVERLOAD half4 fma(half4 x, half4 y, half4 z) { return (half4)(fma(x.lo, y.lo, z.lo), fma(x.hi, y.hi, z.hi)); }
-OVERLOAD half8 fma(half8 x, half8 y, half8 z) { return (half8)(fma(x.lo, y.lo, z.lo), fma(x.hi, y.hi, z.hi)); }
-OVERLOAD half16 fma(half16 x, half16 y, half16 z) { return (half16)(fma(x.lo, y.lo, z.lo), fma(x.hi, y.hi, z.hi)); }
+VECTORS_3(fma, half)
 
 // Conversions to half with a rounding mode.
 #define TO_HALF(MODE, PTX, T, SIZE, REGISTER)                                                         \
@@ -526,6 +574,22 @@ OVERLOAD half16 fma(half16 x, half16 y, half16 z) { return (half16)(fma(x.lo, y.
   TO_HALF(rtp, "rp", T, SIZE, REGISTER)                                                               \
   TO_HALF(rtn, "rm", T, SIZE, REGISTER)
 ROUNDED(float, "f32", "f") ROUNDED(double, "f64", "d")
+// libclc's stores of small numbers round to zero in either direction.
+#define STORE(MODE, T, SPACE, N, STRIDE)                                                              \
+  OVERLOAD void vstore_half##N##_##MODE(T##N value, ulong at, SPACE half *place) {                    \
+    half##N rounded = convert_half##N##_##MODE(value);                                                \
+    for (int i = 0; i < N; i++) place[at * N + i] = ((private half *)&rounded)[i];                    \
+  }                                                                                                   \
+  OVERLOAD void vstorea_half##N##_##MODE(T##N value, ulong at, SPACE half *place) {                   \
+    half##N rounded = convert_half##N##_##MODE(value);                                                \
+    for (int i = 0; i < N; i++) place[at * STRIDE + i] = ((private half *)&rounded)[i];               \
+  }
+#define STORES(MODE, T, SPACE)                                                                        \
+  OVERLOAD void vstore_half_##MODE(T value, ulong at, SPACE half *place) { place[at] = convert_half_##MODE(value); } \
+  STORE(MODE, T, SPACE, 2, 2) STORE(MODE, T, SPACE, 3, 4) STORE(MODE, T, SPACE, 4, 4) STORE(MODE, T, SPACE, 8, 8) \
+  STORE(MODE, T, SPACE, 16, 16)
+#define STORES_OF(MODE, T) STORES(MODE, T, global) STORES(MODE, T, local) STORES(MODE, T, private)
+STORES_OF(rtp, float) STORES_OF(rtn, float) STORES_OF(rtp, double) STORES_OF(rtn, double)
 
 OVERLOAD half fabs(half x) { return __builtin_astype((ushort)(__builtin_astype(x, ushort) & 0x7fff), half); }
 OVERLOAD half copysign(half x, half y) {
@@ -562,13 +626,23 @@ TEST(isnormal, BITS(x) >= 0x0400 && BITS(x) < 0x7c00)
 
 float __nv_ldexpf(float, int);
 double __nv_ldexp(double, int);
+#define VECTORS_INT(F, T)                                                                             \
+  OVERLOAD T##2 F(T##2 x, int2 y) { return (T##2)(F(x.x, y.x), F(x.y, y.y)); }                        \
+  OVERLOAD T##3 F(T##3 x, int3 y) { return (T##3)(F(x.x, y.x), F(x.y, y.y), F(x.z, y.z)); }           \
+  OVERLOAD T##4 F(T##4 x, int4 y) { return (T##4)(F(x.lo, y.lo), F(x.hi, y.hi)); }                    \
+  OVERLOAD T##8 F(T##8 x, int8 y) { return (T##8)(F(x.lo, y.lo), F(x.hi, y.hi)); }                    \
+  OVERLOAD T##16 F(T##16 x, int16 y) { return (T##16)(F(x.lo, y.lo), F(x.hi, y.hi)); }
 OVERLOAD float ldexp(float x, int y) { return __nv_ldexpf(x, y); }
 OVERLOAD double ldexp(double x, int y) { return __nv_ldexp(x, y); }
 OVERLOAD half ldexp(half x, int y) { return (half)__nv_ldexpf((float)x, y); }
-float __nv_powif(float, int);
-double __nv_powi(double, int);
-OVERLOAD float pown(float x, int y) { return __nv_powif(x, y); }
-OVERLOAD double pown(double x, int y) { return __nv_powi(x, y); }
+VECTORS_INT(ldexp, float) VECTORS_INT(ldexp, double) VECTORS_INT(ldexp, half)
+// libdevice's own multiply over and over, and are far off for large exponents. Up to 2^24 a float has the exponent.
+OVERLOAD float pown(float x, int y) {
+  return y >= -(1 << 24) && y <= 1 << 24 ? __nv_powf(x, (float)y) : (float)__nv_pow((double)x, (double)y);
+}
+OVERLOAD double pown(double x, int y) { return __nv_pow(x, (double)y); }
+OVERLOAD half pown(half x, int y) { return (half)pown((float)x, y); }
+VECTORS_INT(pown, float) VECTORS_INT(pown, double) VECTORS_INT(pown, half)
 float __nv_frexpf(float, private int *);
 float __nv_modff(float, private float *);
 OVERLOAD half frexp(half x, generic int *exponent) {

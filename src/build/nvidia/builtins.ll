@@ -70,3 +70,100 @@ define i64 @__sycl_bundle_load_64(ptr %p) alwaysinline { %r = load atomic i64, p
 define void @__sycl_bundle_store_64(ptr %p, i64 %v) alwaysinline { store atomic i64 %v, ptr %p monotonic, align 8 ret void }
 define float @__sycl_bundle_add_float(ptr %p, float %v) alwaysinline { %r = atomicrmw fadd ptr %p, float %v monotonic ret float %r }
 define double @__sycl_bundle_add_double(ptr %p, double %v) alwaysinline { %r = atomicrmw fadd ptr %p, double %v monotonic ret double %r }
+
+; Atomics of the system: LLVM gives `atomicrmw` the GPU's scope, whatever its own.
+define i32 @__sycl_bundle_system_add_32(ptr %p, i32 %v) alwaysinline {
+  %r = call i32 asm sideeffect "atom.sys.add.u32 $0, [$1], $2;", "=r,l,r,~{memory}"(ptr %p, i32 %v)
+  ret i32 %r
+}
+define i32 @__sycl_bundle_system_and_32(ptr %p, i32 %v) alwaysinline {
+  %r = call i32 asm sideeffect "atom.sys.and.b32 $0, [$1], $2;", "=r,l,r,~{memory}"(ptr %p, i32 %v)
+  ret i32 %r
+}
+define i32 @__sycl_bundle_system_or_32(ptr %p, i32 %v) alwaysinline {
+  %r = call i32 asm sideeffect "atom.sys.or.b32 $0, [$1], $2;", "=r,l,r,~{memory}"(ptr %p, i32 %v)
+  ret i32 %r
+}
+define i32 @__sycl_bundle_system_xor_32(ptr %p, i32 %v) alwaysinline {
+  %r = call i32 asm sideeffect "atom.sys.xor.b32 $0, [$1], $2;", "=r,l,r,~{memory}"(ptr %p, i32 %v)
+  ret i32 %r
+}
+define i32 @__sycl_bundle_system_min_32(ptr %p, i32 %v) alwaysinline {
+  %r = call i32 asm sideeffect "atom.sys.min.s32 $0, [$1], $2;", "=r,l,r,~{memory}"(ptr %p, i32 %v)
+  ret i32 %r
+}
+define i32 @__sycl_bundle_system_max_32(ptr %p, i32 %v) alwaysinline {
+  %r = call i32 asm sideeffect "atom.sys.max.s32 $0, [$1], $2;", "=r,l,r,~{memory}"(ptr %p, i32 %v)
+  ret i32 %r
+}
+define i32 @__sycl_bundle_system_umin_32(ptr %p, i32 %v) alwaysinline {
+  %r = call i32 asm sideeffect "atom.sys.min.u32 $0, [$1], $2;", "=r,l,r,~{memory}"(ptr %p, i32 %v)
+  ret i32 %r
+}
+define i32 @__sycl_bundle_system_umax_32(ptr %p, i32 %v) alwaysinline {
+  %r = call i32 asm sideeffect "atom.sys.max.u32 $0, [$1], $2;", "=r,l,r,~{memory}"(ptr %p, i32 %v)
+  ret i32 %r
+}
+define i32 @__sycl_bundle_system_exchange_32(ptr %p, i32 %v) alwaysinline {
+  %r = call i32 asm sideeffect "atom.sys.exch.b32 $0, [$1], $2;", "=r,l,r,~{memory}"(ptr %p, i32 %v)
+  ret i32 %r
+}
+define i32 @__sycl_bundle_system_compare_exchange_32(ptr %p, i32 %e, i32 %v) alwaysinline {
+  %r = call i32 asm sideeffect "atom.sys.cas.b32 $0, [$1], $2, $3;", "=r,l,r,r,~{memory}"(ptr %p, i32 %e, i32 %v)
+  ret i32 %r
+}
+define i64 @__sycl_bundle_system_add_64(ptr %p, i64 %v) alwaysinline {
+  %r = call i64 asm sideeffect "atom.sys.add.u64 $0, [$1], $2;", "=l,l,l,~{memory}"(ptr %p, i64 %v)
+  ret i64 %r
+}
+define i64 @__sycl_bundle_system_and_64(ptr %p, i64 %v) alwaysinline {
+  %r = call i64 asm sideeffect "atom.sys.and.b64 $0, [$1], $2;", "=l,l,l,~{memory}"(ptr %p, i64 %v)
+  ret i64 %r
+}
+define i64 @__sycl_bundle_system_or_64(ptr %p, i64 %v) alwaysinline {
+  %r = call i64 asm sideeffect "atom.sys.or.b64 $0, [$1], $2;", "=l,l,l,~{memory}"(ptr %p, i64 %v)
+  ret i64 %r
+}
+define i64 @__sycl_bundle_system_xor_64(ptr %p, i64 %v) alwaysinline {
+  %r = call i64 asm sideeffect "atom.sys.xor.b64 $0, [$1], $2;", "=l,l,l,~{memory}"(ptr %p, i64 %v)
+  ret i64 %r
+}
+define i64 @__sycl_bundle_system_min_64(ptr %p, i64 %v) alwaysinline {
+  %r = call i64 asm sideeffect "atom.sys.min.s64 $0, [$1], $2;", "=l,l,l,~{memory}"(ptr %p, i64 %v)
+  ret i64 %r
+}
+define i64 @__sycl_bundle_system_max_64(ptr %p, i64 %v) alwaysinline {
+  %r = call i64 asm sideeffect "atom.sys.max.s64 $0, [$1], $2;", "=l,l,l,~{memory}"(ptr %p, i64 %v)
+  ret i64 %r
+}
+define i64 @__sycl_bundle_system_umin_64(ptr %p, i64 %v) alwaysinline {
+  %r = call i64 asm sideeffect "atom.sys.min.u64 $0, [$1], $2;", "=l,l,l,~{memory}"(ptr %p, i64 %v)
+  ret i64 %r
+}
+define i64 @__sycl_bundle_system_umax_64(ptr %p, i64 %v) alwaysinline {
+  %r = call i64 asm sideeffect "atom.sys.max.u64 $0, [$1], $2;", "=l,l,l,~{memory}"(ptr %p, i64 %v)
+  ret i64 %r
+}
+define i64 @__sycl_bundle_system_exchange_64(ptr %p, i64 %v) alwaysinline {
+  %r = call i64 asm sideeffect "atom.sys.exch.b64 $0, [$1], $2;", "=l,l,l,~{memory}"(ptr %p, i64 %v)
+  ret i64 %r
+}
+define i64 @__sycl_bundle_system_compare_exchange_64(ptr %p, i64 %e, i64 %v) alwaysinline {
+  %r = call i64 asm sideeffect "atom.sys.cas.b64 $0, [$1], $2, $3;", "=l,l,l,l,~{memory}"(ptr %p, i64 %e, i64 %v)
+  ret i64 %r
+}
+define float @__sycl_bundle_system_add_float(ptr %p, float %v) alwaysinline {
+  %r = call float asm sideeffect "atom.sys.add.f32 $0, [$1], $2;", "=f,l,f,~{memory}"(ptr %p, float %v)
+  ret float %r
+}
+define double @__sycl_bundle_system_add_double(ptr %p, double %v) alwaysinline {
+  %r = call double asm sideeffect "atom.sys.add.f64 $0, [$1], $2;", "=d,l,d,~{memory}"(ptr %p, double %v)
+  ret double %r
+}
+
+; Rounded to the nearest, or approximate where llc is asked for that.
+declare float @llvm.sqrt.f32(float)
+define float @__sycl_bundle_sqrt(float %x) alwaysinline {
+  %r = call float @llvm.sqrt.f32(float %x)
+  ret float %r
+}

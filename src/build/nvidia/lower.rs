@@ -10,15 +10,16 @@
 //! the module's own instructions, so that libraries keep the arithmetic that they are written for.
 
 use crate::error::{Error, Result};
-use crate::spirv::index::{Index, LinkageKind};
+use crate::spirv::index::Index;
 use crate::spirv::kernel::Attributes;
 use crate::spirv::types::{self, Layouts, Type};
-use crate::spirv::words::Instruction;
+use crate::spirv::words::{Instruction, NewIds};
 use crate::spirv::{MAGIC, op};
 use rspirv::spirv::{
     Capability, Decoration, ExecutionMode, FunctionParameterAttribute, LinkageType, Op, Scope, StorageClass,
 };
-use std::collections::{HashMap, HashSet};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Added to a kernel's name for the function that has its code.
 pub(crate) const BODY: &str = ".body";
@@ -52,6 +53,7 @@ const BY_FUNCTION: [u32; 3] = [
     Decoration::FunctionDenormModeINTEL as u32,
     Decoration::FunctionFloatingPointModeINTEL as u32,
 ];
+const SUB_GROUPS: u32 = ExecutionMode::SubgroupsPerWorkgroup as u32;
 /// Execution modes by which a kernel would round in another way, take denormals for zeros, or not fuse what is fused here. PTX keeps
 /// denormals and rounds to the nearest.
 const CALCULATING: [u32; 6] = [
@@ -129,6 +131,9 @@ fn beyond_ptx(index: &Index<'_>, instruction: &Instruction<'_>) -> Option<String
             let is_wider = scope.is_none_or(|scope| scope < WORKGROUP_SCOPE);
             is_wider.then(|| "a barrier of more than a work-group, which NVIDIA GPUs have none for".to_owned())
         }
+        op::EXECUTION_MODE if what == SUB_GROUPS => {
+            Some("a number of sub-groups in a work-group, which CUDA has no way to ask for".to_owned())
+        }
         MODULO => Some("`OpFMod`, which LLVM computes wrongly for NVIDIA GPUs".to_owned()),
         _ => None,
     }
@@ -148,17 +153,19 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
     let functions = entries.keys().filter_map(|id| index.function(*id));
     let parameters: HashSet<u32> = functions.flat_map(|function| index.parameters(function)).collect();
     let contracted = contracted(&index);
-    // llvm-spirv 14 to 21 writes an entry point as a function that calls the kernel's own, which it exports by the kernel's name.
-    let of_kernels: HashSet<&str> = entries.values().copied().collect();
-    let linked = index.linked().into_iter().filter(|(_, linkage)| of_kernels.contains(linkage.name.as_str()));
-    let within: HashSet<u32> = linked.map(|(id, _)| id).collect();
+    // Nobody looks for functions, and llvm-spirv would take one that is called like a kernel or a built-in for that.
+    let defined = index.functions.iter().filter(|function| function.defined);
+    let defined: HashSet<u32> = defined.map(|function| function.id).collect();
+    let mut ids = NewIds(index.bound);
+    let nulls = nulls(&index, &mut ids)?;
+    let first_function = index.functions.first().map_or(index.len(), |function| function.instructions.start);
     let mut out = Writer::new(&index);
     let (mut capabilities, mut annotations) = (false, false);
     // Number of functions that were begun and not ended.
     let mut open = 0usize;
     // Id of the import of OpenCL's functions.
     let mut functions_of = None;
-    for (_, instruction) in index.instructions(0..index.len()) {
+    for (at, instruction) in index.instructions(0..index.len()) {
         if let Some(why) = beyond_ptx(&index, &instruction) {
             return Err(Error::at(instruction.offset, why));
         }
@@ -181,11 +188,20 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
                 words.push(LinkageType::Export as u32);
                 out.put(op::DECORATE, &words);
             }
+            for (id, unique) in index.host_named() {
+                let mut words = vec![id, LINKAGE];
+                words.extend(text(&unique));
+                words.push(LinkageType::Export as u32);
+                out.put(op::DECORATE, &words);
+            }
             for id in &contracted {
                 if index.decoration(*id, FAST_MATH).is_none() {
                     out.put(op::DECORATE, &[*id, FAST_MATH, CONTRACT]);
                 }
             }
+        }
+        if at == first_function {
+            nulls.iter().for_each(|(of, id)| out.put(op::CONSTANT_NULL, &[*of, *id]));
         }
         let mut words: Vec<u32> = (0..instruction.len()).map(|at| instruction.word(at)).collect();
         let mut opcode = instruction.opcode;
@@ -206,8 +222,8 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             {
                 continue;
             }
-            // The name is that of the kernel of `shim`, which would be taken for the function that is called.
-            op::DECORATE if instruction.word(1) == LINKAGE && within.contains(&instruction.word(0)) => continue,
+            op::NAME if defined.contains(&instruction.word(0)) => continue,
+            op::DECORATE if instruction.word(1) == LINKAGE && defined.contains(&instruction.word(0)) => continue,
             // A hint that llvm-spirv 15 ends at.
             op::DECORATE if is_attribute(&words, FunctionParameterAttribute::NoReadWrite) => continue,
             op::DECORATE if instruction.word(1) == FAST_MATH && contracted.contains(&instruction.word(0)) => {
@@ -251,6 +267,12 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
                     words.get_mut(2).into_iter().for_each(|cast| *cast = u32::from(BITCAST));
                 }
             }
+            // An address of 0 is one in local memory, and null in none.
+            cast if is_null_cast(&index, &instruction, cast) => {
+                opcode = Op::CopyObject as u16;
+                let null = nulls.get(&instruction.word(0)).copied().unwrap_or_default();
+                words.get_mut(2).into_iter().for_each(|operand| *operand = null);
+            }
             cast if is_space_cast(cast) && same_storage(&index, instruction.word(0), instruction.word(2)) => {
                 opcode = BITCAST;
             }
@@ -261,7 +283,7 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
     if open > 0 {
         return Err(Error::input("the module ends within a function"));
     }
-    Ok(Lowered { module: out.finish(index.bound), kernels, variables: variables(&index) })
+    Ok(Lowered { module: out.finish(ids.0), kernels, variables: variables(&index) })
 }
 
 /// Words of a module in little-endian order.
@@ -325,6 +347,23 @@ fn is_space_cast(opcode: u16) -> bool {
     CASTS.into_iter().any(|cast| cast as u16 == opcode)
 }
 
+/// Whether an instruction casts a constant null between address spaces, given its opcode.
+fn is_null_cast(index: &Index<'_>, instruction: &Instruction<'_>, opcode: u16) -> bool {
+    let operand = || index.defining(instruction.word(2));
+    is_space_cast(opcode) && operand().is_some_and(|operand| operand.opcode == op::CONSTANT_NULL)
+}
+
+/// Returns new ids for the nulls that functions cast to, by their types.
+fn nulls(index: &Index<'_>, ids: &mut NewIds) -> Result<BTreeMap<u32, u32>> {
+    let mut nulls = BTreeMap::new();
+    for (_, cast) in index.instructions(0..index.len()).filter(|(_, it)| is_null_cast(index, it, it.opcode)) {
+        if let Entry::Vacant(new) = nulls.entry(cast.word(0)) {
+            new.insert(ids.fresh()?);
+        }
+    }
+    Ok(nulls)
+}
+
 /// Whether the type of a cast's result and that of its operand have become one.
 fn same_storage(index: &Index<'_>, result_type: u32, operand: u32) -> bool {
     let class = |id: u32| match types::resolve(index, id) {
@@ -348,13 +387,22 @@ fn contracted(index: &Index<'_>) -> HashSet<u32> {
     fused.map(|(_, instruction)| instruction.word(1)).collect()
 }
 
-/// Returns the names of variables that the module exports.
+/// Returns the names of variables in global memory that the module exports, and of those that the host looks for.
 fn variables(index: &Index<'_>) -> Vec<String> {
-    let is_variable = |id: u32| index.defining(id).is_some_and(|it| it.opcode == op::VARIABLE);
-    let exported = index.linked().into_iter().filter(|(id, linkage)| {
-        matches!(linkage.kind, LinkageKind::Export | LinkageKind::LinkOnceOdr) && is_variable(*id)
-    });
-    exported.map(|(_, linkage)| linkage.name).collect()
+    let is_global = |id: u32| {
+        let variable = index.defining(id).filter(|it| it.opcode == op::VARIABLE);
+        variable.is_some_and(|it| storage(it.word(2)) == CROSS_WORKGROUP)
+    };
+    let linked = index.linked().into_iter();
+    let exported = linked.filter(|(id, linkage)| linkage.kind.is_exported() && is_global(*id));
+    let named = index.host_named().into_iter().map(|(_, name)| name);
+    exported.map(|(_, linkage)| linkage.name).chain(named).collect()
+}
+
+/// Returns the symbols that device globals have in the code, each behind the name by which the host looks for it.
+pub(crate) fn globals(index: &Index<'_>) -> Vec<(String, String)> {
+    let symbol = |id: u32, unique: &str| index.linkage(id).map_or_else(|| unique.to_owned(), |linkage| linkage.name);
+    index.host_accessed().map(|(id, unique)| (unique.clone(), symbol(id, &unique))).collect()
 }
 
 fn kernels(index: &Index<'_>) -> Result<Vec<Kernel>> {
@@ -542,6 +590,7 @@ mod tests {
             (ExecutionMode::DenormFlushToZero, false),
             (ExecutionMode::RoundingModeRTZ, false),
             (ExecutionMode::RoundingModeRTNINTEL, false),
+            (ExecutionMode::SubgroupsPerWorkgroup, false),
         ] {
             assert_eq!(lower(&with_mode(Some(mode))).is_ok(), is_lowered, "{mode:?}");
         }
@@ -567,12 +616,74 @@ mod tests {
         assert_eq!(index.decorations(22).count(), 0);
     }
 
+    /// By its name it would be taken for a kernel, or for a built-in.
     #[test]
-    fn functions_that_are_exported_by_a_kernels_name_are_the_modules_own() {
-        let before = module(false);
-        assert_eq!(Index::read(&before).unwrap().linkage(30).unwrap().name, "k");
+    fn functions_have_no_names() {
+        let before = changed(|words| {
+            let first = first(words, op::DECORATE);
+            let name = [&[30][..], &text("_Z5clampfff")].concat();
+            words.splice(first..first, [vec![(name.len() as u32 + 1) << 16 | u32::from(op::NAME)], name].concat());
+        });
+        let index = Index::read(&before).unwrap();
+        assert_eq!(index.linkage(30).unwrap().name, "k");
+        assert_eq!(index.name(30).as_deref(), Some("_Z5clampfff"));
         let lowered = lower(&before).unwrap();
-        assert!(Index::read(&lowered.module).unwrap().linkage(30).is_none());
+        let index = Index::read(&lowered.module).unwrap();
+        assert!(index.linkage(30).is_none() && index.name(30).is_none());
+    }
+
+    /// The address 0 of local memory is a plain one.
+    #[test]
+    fn null_is_null_in_each_address_space() {
+        let cast = [4 << 16 | Op::PtrCastToGeneric as u32, 4, 38, 36];
+        let before = changed(|words| {
+            let function = first(words, op::FUNCTION);
+            let label = (function..words.len()).find(|at| words[*at] == 2 << 16 | u32::from(op::LABEL)).unwrap() + 2;
+            words.splice(label..label, cast);
+            words.splice(function..function, [3 << 16 | u32::from(op::CONSTANT_NULL), 5, 36]);
+        });
+        let lowered = lower(&before).unwrap();
+        let index = Index::read(&lowered.module).unwrap();
+        let copy = index.defining(38).unwrap();
+        assert_eq!((copy.opcode, copy.word(0)), (Op::CopyObject as u16, 4));
+        let null = index.defining(copy.word(2)).unwrap();
+        assert_eq!((null.opcode, null.word(0)), (op::CONSTANT_NULL, 4));
+        assert_eq!(index.bound, 41);
+    }
+
+    /// The runtime finds them by symbols, which those of one source file do not have.
+    #[test]
+    fn device_globals_get_symbols() {
+        const HOST_ACCESS: u32 = Decoration::HostAccessINTEL as u32;
+        let before = changed(|words| {
+            let decorations = first(words, op::DECORATE);
+            let unique = [&[36, HOST_ACCESS, 3][..], &text("unique")].concat();
+            let length = (unique.len() as u32 + 1) << 16;
+            words.splice(decorations..decorations, [vec![length | u32::from(op::DECORATE)], unique].concat());
+            let function = first(words, op::FUNCTION);
+            words.splice(function..function, [4 << 16 | u32::from(op::VARIABLE), 3, 36, CROSS_WORKGROUP]);
+        });
+        let lowered = lower(&before).unwrap();
+        assert_eq!(lowered.variables, ["unique"]);
+        assert_eq!(Index::read(&lowered.module).unwrap().linkage(36).unwrap().name, "unique");
+        assert_eq!(globals(&Index::read(&before).unwrap()), [("unique".to_owned(), "unique".to_owned())]);
+    }
+
+    /// The module with other words.
+    fn changed(change: impl FnOnce(&mut Vec<u32>)) -> Vec<u8> {
+        let module = module(false);
+        let mut words = module.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        change(&mut words);
+        words.into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
+    /// Place of the first instruction of an opcode.
+    fn first(words: &[u32], opcode: u16) -> usize {
+        let mut at = 5;
+        while words[at] & 0xffff != u32::from(opcode) {
+            at += (words[at] >> 16) as usize;
+        }
+        at
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! How is code for NVIDIA GPUs made of SPIR-V, where no compiler takes it?
 //!
-//! Out of a module come kernels for NVPTX in these steps, each a program but for the first five:
+//! Out of a module come kernels for NVPTX in these steps, each a program but for the first six:
 //!
 //! | step | by | of |
 //! |---|---|---|
+//! | decorations without groups | [`groups`] | SPIR-V |
 //! | printing | [`printf`] | SPIR-V |
 //! | loads that do not wait for a check of bounds | [`speculate`] | SPIR-V |
 //! | kernels that take a global offset, beside the others | [`offset`] | SPIR-V |
@@ -19,6 +20,7 @@
 //! Several architectures become one fat binary, since the runtime takes the first image for `nvptx64` and does not look at
 //! its architecture.
 
+pub mod groups;
 pub(crate) mod library;
 pub mod lower;
 pub mod offset;
@@ -139,7 +141,7 @@ impl Toolchain {
             tools::run(&self.surroundings, folder, program, &arguments).map_err(Stopped::from)
         };
         write("module.spv", &lowered.module)?;
-        write("kernels.ll", shim::module(&lowered.kernels, self.tools.major, modes).as_bytes())?;
+        write("kernels.ll", shim::module(&lowered.kernels, &lowered.variables, self.tools.major, modes).as_bytes())?;
         run(&self.tools.llvm_spirv, &["-r", "--spirv-target-env=CL2.0", "module.spv", "-o", "module.bc"])?;
         let Some(library) = self.library.as_ref().map(|folder| folder.path().join(LIBRARY)) else {
             return Err(Stopped::hollow("a module came before the built-ins".to_owned()));
@@ -218,6 +220,8 @@ fn other_convention(said: &str) -> Option<String> {
 
 /// Rewrites a module for llvm-spirv.
 fn lowered(il: &[u8]) -> Result<Lowered> {
+    let ungrouped = groups::write_out(il)?;
+    let il = ungrouped.as_deref().unwrap_or(il);
     let printed = printf::print(il)?;
     let il = printed.as_deref().unwrap_or(il);
     let moved = speculate::speculate(il)?;

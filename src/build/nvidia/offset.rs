@@ -35,6 +35,12 @@ pub fn add(il: &[u8]) -> Result<Option<Vec<u8>>> {
         return Err(error.clone());
     }
     let asks = Asks::find(&index);
+    if let Some(place) = asks.address_of(&index) {
+        return Err(Error::at(
+            place,
+            "the address of a function that reads its global id: a call by it would not heed the offset of a launch",
+        ));
+    }
     let entries: Vec<u32> = index.entry_points.iter().map(|entry| entry.function).collect();
     let cloned: Vec<&Function> =
         index.functions.iter().filter(|function| asks.functions.contains(&function.id)).collect();
@@ -127,6 +133,13 @@ impl Asks {
     /// Whether an id is one of the variables.
     fn has(&self, id: u32) -> bool {
         self.ids.contains(&id) || self.offsets.contains(&id)
+    }
+
+    /// Returns the offset of the first instruction that takes the address of a function which asks.
+    fn address_of(&self, index: &Index<'_>) -> Option<u64> {
+        const POINTER: u16 = Op::ConstantFunctionPointerINTEL as u16;
+        let mut pointers = index.instructions(0..index.len()).filter(|(_, it)| it.opcode == POINTER);
+        pointers.find(|(_, it)| self.functions.contains(&it.word(2))).map(|(_, it)| it.offset)
     }
 
     /// Finds them.
@@ -263,18 +276,9 @@ fn put_function_type(
     Ok(id)
 }
 
-/// Writes what is said of a thing again for its copy.
+/// Writes what is said of a thing again for its copy. Groups of decorations are written out before ([`super::groups`]).
 fn put_annotation_of_clone(out: &mut Writer, clones: &Clones, instruction: &Instruction<'_>, words: &[u32]) {
     let mut words = words.to_vec();
-    if instruction.opcode == op::GROUP_DECORATE {
-        let mut targets: Vec<u32> = words.drain(1.min(words.len())..).collect();
-        targets.retain(|id| clones.ids.contains_key(id));
-        if !targets.is_empty() {
-            words.extend(targets.into_iter().map(|id| clones.renamed(id)));
-            out.put(op::GROUP_DECORATE, &words);
-        }
-        return;
-    }
     let target = if instruction.opcode == op::ENTRY_POINT { 1 } else { 0 };
     let Some(id) = words.get_mut(target).filter(|id| clones.ids.contains_key(id)) else { return };
     match instruction.opcode {

@@ -6,6 +6,7 @@
 
 use super::lower::{Writer, begins_annotations, text};
 use crate::error::{Error, Result};
+use crate::limits;
 use crate::spirv::grammar::Set;
 use crate::spirv::index::Index;
 use crate::spirv::op;
@@ -55,8 +56,11 @@ enum Promoted {
     Same(u32),
     /// Conversion to `double`.
     Double,
-    /// Conversion to a 32-bit integer with a sign, since modules do not tell which have none.
-    Word,
+    /// Conversion to a 32-bit integer, with a sign or without: modules do not tell, but the format does.
+    Word {
+        /// Whether the value has a sign.
+        signed: bool,
+    },
 }
 
 /// Instruction that prints.
@@ -76,13 +80,17 @@ impl Call {
     /// # Errors
     /// `Input` where the format is no pointer, or the module has no more ids.
     fn read(index: &Index<'_>, instruction: &Instruction<'_>, ids: &mut NewIds) -> Result<Option<Call>> {
+        let format = instruction.word(BEFORE_VALUES.saturating_sub(1));
+        let conversions = text_of(index, format).map(|text| conversions(&text)).unwrap_or_default();
         let mut values = Vec::new();
-        for at in BEFORE_VALUES..instruction.len() {
+        for (nth, at) in (BEFORE_VALUES..instruction.len()).enumerate() {
             let value = instruction.word(at);
             let Some(of) = index.type_of(value) else { return Ok(None) };
             let promoted = match types::resolve(index, of) {
                 Some(Type::Float { width: 16 | 32, encoding: None }) => Promoted::Double,
-                Some(Type::Int { width: 8 | 16, .. }) => Promoted::Word,
+                Some(Type::Int { width: 8 | 16, .. }) => {
+                    Promoted::Word { signed: !conversions.get(nth).is_some_and(|it| b"ouxX".contains(it)) }
+                }
                 Some(Type::Float { width: 64, .. } | Type::Int { width: 32 | 64, .. } | Type::Pointer { .. }) => {
                     Promoted::Same(of)
                 }
@@ -90,13 +98,68 @@ impl Call {
             };
             values.push((value, promoted));
         }
-        let format = instruction.word(BEFORE_VALUES.saturating_sub(1));
         let class = match index.type_of(format).and_then(|of| types::resolve(index, of)) {
             Some(Type::Pointer { storage, .. }) => storage,
             _ => return Err(Error::input("a format that is printed is no pointer")),
         };
         Ok(Some(Call { format, class, values, structure: ids.fresh()?, pointer: ids.fresh()?, variable: ids.fresh()? }))
     }
+}
+
+/// Returns the text of a format, up to its end, or none where the module does not tell.
+fn text_of(index: &Index<'_>, format: u32) -> Option<Vec<u8>> {
+    const TO_GENERIC: u16 = Op::PtrCastToGeneric as u16;
+    const FROM_GENERIC: u16 = Op::GenericCastToPtr as u16;
+    const ACCESS: [Op; 4] = [Op::AccessChain, Op::InBoundsAccessChain, Op::PtrAccessChain, Op::InBoundsPtrAccessChain];
+    let mut id = format;
+    for _ in 0..limits::MAX_NESTING {
+        let from = index.defining(id)?;
+        // As an instruction of its own, or within a constant.
+        let (opcode, operand) = match from.opcode {
+            op::SPEC_CONSTANT_OP => (u16::try_from(from.word(2)).ok()?, 3usize),
+            opcode => (opcode, 2),
+        };
+        match opcode {
+            BITCAST | TO_GENERIC | FROM_GENERIC => {}
+            opcode if ACCESS.iter().any(|access| *access as u16 == opcode) => {
+                let mut indexes = from.words().skip(operand.saturating_add(1));
+                if !indexes.all(|at| types::constant_bits(index, at) == Some(0)) {
+                    return None;
+                }
+            }
+            op::VARIABLE if from.len() > 3 => {
+                let bytes = types::constant_parts(index, from.word(3))?.into_iter();
+                let bytes = bytes.map(|part| types::constant_bits(index, part).map(|bits| bits as u8));
+                return bytes.take_while(|byte| *byte != Some(0)).collect();
+            }
+            _ => return None,
+        }
+        id = from.word(operand);
+    }
+    None
+}
+
+/// Returns the conversion of each value that a format takes: the letter at its end, or the star of a width or a precision
+/// (OpenCL C specification, 6.15.14).
+fn conversions(format: &[u8]) -> Vec<u8> {
+    let mut found = Vec::new();
+    let mut bytes = format.iter().copied();
+    while bytes.any(|byte| byte == b'%') {
+        for byte in bytes.by_ref() {
+            match byte {
+                b'%' => break,
+                b'*' => found.push(byte),
+                // The length of a value, and of a vector.
+                b'h' | b'l' | b'v' => {}
+                byte if byte.is_ascii_alphabetic() => {
+                    found.push(byte);
+                    break;
+                }
+                _ => {}
+            }
+        }
+    }
+    found
 }
 
 /// Types that a module has, or gets.
@@ -157,7 +220,7 @@ impl Kinds {
         match promoted {
             Promoted::Same(of) => of,
             Promoted::Double => self.double,
-            Promoted::Word => self.word,
+            Promoted::Word { .. } => self.word,
         }
     }
 
@@ -183,7 +246,8 @@ impl Kinds {
             let converted = match promoted {
                 Promoted::Same(_) => None,
                 Promoted::Double => Some((Op::FConvert, self.double)),
-                Promoted::Word => Some((Op::SConvert, self.word)),
+                Promoted::Word { signed: true } => Some((Op::SConvert, self.word)),
+                Promoted::Word { signed: false } => Some((Op::UConvert, self.word)),
             };
             if let Some((conversion, of)) = converted {
                 let id = ids.fresh()?;
@@ -296,6 +360,44 @@ mod tests {
         assert!(linked.iter().any(|(_, linkage)| linkage.name == PRINT), "{linked:?}");
         // Nothing is left to print.
         assert_eq!(print(&printed).unwrap(), None);
+    }
+
+    #[test]
+    fn formats_tell_which_values_have_no_sign() {
+        assert_eq!(conversions(b"100%% %-5hhu|%*d %.2f%v4hlx%"), b"u*dfx");
+        // The format becomes a variable's place.
+        let with = |format: &[u8]| {
+            let mut words: Vec<u32> =
+                module(false).chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+            let call = words.iter().position(|word| *word == 8 << 16 | u32::from(EXT_INST)).unwrap();
+            words[call + 5] = 38;
+            let at = words.iter().position(|word| *word == 5 << 16 | u32::from(op::FUNCTION)).unwrap();
+            let mut more = Vec::new();
+            let mut put = |opcode: u16, operands: &[u32]| {
+                more.push((operands.len() as u32 + 1) << 16 | u32::from(opcode));
+                more.extend_from_slice(operands);
+            };
+            let ids: Vec<u32> = (40..).take(format.len()).collect();
+            for (id, byte) in ids.iter().zip(format) {
+                put(op::CONSTANT, &[3, *id, u32::from(*byte)]);
+            }
+            put(op::CONSTANT, &[8, 30, format.len() as u32]);
+            put(op::TYPE_ARRAY, &[31, 3, 30]);
+            put(op::TYPE_POINTER, &[32, 0, 31]);
+            put(op::CONSTANT_COMPOSITE, &[&[31, 33], ids.as_slice()].concat());
+            put(op::CONSTANT_NULL, &[8, 34]);
+            put(op::VARIABLE, &[32, 36, 0, 33]);
+            put(op::SPEC_CONSTANT_OP, &[6, 38, Op::InBoundsPtrAccessChain as u32, 36, 34, 34]);
+            words.splice(at..at, more);
+            words[3] = 80;
+            let printed =
+                print(&words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>()).unwrap().unwrap();
+            let index = Index::read(&printed).unwrap();
+            let all = index.instructions(0..index.len()).map(|(_, it)| it.opcode);
+            all.filter(|opcode| [Op::SConvert as u16, Op::UConvert as u16].contains(opcode)).collect::<Vec<u16>>()
+        };
+        assert_eq!(with(b"%f %u\0"), [Op::UConvert as u16]);
+        assert_eq!(with(b"%f %d\0"), [Op::SConvert as u16]);
     }
 
     #[test]

@@ -32,11 +32,24 @@ const WORK_ITEMS: u32 = 1024;
 /// Work-items of a kernel that is compiled for twice the registers, which halves the number on Intel's GPUs, too.
 const WORK_ITEMS_OF_LARGE: u32 = 512;
 
-/// Returns the module of kernels, for a version of LLVM.
-pub(crate) fn module(kernels: &[Kernel], major: u32, modes: Modes) -> String {
+/// Returns the module of kernels, for a version of LLVM. Variables that the host looks for are marked as used: llvm-link takes over
+/// what is used alone.
+pub(crate) fn module(kernels: &[Kernel], variables: &[String], major: u32, modes: Modes) -> String {
     let mut out = format!("target datalayout = \"{}\"\ntarget triple = \"{TRIPLE}\"\n\n", data_layout(major));
     if kernels.iter().any(|kernel| kernel.parameters.contains(&Parameter::Local)) {
         let _ = writeln!(out, "@{SHARED} = external addrspace(3) global [0 x i8], align 32\n");
+    }
+    let mut used = Vec::new();
+    for variable in variables.iter().map(|name| quoted(name)) {
+        let _ = writeln!(out, "@{variable} = external addrspace(1) global i8");
+        used.push(format!("ptr addrspacecast (ptr addrspace(1) @{variable} to ptr)"));
+    }
+    if !used.is_empty() {
+        let (count, used) = (used.len(), used.join(", "));
+        let _ = writeln!(
+            out,
+            "@llvm.compiler.used = appending global [{count} x ptr] [{used}], section \"llvm.metadata\"\n"
+        );
     }
     let mut notes = Vec::new();
     for kernel in kernels {
@@ -130,7 +143,7 @@ mod tests {
         let parameters =
             vec![Parameter::Plain("i64".into()), Parameter::Local, Parameter::Copied { size: 24, align: 8 }];
         let kernel = Kernel { name: "_ZTS1k".into(), parameters, work_group: Some([8, 4, 1]), max_work_group: None };
-        let text = module(&[kernel], 22, Modes::default());
+        let text = module(&[kernel], &["counter".into()], 22, Modes::default());
         let expected = "\
 declare spir_func void @\"_ZTS1k.body\"(i64, ptr addrspace(3), ptr)
 
@@ -142,8 +155,9 @@ define ptx_kernel void @\"_ZTS1k\"(i64 %a0, i32 %o1, ptr byval([24 x i8]) align 
 ";
         assert!(text.contains(expected), "{text}");
         assert!(text.contains("!2 = !{ptr @\"_ZTS1k\", !\"reqntidx\", i32 8}"), "{text}");
+        assert!(text.contains("@\"counter\" = external addrspace(1) global i8\n"), "{text}");
         assert!(!text.contains("maxntid") && !text.contains("module.flags"), "{text}");
-        assert!(!module(&[], 22, Modes::default()).contains(SHARED));
+        assert!(!module(&[], &[], 22, Modes::default()).contains(SHARED));
     }
 
     #[test]
@@ -153,7 +167,7 @@ define ptx_kernel void @\"_ZTS1k\"(i64 %a0, i32 %o1, ptr byval([24 x i8]) align 
         for (most, modes, first) in
             [(None, Modes::default(), 1024), (None, modes, 512), (Some([16, 4, 1]), Modes::default(), 16)]
         {
-            let text = module(&[kernel(most)], 22, modes);
+            let text = module(&[kernel(most)], &[], 22, modes);
             assert!(text.contains(&format!("!2 = !{{ptr @\"k\", !\"maxntidx\", i32 {first}}}")), "{text}");
             assert_eq!(text.contains("nvvm-reflect-ftz"), modes.flush_denormals);
         }

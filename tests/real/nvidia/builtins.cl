@@ -83,6 +83,7 @@ BITWISE(char) BITWISE(uchar) BITWISE(short) BITWISE(ushort) BITWISE(int) BITWISE
     size_t i = get_global_id(0);                                                         \
     if (get_sub_group_local_id() % 3 == 0) out[i] = sub_group_non_uniform_##KIND##_##OP(in[i]); \
   }
+#define SHUFFLE(T) __attribute__((overloadable)) T sub_group_shuffle(T, uint);
 #define PARTLY(T, OP)                                                                    \
   PART(T, OP, reduce) PART(T, OP, scan_inclusive) PART(T, OP, scan_exclusive)            \
   __attribute__((overloadable)) T sub_group_clustered_reduce_##OP(T, uint);              \
@@ -90,11 +91,15 @@ BITWISE(char) BITWISE(uchar) BITWISE(short) BITWISE(ushort) BITWISE(int) BITWISE
     size_t i = get_global_id(0);                                                         \
     T four = sub_group_clustered_reduce_##OP(in[i], 4);                                  \
     if (get_sub_group_local_id() / 4 * 4 + 4 <= get_sub_group_size()) out[i] = four;     \
+  }                                                                                      \
+  kernel void apart_##OP##_##T(global const T *in, global T *out) {                      \
+    size_t i = get_global_id(0);                                                         \
+    if (get_sub_group_local_id() % 3) out[i] = sub_group_clustered_reduce_##OP(in[i], 4); \
+    else out[i] = sub_group_shuffle(in[i], 0);                                           \
   }
 #define PLACES(T)                                                                        \
-  PARTLY(T, add) PARTLY(T, mul) PARTLY(T, min) PARTLY(T, max)                            \
+  SHUFFLE(T) PARTLY(T, add) PARTLY(T, mul) PARTLY(T, min) PARTLY(T, max)                            \
   DECLARED(T, sub_group_broadcast_first)                                                 \
-  __attribute__((overloadable)) T sub_group_shuffle(T, uint);                            \
   __attribute__((overloadable)) T sub_group_shuffle_xor(T, uint);                        \
   __attribute__((overloadable)) T sub_group_shuffle_up(T, uint);                         \
   __attribute__((overloadable)) T sub_group_shuffle_down(T, uint);                       \

@@ -134,6 +134,14 @@ def by_place(name, warp):
     if name.startswith("first"):
         chosen = lanes % 3 == 1
         return some(warp, chosen, warp[chosen][:1])
+    if name.startswith("apart"):
+        # Two ways that a sub-group's work-items take, which meet nobody of the other.
+        out, one = np.full_like(warp, warp[0]), lanes % 3 != 0
+        for at in range(0, len(warp), 4):
+            chosen = one & (lanes // 4 == at // 4)
+            if chosen.any():
+                out[chosen] = collective("reduce", name.split("_")[1], warp[chosen])
+        return out
     match = re.match(r"(partly|clustered)_?(reduce|scan_inclusive|scan_exclusive)?_(\w+)_\w+$", name)
     if match[1] == "partly":
         return some(warp, lanes % 3 == 0, collective(match[2], match[3], warp[lanes % 3 == 0]))
@@ -175,7 +183,7 @@ def expected(name, data, size):
             got = np.concatenate([np.full_like(warp, (warp > 90).any()) for warp in warps])
         elif name == "sub_group_all_int":
             got = np.concatenate([np.full_like(warp, (warp > -90).all()) for warp in warps])
-        elif name.startswith(("partly", "clustered", "shuffle", "first")):
+        elif name.startswith(("partly", "clustered", "apart", "shuffle", "first")):
             got = np.concatenate([by_place(name, warp) for warp in warps])
         elif name.startswith("strided"):
             got = np.where(np.arange(size) % 2 == 0, part, 0)

@@ -78,6 +78,7 @@ impl Operands<'_> {
                 Ok(())
             }
             OperandKind::PairIdRefIdRef => self.id().and(self.id()).map(drop),
+            OperandKind::PairIdRefLiteralInteger => self.id().and_then(|_| self.one(OperandKind::LiteralInteger)),
             OperandKind::LiteralInteger => {
                 let word = self.next()?.parse::<u32>().map_err(|error| error.to_string())?;
                 self.words.push(word);
