@@ -112,6 +112,23 @@ pub enum Compare {
     WithImage,
     /// Not at all: the facts of kernels tell what is in the set.
     InFacts,
+    /// Like [`Compare::Each`] where no module tells the facts: in native code.
+    InFactsOfModules,
+    /// Like [`Compare::WithImage`], but for what is among the facts of kernels: aspects and sizes.
+    RestWithImage,
+}
+
+impl Compare {
+    /// Whether the facts of kernels tell a property, given whether the image has a module that does.
+    pub(crate) fn is_in_facts(self, property: &Property<'_>, has_module: bool) -> bool {
+        const SIZES: [&str; 3] = ["reqd_work_group_size", "reqd_work_group_size_uint64_t", "reqd_sub_group_size"];
+        match self {
+            Compare::Each | Compare::WithImage => false,
+            Compare::InFacts => true,
+            Compare::InFactsOfModules => has_module,
+            Compare::RestWithImage => key::ASPECTS.contains(&property.name) || SIZES.contains(&property.name),
+        }
+    }
 }
 
 /// Facts that a set is written from.
@@ -161,7 +178,7 @@ property_sets! {
         decode: requirement,
         merge: Merge::Requirements,
         share: Share::Requirements,
-        compare: Compare::InFacts,
+        compare: Compare::RestWithImage,
         write: Some(Write::Requirements),
     }
     EXPORTED "SYCL/exported symbols" "Symbols that other images may import" {
@@ -184,20 +201,20 @@ property_sets! {
     PROGRAM_METADATA "SYCL/program metadata" "Facts of kernels that the runtime cannot query from a native image" {
         about: About::KernelBeforeKey,
         decode: program_metadata,
-        compare: Compare::InFacts,
+        compare: Compare::InFactsOfModules,
         write: Some(Write::ProgramMetadata),
     }
     PARAM_OPT "SYCL/kernel param opt" "Eliminated kernel arguments" {
         about: About::KernelOrFunction,
         decode: eliminated_arguments,
         share: Share::EvenIfEmpty,
-        compare: Compare::InFacts,
+        compare: Compare::InFactsOfModules,
     }
     SPEC_CONSTANTS "SYCL/specialization constants" "Specialization constants with the layout of their values" {
         decode: |_, property, _| leaves(property).map(Decoded::SpecConstant),
         merge: Merge::Constants,
         share: Share::Constants,
-        compare: Compare::InFacts,
+        compare: Compare::InFactsOfModules,
         foldable: false,
     }
     SPEC_DEFAULTS "SYCL/specialization constants default values"
@@ -205,7 +222,6 @@ property_sets! {
         decode: constant_values,
         merge: Merge::Defaults,
         share: Share::Defaults,
-        compare: Compare::InFacts,
     }
     SPEC_VALUES "SYCL/specialization constants set values"
         "Values that the specialization constants were given, laid out like the defaults (libsycl from 2026.2)" {
@@ -293,6 +309,11 @@ impl KnownSet {
     /// Returns the row of a set.
     pub fn find(name: &str) -> &'static KnownSet {
         PROPERTY_SETS.iter().find(|set| set.name == name).unwrap_or(&OTHER)
+    }
+
+    /// Whether `diff` compares its properties with the image that has kernels.
+    pub(crate) fn is_of_image(&self) -> bool {
+        matches!(self.compare, Compare::WithImage | Compare::RestWithImage)
     }
 
     /// Returns the mangled name of the kernel that a property is about, or none where it is about the image, a symbol or

@@ -112,7 +112,7 @@ enum ForbiddenName {
     LostTargets,
     /// A kernel is gone
     LostKernels,
-    /// A kernel needs an aspect or a size that it did not
+    /// A kernel needs an aspect or a size that it did not, or its image a shape of matrices or a fixed target
     GainedRequirements,
     /// A kernel has other arguments
     ChangedArguments,

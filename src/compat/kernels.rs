@@ -17,7 +17,7 @@ use crate::limits;
 use crate::native::Kernel as NativeKernel;
 use crate::native::bitcode::Module;
 use crate::spirv::calls::{Reach, Walks};
-use crate::spirv::index::{Index, LinkageKind, is_helper};
+use crate::spirv::index::{Index, is_helper};
 use crate::spirv::kernel::argument::Argument;
 use crate::spirv::kernel::body::{self, Numbers};
 use crate::spirv::kernel::{self, Kernel, SpecConstant};
@@ -288,7 +288,7 @@ pub(crate) fn exported_bodies(image: &Image<'_>) -> Vec<(String, Option<[u8; 32]
     let Ok(index) = Index::read(&contents) else { return Vec::new() };
     let (mut walks, mut numbers) = (Walks::new(&index).of_exports(), Numbers::new(&index));
     let kernels: HashSet<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
-    let linked = index.linked().into_iter().filter(|(_, linkage)| linkage.kind != LinkageKind::Import);
+    let linked = index.linked().into_iter().filter(|(_, linkage)| linkage.kind.is_exported());
     linked
         .filter(|(_, linkage)| !kernels.contains(linkage.name.as_str()) && !is_helper(&linkage.name))
         .map(|(id, linkage)| (linkage.name, body(&index, &Reach::walk(&index, id, &mut walks), &mut numbers)))

@@ -7,7 +7,7 @@
 
 use super::grammar::OperandContext as _;
 use super::grammar::Set;
-use super::index::{Function, Index, LinkageKind};
+use super::index::{Function, Index};
 use super::op;
 use super::subset::{Cutter, Keep};
 use super::words::{Instruction, MAGIC};
@@ -38,7 +38,7 @@ pub fn fold(bytes: &[u8], groups: &[Vec<usize>]) -> Result<Vec<u8>> {
     let folded: Vec<u8> = fold.words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let index = Index::read(&folded)?;
     let entry_points: Vec<usize> = (0..index.entry_points.len()).collect();
-    let linked = index.linked().into_iter().filter(|(_, linkage)| linkage.kind == LinkageKind::Export);
+    let linked = index.linked().into_iter().filter(|(_, linkage)| linkage.kind.is_exported());
     let ids: Vec<u32> = linked.map(|(id, _)| id).collect();
     Cutter::new(&index)?.cut(&Keep { entry_points: &entry_points, ids: &ids })
 }

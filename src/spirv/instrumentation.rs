@@ -4,7 +4,7 @@
 //! begin and end of kernels and around barriers and atomics; the functions do nothing unless a switch, a specialization
 //! constant, is set before the module is compiled.
 
-use super::index::{Index, LinkageKind};
+use super::index::Index;
 use super::op;
 use super::specialize::{settable_constants, specialize};
 use super::subset::{Cutter, Keep, exported};
@@ -37,7 +37,7 @@ pub fn strip(bytes: &[u8], switch: u32) -> Result<Option<Vec<u8>>> {
     let index = Index::read(&off)?;
     let entry_points: Vec<usize> = (0..index.entry_points.len()).collect();
     let mut ids: Vec<u32> = exported(&index).into_iter().map(|(id, _)| id).filter(|id| !hooks.contains(id)).collect();
-    let linked = index.linked().into_iter().filter(|(_, linkage)| linkage.kind == LinkageKind::Export);
+    let linked = index.linked().into_iter().filter(|(_, linkage)| linkage.kind.is_exported());
     ids.extend(linked.map(|(id, _)| id).filter(|id| index.function(*id).is_none()));
     let keep = Keep { entry_points: &entry_points, ids: &ids };
     if !index.unknown.is_empty() {

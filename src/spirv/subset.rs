@@ -138,7 +138,7 @@ pub fn exported(index: &Index<'_>) -> Vec<(u32, String)> {
     let entries: HashSet<u32> = index.entry_points.iter().map(|entry| entry.function).collect();
     let functions = index.functions.iter().filter(|function| function.defined && !entries.contains(&function.id));
     let linked = functions.filter_map(|function| Some((function.id, index.linkage(function.id)?)));
-    let exported = linked.filter(|(_, linkage)| linkage.kind == LinkageKind::Export);
+    let exported = linked.filter(|(_, linkage)| linkage.kind.is_exported());
     let named = exported.map(|(id, linkage)| (id, linkage.name));
     named.filter(|(_, name)| !names.contains(name.as_str()) && !is_helper(name)).collect()
 }

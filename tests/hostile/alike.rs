@@ -1,6 +1,7 @@
 //! Is code taken for equal, or for nobody's, that is not?
 
 use super::program::{said, tool};
+use super::recorded::{bytes, words};
 use super::support::folder::Folder;
 use super::support::spirv::assemble;
 use sycl_bundle::spirv::Module;
@@ -132,16 +133,118 @@ fn kernels_that_read_different_variables_of_their_own_are_different() {
 }
 
 #[test]
-fn exported_variables_stay_where_no_kernel_uses_them() {
+fn what_others_may_use_stays_where_no_kernel_uses_it() {
     let folder = Folder::new();
-    folder.put("m.spv", assemble(HELPER).unwrap());
-    for mode in ["off", "per_source", "per_kernel"] {
-        let done = tool(&folder, ["split", "m.spv", "--mode", mode, "-o", "p.table"]);
-        assert_eq!(done.status.code(), Some(0), "{mode}: {}", said(&done));
+    let once = HELPER.replace("\" Export", "\" LinkOnceODR").replacen(
+        "OpMemoryModel",
+        "OpExtension \"SPV_KHR_linkonce_odr\"\nOpMemoryModel",
+        1,
+    );
+    folder.put("Export.spv", assemble(HELPER).unwrap());
+    folder.put("LinkOnceODR.spv", assemble(&once).unwrap());
+    let cases = ["Export", "LinkOnceODR"].map(|kind| ["off", "per_source", "per_kernel"].map(|mode| (kind, mode)));
+    for (kind, mode) in cases.into_iter().flatten() {
+        let file = format!("{kind}.spv");
+        let done = tool(&folder, ["split", &file, "--mode", mode, "-o", "p.table"]);
+        assert_eq!(done.status.code(), Some(0), "{kind}, {mode}: {}", said(&done));
         let rows = String::from_utf8(folder.read("p.table")).unwrap();
         let files = rows.lines().skip(1).filter_map(|row| row.split('|').next());
         let exports: Vec<String> = files.flat_map(|file| Module::parse(&folder.read(file)).unwrap().exports).collect();
         let count = |symbol: &str| exports.iter().filter(|own| *own == symbol).count();
-        assert_eq!((count("table"), count("helper")), (1, 1), "{mode}: {exports:?}");
+        assert_eq!((count("table"), count("helper")), (1, 1), "{kind}, {mode}: {exports:?}");
     }
+}
+
+/// A table of images of one kernel: a constant that it stores, and the text of its property sets.
+fn table(folder: &Folder, name: &str, images: &[(u32, &str)]) {
+    let mut rows = "[Code|Properties|Symbols]\n".to_owned();
+    for (nth, (constant, sets)) in images.iter().enumerate() {
+        let stores = READER
+            .replace("KERNEL", "k")
+            .replace("OpDecorate %table LinkageAttributes \"TABLE\" Import\nOpDecorate %table Constant\n", "")
+            .replace("%table = OpVariable %constant UniformConstant", &format!("%table = OpConstant %u32 {constant}"))
+            .replace("%value = OpLoad %u32 %table Aligned 4\n", "")
+            .replace("OpStore %out %value", "OpStore %out %table");
+        folder.put(&format!("{name}{nth}.spv"), assemble(&stores).unwrap());
+        folder.put(&format!("{name}{nth}.prop"), *sets);
+        folder.put(&format!("{name}{nth}.sym"), "k\n");
+        rows += &format!("{name}{nth}.spv|{name}{nth}.prop|{name}{nth}.sym\n");
+    }
+    folder.put(&format!("{name}.table"), rows);
+}
+
+/// Any of them may run, whichever comes first.
+#[test]
+fn all_images_of_a_kernel_are_compared() {
+    let folder = Folder::new();
+    let plain = format!("[SYCL/device requirements]\naspects={}\n", words(&[]));
+    let with_fp64 = format!("[SYCL/device requirements]\naspects={}\n", words(&[6]));
+    let differs = |old: &[(u32, &str)], new: &[(u32, &str)], gate: &[&str]| {
+        table(&folder, "old", old);
+        table(&folder, "new", new);
+        tool(&folder, [&["diff", "old.table", "new.table"], gate].concat()).status.code()
+    };
+    let exit_code = ["--exit-code"];
+    let both = [(1, plain.as_str()), (2, plain.as_str())];
+    assert_eq!(differs(&both, &both, &exit_code), Some(0));
+    assert_eq!(differs(&both, &[both[1], both[0]], &exit_code), Some(0), "in another order");
+    let code = [(1, plain.as_str()), (3, plain.as_str())];
+    assert_eq!(differs(&both, &code, &exit_code), Some(1), "code");
+    let aspects = [(1, plain.as_str()), (2, with_fp64.as_str())];
+    assert_eq!(differs(&both, &aspects, &exit_code), Some(1), "aspects");
+    for (old, new) in [(both, aspects), ([both[1], both[0]], [aspects[1], aspects[0]])] {
+        assert_eq!(differs(&old, &new, &["--forbid", "gained-requirements"]), Some(1));
+    }
+    assert_eq!(differs(&aspects, &both, &["--forbid", "gained-requirements"]), Some(0));
+}
+
+/// The runtime and devices go by them.
+#[test]
+fn properties_that_no_fact_tells_are_compared() {
+    let folder = Folder::new();
+    let matrix = |shape: &str| format!("joint_matrix={}\n", bytes(shape.as_bytes()));
+    let constants = |default: u8| {
+        let defaults = bytes(&[default, 0, 0, 0]);
+        let layout = words(&[0, 0, 4]);
+        format!(
+            "[SYCL/specialization constants]\n_Zgain={layout}\n[SYCL/specialization constants default values]\nall={defaults}\n"
+        )
+    };
+    let required = |more: &str| format!("[SYCL/device requirements]\naspects={}\n{more}", words(&[]));
+    let cases = [
+        (required(""), required(&matrix("matrix_a,fp16,8,16")), true),
+        (required(&matrix("matrix_a,fp16,8,16")), required(&matrix("matrix_a,fp16,32,64")), true),
+        (required(""), required(&format!("fixed_target={}\n", words(&[1]))), true),
+        (constants(2), constants(3), false),
+    ];
+    for (old, new, is_required) in &cases {
+        table(&folder, "old", &[(1, old)]);
+        table(&folder, "new", &[(1, new)]);
+        let diff = |gate: &[&str]| tool(&folder, [&["diff", "old.table", "new.table"], gate].concat()).status.code();
+        assert_eq!(diff(&["--exit-code"]), Some(1), "{new}");
+        assert_eq!(diff(&["--forbid", "gained-requirements"]), Some(i32::from(*is_required)), "{new}");
+        table(&folder, "new", &[(1, old)]);
+        assert_eq!(diff(&["--exit-code"]), Some(0), "{old}");
+    }
+}
+
+/// Ids mean nothing, and what they stand for does.
+#[test]
+fn constants_of_execution_modes_are_compared() {
+    let folder = Folder::new();
+    let of = |number: u32, is_first: bool| {
+        let mut constants =
+            [format!("%number = OpConstant %u32 {number}\n"), "%unused = OpConstant %u32 99\n".to_owned()];
+        if !is_first {
+            constants.reverse();
+        }
+        let word = "%u32 = OpTypeInt 32 0\n";
+        let text = READER
+            .replace("OpSource", "OpExecutionModeId %kernel MaximumRegistersIdINTEL %number\nOpSource")
+            .replace(word, &[word, &constants.concat()].concat());
+        assemble(&text.replace("KERNEL", "k").replace("TABLE", "t")).unwrap()
+    };
+    assert_eq!(difference(&folder, of(7, true), of(7, true)), Some(0));
+    assert_eq!(difference(&folder, of(7, true), of(7, false)), Some(0));
+    assert_eq!(difference(&folder, of(7, true), of(8, true)), Some(1));
 }

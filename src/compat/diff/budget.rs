@@ -1,6 +1,7 @@
 //! Does what changed keep to the budgets?
 
 use super::compare::{Fate, FileDiff, What};
+use crate::bundle::property_sets::set;
 use crate::bytes;
 use crate::error::{Error, ErrorKind, Result};
 use schemars::JsonSchema;
@@ -60,7 +61,7 @@ pub(crate) enum Forbidden {
     LostTargets,
     /// A kernel is gone.
     LostKernels,
-    /// A kernel needs an aspect or requires a size that it did not.
+    /// A kernel needs an aspect or requires a size that it did not, or its image another shape of matrices or target.
     GainedRequirements,
     /// The arguments of a kernel changed.
     ChangedArguments,
@@ -115,6 +116,14 @@ pub(crate) fn breaches(budgets: &Budgets, files: &[(String, [bool; 2], &FileDiff
         }
         if forbids(Forbidden::LostTargets) {
             found.extend(diff.lost().map(|target| breach(None, format!("no image for {target} any more"))));
+        }
+        let of_images = diff.images.iter().map(|image| &image.change);
+        let required = of_images.filter(|change| change.name.starts_with(set::REQUIREMENTS));
+        for change in required.filter(|_| forbids(Forbidden::GainedRequirements)) {
+            if let Some(new) = &change.new {
+                let old = change.old.as_deref().unwrap_or("none");
+                found.push(breach(None, format!("{}: from {old} to {new} on {}", change.name, change.target)));
+            }
         }
         for kernel in &diff.diffs {
             if forbids(Forbidden::LostKernels) && kernel.fate == Fate::Removed {

@@ -320,7 +320,8 @@ fn shot(target: &str, old: &Shot, new: &Shot, changes: &mut Vec<Change>) {
         // Native code may hold more than the kernel's own, so it counts only where nothing else tells.
         _ => old.image == new.image || changes.len() > begin,
     };
-    if !same {
+    let sum = |shot: &Shot| shot.several.map(|several| several.sum);
+    if !same || sum(old) != sum(new) {
         changes.push(change(What::Code, target, "", None, None));
     }
 }

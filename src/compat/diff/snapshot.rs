@@ -5,7 +5,8 @@
 
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
-use crate::bundle::property_sets::{Compare, KnownSet, describe};
+use crate::bundle::property::Property;
+use crate::bundle::property_sets::{Decoded, KnownSet, describe};
 use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::compat::explain::trace::{devices, times};
@@ -127,6 +128,56 @@ pub(crate) struct About {
     pub(crate) options: Arc<str>,
     /// Properties of its image.
     pub(crate) shared: Shared,
+    /// Images that hold it.
+    pub(crate) images: usize,
+    /// Sum over what each image says of it, where they say different things; this is what one of them says, with the aspects of all.
+    pub(crate) several: Option<Several>,
+}
+
+/// Sayings of several images about one kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Several {
+    /// Sum of the hashes: the same in any order of images.
+    pub(crate) sum: u128,
+    /// Least hash: that of the image which tells what the kernel is.
+    first: u128,
+}
+
+impl Shot {
+    /// Half of the hash of all that an image says of the kernel, but for the image's size.
+    fn hash(&self) -> u128 {
+        let About { image, traits, options, shared, .. } = &*self.about;
+        let image = image.iter().filter(|_| self.body.is_none()).collect::<Vec<_>>();
+        let text = format!("{:?}{image:?}{traits:?}{options:?}{shared:?}", self.body);
+        blake3::hash(text.as_bytes()).as_bytes().first_chunk().map_or(0, |half| u128::from_le_bytes(*half))
+    }
+
+    /// Adds what another image says of the kernel.
+    fn add(&mut self, other: &Shot, interner: &mut Interner) {
+        let mut about = About::clone(&self.about);
+        let is_same = self.body == other.body
+            && (self.body.is_some() || about.image == other.image)
+            && (&about.traits, &about.options, &about.shared) == (&other.traits, &other.options, &other.shared);
+        if about.several.is_some() || !is_same {
+            let (count, hash) = (about.images as u128, other.hash());
+            let known = about.several.unwrap_or_else(|| {
+                let own = self.hash();
+                Several { sum: own.wrapping_mul(count), first: own }
+            });
+            let aspects: BTreeSet<String> = about.traits.aspects.union(&other.traits.aspects).cloned().collect();
+            if hash < known.first {
+                self.body = other.body;
+                about = About { bytes: about.bytes, images: about.images, ..About::clone(&other.about) };
+            }
+            if about.traits.aspects != aspects {
+                about.traits = held(&mut interner.traits, Traits { aspects, ..Traits::clone(&about.traits) });
+            }
+            about.several = Some(Several { sum: known.sum.wrapping_add(hash), first: known.first.min(hash) });
+        }
+        about.bytes = about.bytes.saturating_add(other.bytes);
+        about.images = about.images.saturating_add(1);
+        self.about = interner.about(about);
+    }
 }
 
 /// Facts that many kernels have in common.
@@ -157,8 +208,8 @@ pub(crate) struct Interner {
     about: HashMap<Parts, Arc<About>>,
 }
 
-/// Bytes, the hash of the image, and the addresses of what is held once.
-type Parts = (u64, [u8; 32], [usize; 3]);
+/// Bytes, the hash of the image, the addresses of what is held once, and the number of images.
+type Parts = (u64, [u8; 32], [usize; 4]);
 
 /// Facts that are looked for among the last ones: kernels of an image, which have most in common, come one after the other.
 const LAST: usize = 4096;
@@ -166,8 +217,11 @@ const LAST: usize = 4096;
 impl Interner {
     /// Returns facts that are the same, and are held.
     fn about(&mut self, about: About) -> Arc<About> {
-        let About { bytes, image, traits, options, shared } = &about;
-        let places = [Arc::as_ptr(traits).addr(), Arc::as_ptr(options).addr(), Arc::as_ptr(shared).addr()];
+        let About { bytes, image, traits, options, shared, images, several } = &about;
+        if several.is_some() {
+            return about.into();
+        }
+        let places = [Arc::as_ptr(traits).addr(), Arc::as_ptr(options).addr(), Arc::as_ptr(shared).addr(), *images];
         let parts = (*bytes, *image, places);
         if self.about.len() >= LAST && !self.about.contains_key(&parts) {
             self.about.clear();
@@ -189,7 +243,7 @@ fn held<T: ?Sized + Eq + Hash>(set: &mut HashSet<Arc<T>>, value: impl Borrow<T> 
 }
 
 impl Snapshot {
-    /// Adds images of a file, reduced to what counts. Of a kernel's images for one target the first tells what it is.
+    /// Adds images of a file, reduced to what counts.
     ///
     /// # Errors
     /// None, but for those of handing kernels on.
@@ -252,10 +306,7 @@ impl Snapshot {
                 };
                 let place = targets.binary_search_by(|(own, _)| own.cmp(target));
                 match place.map(|at| targets.get_mut(at)) {
-                    Ok(Some((_, known))) => {
-                        let bytes = known.bytes.saturating_add(shot.bytes);
-                        known.about = interner.about(About { bytes, ..About::clone(&known.about) });
-                    }
+                    Ok(Some((_, known))) => known.add(&shot, interner),
                     Ok(None) => {}
                     Err(at) => {
                         if targets.is_empty() {
@@ -337,6 +388,8 @@ fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: &OfImage<'_>,
         traits: held(&mut interner.traits, traits),
         options: properties.options.clone(),
         shared: properties.shared.clone(),
+        images: 1,
+        several: None,
     };
     let body = facts.body().and_then(|body| body.first_chunk::<16>().copied());
     Shot { body, about: interner.about(about) }
@@ -439,19 +492,24 @@ pub(super) fn of_image<'a>(bundle: &Bundle<'_>, image: &Examined<'_, 'a>) -> OfI
     let (mut sorted, mut shared, mut seen) = (OfImage::default(), BTreeMap::new(), HashSet::new());
     for set in &all.sets {
         let known = KnownSet::find(set.name);
-        if known.compare == Compare::InFacts {
-            continue;
-        }
+        let told = |property: &Property<'_>| known.compare.is_in_facts(property, image.module.is_some());
         // Of properties of one name the first counts.
-        for property in set.properties.iter().filter(|property| seen.insert((set.name, property.name))) {
-            let value = describe((known.decode)(all, property, bundle.epoch), property.value);
+        let first = set.properties.iter().filter(|property| seen.insert((set.name, property.name)));
+        for property in first.filter(|property| !told(property)) {
+            let decoded = (known.decode)(all, property, bundle.epoch);
+            if let Some(Decoded::Defaults(values)) = decoded {
+                let named = values.into_iter().map(|(name, value)| (format!("{}: {name}", set.name), value));
+                sorted.rest.extend(named);
+                continue;
+            }
+            let value = describe(decoded, property.value);
             let name = format!("{}: {}", set.name, property.name);
             match known.kernel_of(property) {
                 Some(kernel) => {
                     let own = if kernel == property.name { set.name.to_owned() } else { name };
                     sorted.kernels.entry(kernel).or_default().insert(own, value);
                 }
-                None if known.compare == Compare::WithImage && !image.kernels.is_empty() => {
+                None if known.is_of_image() && !image.kernels.is_empty() => {
                     shared.insert(name, value);
                 }
                 None => sorted.rest.push((name, value)),

@@ -11,7 +11,7 @@ use crate::bundle::property::Property;
 use crate::bundle::property_sets::{Decoded, decode, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Graph, code};
-use crate::spirv::index::{Index, LinkageKind};
+use crate::spirv::index::Index;
 use crate::spirv::kernel::{Attributes, SubGroup};
 use crate::spirv::subset;
 use std::borrow::Cow;
@@ -81,7 +81,7 @@ pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
     let globals = image.properties.set(set::DEVICE_GLOBALS);
     let mapped: HashMap<&str, &str> = image.symbols_of_globals().map(|(unique, symbol)| (symbol, unique)).collect();
     let linked = index.linked().into_iter();
-    let exported = linked.filter(|(id, linkage)| linkage.kind == LinkageKind::Export && index.function(*id).is_none());
+    let exported = linked.filter(|(id, linkage)| linkage.kind.is_exported() && index.function(*id).is_none());
     let exported = exported.map(|(id, linkage)| (id, linkage.name));
     // The host looks for the others, too.
     let own = index.host_named().into_iter();

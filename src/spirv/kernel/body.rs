@@ -71,16 +71,18 @@ pub fn words(index: &Index<'_>, reach: &Reach, numbers: &mut Numbers) -> Option<
         for (_, instruction) in index.instructions(function.instructions.clone()) {
             body.instruction(&instruction);
         }
-        for mode in index.modes_of(*id) {
-            body.numbers.modes = body.numbers.modes.checked_sub(1)?;
-            let instruction = index.instruction(mode.at)?;
-            body.words.extend((1..instruction.len()).map(|at| instruction.word(at)));
-        }
     }
     for id in &reach.globals {
         body.instruction(&index.defining(*id)?);
     }
-    body.decorations();
+    let met_in_code = body.numbers.met.len();
+    for id in &reach.functions {
+        for mode in index.modes_of(*id) {
+            body.numbers.modes = body.numbers.modes.checked_sub(1)?;
+            body.annotation(&index.instruction(mode.at)?, 1);
+        }
+    }
+    body.decorations(met_in_code);
     Some(body.words)
 }
 
@@ -112,11 +114,23 @@ impl Body<'_, '_> {
         });
     }
 
-    /// Writes the decorations of all ids that were met, except for symbol names. Ids that only decorations name (alias
-    /// scopes, constants) are met here and described by their definitions.
-    fn decorations(&mut self) {
+    /// Writes what an annotation says, from an operand on.
+    fn annotation(&mut self, instruction: &Instruction<'_>, operands: usize) {
+        let begin = self.words.len();
+        self.words.extend((operands..instruction.len()).map(|at| instruction.word(at)));
+        let (index, numbers, words) = (self.index, &mut *self.numbers, &mut self.words);
+        index.for_each_id(instruction, |at, _: Role| {
+            let place = at.checked_sub(operands).and_then(|at| begin.checked_add(at));
+            if let Some(word) = place.and_then(|place| words.get_mut(place)) {
+                *word = numbers.number_of(index, instruction.word(at));
+            }
+        });
+    }
+
+    /// Writes the decorations of all ids that were met, except for symbol names. Ids that only modes and decorations name (alias
+    /// scopes, constants) are met behind those of the code and described by their definitions.
+    fn decorations(&mut self, met_in_code: usize) {
         const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
-        let met_in_code = self.numbers.met.len();
         let mut number = 0usize;
         while let Some(id) = self.numbers.met.get(number).copied() {
             if number >= met_in_code
@@ -147,15 +161,7 @@ impl Body<'_, '_> {
                 if decoration == LINKAGE && !self.is_told_by_symbol(id) {
                     continue;
                 }
-                let begin = self.words.len();
-                self.words.extend((operands..instruction.len()).map(|at| instruction.word(at)));
-                let (index, numbers, words) = (self.index, &mut *self.numbers, &mut self.words);
-                index.for_each_id(&instruction, |at, _: Role| {
-                    let place = at.checked_sub(operands).and_then(|at| begin.checked_add(at));
-                    if let Some(word) = place.and_then(|place| words.get_mut(place)) {
-                        *word = numbers.number_of(index, instruction.word(at));
-                    }
-                });
+                self.annotation(&instruction, operands);
             }
             number = number.saturating_add(1);
         }
