@@ -64,8 +64,8 @@ impl LibraryModule {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             Err(error) => return Some(Err(Error::io("cannot read it", &error).context(path.display().to_string()))),
         };
-        let exports =
-            Index::read(&bytes).map(|index| exported(&index).into_iter().map(|(id, name)| (name, id)).collect());
+        let exports = Index::read(&bytes)
+            .map(|index| exported(&index).into_iter().map(|(id, linkage)| (linkage.name, id)).collect());
         let module = exports.context(|| path.display().to_string());
         Some(module.map(|exports| LibraryModule { name, path, bytes, exports }))
     }

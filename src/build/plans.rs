@@ -3,7 +3,6 @@
 use super::archive::{ArchiveForm, Archives};
 use super::compile::Binary;
 use super::device_library::DeviceLibrary;
-use super::nvidia::lower::globals;
 use super::plan::{For, Goal, Plan, is_in_the_way, plan};
 use super::target::{GPU_SPEC, Target};
 use super::wanted::Wanted;
@@ -115,7 +114,7 @@ pub(crate) fn plans<'a>(
     Ok(plans)
 }
 
-/// "SYCL/program metadata" of images that have none, by index, where a kernel requires anything or there are device globals: the
+/// "SYCL/program metadata" of images that lack some, by index, where a kernel requires anything or there are device globals: the
 /// compiler writes it for NVIDIA GPUs, and the images were compiled for others. Without it the runtime does not know a required
 /// work-group size, and launches a plain range with another; and the CUDA adapter finds no device global, which the runtime sets
 /// before the first kernel.
@@ -124,7 +123,7 @@ pub(crate) fn plans<'a>(
 /// `Input` where the arena is full.
 pub(crate) fn metadata<'a>(
     arena: &'a Arena,
-    images: &[Examined<'_, '_>],
+    images: &[Examined<'_, 'a>],
     wanted: &[Wanted],
     plans: &Plans<'_>,
 ) -> Result<HashMap<usize, PropertySet<'a>>> {
@@ -132,9 +131,6 @@ pub(crate) fn metadata<'a>(
     let compiled: HashSet<usize> = plans.jobs.iter().filter(nvidia).map(|job| job.image).collect();
     let mut all = HashMap::new();
     for examined in images.iter().filter(|examined| compiled.contains(&examined.image.index)) {
-        if !examined.image.properties.set(set::PROGRAM_METADATA).is_empty() {
-            continue;
-        }
         // Images that cannot be read are not compiled either.
         let Ok(contents) = examined.image.contents() else { continue };
         let Ok(index) = Index::read(&contents) else { continue };
@@ -149,8 +145,12 @@ pub(crate) fn metadata<'a>(
             }
         };
         let kernels: Vec<KernelFacts> = index.entry_points.iter().map(of_kernel).collect();
-        let globals = globals(&index);
-        if let Some(set) = program_metadata(arena, &kernels, &globals)? {
+        let Some(mut set) = program_metadata(arena, &kernels, &index.symbols_of_globals())? else { continue };
+        let known = examined.image.properties.set(set::PROGRAM_METADATA);
+        let names: HashSet<&str> = known.iter().map(|property| property.name).collect();
+        set.properties.retain(|property| !names.contains(property.name));
+        if !set.properties.is_empty() {
+            set.properties.splice(0..0, known.iter().copied());
             all.insert(examined.image.index, set);
         }
     }

@@ -112,21 +112,22 @@ pub enum Compare {
     WithImage,
     /// Not at all: the facts of kernels tell what is in the set.
     InFacts,
-    /// Like [`Compare::Each`] where no module tells the facts: in native code.
+    /// One by one in native code. Of a module's kernels the facts tell what is in the set.
     InFactsOfModules,
-    /// Like [`Compare::WithImage`], but for what is among the facts of kernels: aspects and sizes.
+    /// With the image that has kernels, but for what their facts tell: aspects, sizes and the target.
     RestWithImage,
 }
 
 impl Compare {
     /// Whether the facts of kernels tell a property, given whether the image has a module that does.
     pub(crate) fn is_in_facts(self, property: &Property<'_>, has_module: bool) -> bool {
-        const SIZES: [&str; 3] = ["reqd_work_group_size", "reqd_work_group_size_uint64_t", "reqd_sub_group_size"];
+        const TOLD: [&str; 4] =
+            ["reqd_work_group_size", "reqd_work_group_size_uint64_t", "reqd_sub_group_size", key::COMPILE_TARGET];
         match self {
             Compare::Each | Compare::WithImage => false,
             Compare::InFacts => true,
             Compare::InFactsOfModules => has_module,
-            Compare::RestWithImage => key::ASPECTS.contains(&property.name) || SIZES.contains(&property.name),
+            Compare::RestWithImage => key::ASPECTS.contains(&property.name) || TOLD.contains(&property.name),
         }
     }
 }

@@ -151,7 +151,8 @@ fn list_linkage<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, copy: &mut Im
     }
     let contents = examined.image.contents()?;
     let index = Index::read(&contents)?;
-    let exported: Vec<String> = subset::exported(&index).into_iter().map(|(_, symbol)| symbol).collect();
+    let exported = subset::exported(&index).into_iter().filter(|(_, linkage)| !linkage.kind.is_discardable());
+    let exported: Vec<String> = exported.map(|(_, linkage)| linkage.name).collect();
     let declared = index.functions.iter().filter(|function| !function.defined);
     let linked = declared.filter_map(|function| index.linkage(function.id));
     let imported =

@@ -276,7 +276,7 @@ impl Reach {
                 None => {
                     let Some(at) = index.definition(id) else { continue };
                     reach.globals.push(id);
-                    (at..at.saturating_add(1), false)
+                    (index.definition_from(at), false)
                 }
             };
             match walks.budget.checked_sub(cost(index, &range)) {

@@ -389,6 +389,11 @@ impl LinkageKind {
         self != LinkageKind::Import
     }
 
+    /// Whether a module may leave the definition out where it does not use it: each that does has its own.
+    pub(crate) fn is_discardable(self) -> bool {
+        self == LinkageKind::LinkOnceOdr
+    }
+
     /// Returns the linkage type of a number.
     pub(crate) fn from_number(number: u32) -> LinkageKind {
         match number {
@@ -459,6 +464,29 @@ impl Index<'_> {
         })
     }
 
+    /// Whether an id has more decorations than [`Index::decorations`] tells of.
+    pub(crate) fn has_more_decorations(&self, id: u32) -> bool {
+        let own = entries_of(&self.annotations.decorations, id).len();
+        let groups = entries_of(&self.annotations.groups, id).iter().take(limits::MAX_DECORATIONS);
+        let of_groups =
+            groups.map(|(_, group)| entries_of(&self.annotations.decorations, *group).len().saturating_add(1));
+        of_groups.fold(own, usize::saturating_add) > limits::MAX_DECORATIONS
+    }
+
+    /// Returns the numbers of a definition's instructions, given that of the first: those that continue it come behind.
+    pub(crate) fn definition_from(&self, at: usize) -> Range<usize> {
+        let mut end = at.saturating_add(1);
+        while self.instruction(end).is_some_and(|next| {
+            matches!(
+                next.opcode,
+                op::TYPE_STRUCT_CONTINUED | op::CONSTANT_COMPOSITE_CONTINUED | op::SPEC_CONSTANT_COMPOSITE_CONTINUED
+            )
+        }) {
+            end = end.saturating_add(1);
+        }
+        at..end
+    }
+
     /// Returns operand `nth` of a decoration, or none past its last operand.
     pub(crate) fn decoration_operand(&self, decoration: &Decoration, nth: usize) -> Option<u32> {
         let instruction = self.instruction(decoration.at)?;
@@ -499,6 +527,13 @@ impl Index<'_> {
     /// of their ids.
     pub(crate) fn host_named(&self) -> Vec<(u32, String)> {
         self.host_accessed().filter(|(id, _)| self.linkage(*id).is_none()).collect()
+    }
+
+    /// Returns the symbols of device globals, each behind the name by which the host looks for it: those of one source file have that
+    /// name in code for NVIDIA GPUs.
+    pub(crate) fn symbols_of_globals(&self) -> Vec<(String, String)> {
+        let symbol = |id: u32| self.linkage(id).map(|linkage| linkage.name);
+        self.host_accessed().map(|(id, unique)| (unique.clone(), symbol(id).unwrap_or(unique))).collect()
     }
 
     /// Returns the device globals with the names by which the host looks for them, in order of their ids.

@@ -14,7 +14,7 @@ mod capabilities;
 mod emit;
 mod walk;
 
-use super::index::{Function, Index, LinkageKind, is_helper};
+use super::index::{Function, Index, Linkage, LinkageKind, is_helper};
 use super::op;
 use super::words::Instruction;
 use crate::error::{Error, Result};
@@ -133,14 +133,13 @@ fn is_body(index: &Index<'_>, function: u32, entry_points: &HashSet<&str>) -> bo
 
 /// Returns the functions that other modules may import, in module order: exported functions that are neither kernels
 /// nor bodies of kernels, nor what the translator writes for LLVM intrinsics.
-pub fn exported(index: &Index<'_>) -> Vec<(u32, String)> {
+pub fn exported(index: &Index<'_>) -> Vec<(u32, Linkage)> {
     let names: HashSet<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
     let entries: HashSet<u32> = index.entry_points.iter().map(|entry| entry.function).collect();
     let functions = index.functions.iter().filter(|function| function.defined && !entries.contains(&function.id));
     let linked = functions.filter_map(|function| Some((function.id, index.linkage(function.id)?)));
     let exported = linked.filter(|(_, linkage)| linkage.kind.is_exported());
-    let named = exported.map(|(id, linkage)| (id, linkage.name));
-    named.filter(|(_, name)| !names.contains(name.as_str()) && !is_helper(name)).collect()
+    exported.filter(|(_, linkage)| !names.contains(linkage.name.as_str()) && !is_helper(&linkage.name)).collect()
 }
 
 /// Returns the variables that the kernels of a program share and may write, with their names, by the numbers of their instructions:

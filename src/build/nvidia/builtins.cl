@@ -512,7 +512,7 @@ MATH_2(pow, pow) MATH_2(remainder, remainder)
 #define POWR(T)                                                                                       \
   OVERLOAD T powr(T x, T y) {                                                                         \
     bool defined = x >= 0 && y == y && !(y == 0 && (x == 0 || isinf(x))) && !(x == 1 && isinf(y));    \
-    return defined ? pow(x, y) : (T)NAN;                                                              \
+    return defined ? pow(fabs(x), y) : (T)NAN;                                                              \
   }                                                                                                   \
   VECTORS_2(powr, T)
 POWR(float) POWR(double)

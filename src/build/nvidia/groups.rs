@@ -9,9 +9,10 @@ use crate::limits;
 use crate::spirv::index::Index;
 use crate::spirv::op;
 use crate::spirv::words::Instruction;
-use rspirv::spirv::Op;
+use rspirv::spirv::{Decoration, Op};
 use std::collections::HashMap;
 
+const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 const GROUP_MEMBER_DECORATE: u16 = Op::GroupMemberDecorate as u16;
 
 /// Returns a module without groups of decorations, or none where it has none.
@@ -29,7 +30,8 @@ pub fn write_out(il: &[u8]) -> Result<Option<Vec<u8>>> {
     if groups.is_empty() {
         return Ok(None);
     }
-    for decoration in all().filter(|it| is_decoration(it.opcode)) {
+    // A symbol is of one thing: those of groups are none.
+    for decoration in all().filter(|it| is_decoration(it.opcode) && it.word(1) != LINKAGE) {
         groups.entry(decoration.word(0)).and_modify(|known| known.push(decoration));
     }
     let mut out = Writer::new(&index);
@@ -51,7 +53,7 @@ pub fn write_out(il: &[u8]) -> Result<Option<Vec<u8>>> {
         let targets: Vec<u32> = instruction.words().skip(1).collect();
         for of in targets.chunks_exact(target) {
             for decoration in groups.get(&instruction.word(0)).into_iter().flatten() {
-                written = written.saturating_add(decoration.len());
+                written = written.saturating_add(decoration.len()).saturating_add(target);
                 if written > limits::MAX_GROUPED_WORDS {
                     return Err(Error::at(instruction.offset, "groups of decorations that say more than 64 MiB"));
                 }

@@ -21,8 +21,9 @@ const EXTENSIONS: &str = "-cl-ext=+cl_khr_fp16,+cl_khr_fp64,+cl_khr_int64_base_a
     +__opencl_c_atomic_order_acq_rel,+__opencl_c_atomic_scope_device,+__opencl_c_atomic_scope_all_devices";
 
 /// Source of what rewrites modules: a digest of it keeps code of another version from being taken for that of this one.
-const REWRITERS: [&str; 8] = [
+const REWRITERS: [&str; 10] = [
     include_str!("groups.rs"),
+    include_str!("library.rs"),
     include_str!("lower.rs"),
     include_str!("mod.rs"),
     include_str!("offset.rs"),
@@ -30,6 +31,7 @@ const REWRITERS: [&str; 8] = [
     include_str!("shim.rs"),
     include_str!("speculate.rs"),
     include_str!("spills.rs"),
+    include_str!("tools.rs"),
 ];
 
 /// Returns a digest of the source of the built-ins and of what rewrites modules.

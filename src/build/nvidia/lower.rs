@@ -9,7 +9,9 @@
 //! additions may be contracted (`FPFastMathMode`), as IGC and CUDA's compiler do, unless the module forbids it: the flag is on
 //! the module's own instructions, so that libraries keep the arithmetic that they are written for.
 
+use super::shim::is_symbol;
 use crate::error::{Error, Result};
+use crate::limits;
 use crate::spirv::index::Index;
 use crate::spirv::kernel::Attributes;
 use crate::spirv::types::{self, Layouts, Type};
@@ -19,7 +21,7 @@ use rspirv::spirv::{
     Capability, Decoration, ExecutionMode, FunctionParameterAttribute, LinkageType, Op, Scope, StorageClass,
 };
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Added to a kernel's name for the function that has its code.
 pub(crate) const BODY: &str = ".body";
@@ -39,6 +41,7 @@ const FAST_MATH_CAPABILITY: u32 = Capability::FPFastMathModeINTEL as u32;
 const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 const LINKAGE_CAPABILITY: u32 = Capability::Linkage as u32;
 const BITCAST: u16 = Op::Bitcast as u16;
+const COPY_OBJECT: u16 = Op::CopyObject as u16;
 const TYPE_EVENT: u16 = Op::TypeEvent as u16;
 const CONTROL_BARRIER: u16 = Op::ControlBarrier as u16;
 /// `fmod` of OpenCL.std (OpenCL extended instruction set, 2.1).
@@ -53,7 +56,8 @@ const BY_FUNCTION: [u32; 3] = [
     Decoration::FunctionDenormModeINTEL as u32,
     Decoration::FunctionFloatingPointModeINTEL as u32,
 ];
-const SUB_GROUPS: u32 = ExecutionMode::SubgroupsPerWorkgroup as u32;
+const SUB_GROUPS: [u32; 2] =
+    [ExecutionMode::SubgroupsPerWorkgroup as u32, ExecutionMode::SubgroupsPerWorkgroupId as u32];
 /// Execution modes by which a kernel would round in another way, take denormals for zeros, or not fuse what is fused here. PTX keeps
 /// denormals and rounds to the nearest.
 const CALCULATING: [u32; 6] = [
@@ -131,7 +135,7 @@ fn beyond_ptx(index: &Index<'_>, instruction: &Instruction<'_>) -> Option<String
             let is_wider = scope.is_none_or(|scope| scope < WORKGROUP_SCOPE);
             is_wider.then(|| "a barrier of more than a work-group, which NVIDIA GPUs have none for".to_owned())
         }
-        op::EXECUTION_MODE if what == SUB_GROUPS => {
+        op::EXECUTION_MODE | op::EXECUTION_MODE_ID if SUB_GROUPS.contains(&what) => {
             Some("a number of sub-groups in a work-group, which CUDA has no way to ask for".to_owned())
         }
         MODULO => Some("`OpFMod`, which LLVM computes wrongly for NVIDIA GPUs".to_owned()),
@@ -258,8 +262,7 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             op::VARIABLE | op::UNTYPED_VARIABLE => change(&mut words, 2),
             op::SPEC_CONSTANT_OP => {
                 let cast = u16::try_from(instruction.word(2)).unwrap_or(0);
-                let operand = index.defining(instruction.word(3));
-                if is_space_cast(cast) && operand.is_some_and(|it| it.opcode == op::CONSTANT_NULL) {
+                if is_space_cast(cast) && is_null(&index, instruction.word(3)) {
                     // LLVM has no cast of null between address spaces in a variable's first value.
                     opcode = op::CONSTANT_NULL;
                     words.truncate(2);
@@ -269,7 +272,7 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             }
             // An address of 0 is one in local memory, and null in none.
             cast if is_null_cast(&index, &instruction, cast) => {
-                opcode = Op::CopyObject as u16;
+                opcode = COPY_OBJECT;
                 let null = nulls.get(&instruction.word(0)).copied().unwrap_or_default();
                 words.get_mut(2).into_iter().for_each(|operand| *operand = null);
             }
@@ -349,8 +352,26 @@ fn is_space_cast(opcode: u16) -> bool {
 
 /// Whether an instruction casts a constant null between address spaces, given its opcode.
 fn is_null_cast(index: &Index<'_>, instruction: &Instruction<'_>, opcode: u16) -> bool {
-    let operand = || index.defining(instruction.word(2));
-    is_space_cast(opcode) && operand().is_some_and(|operand| operand.opcode == op::CONSTANT_NULL)
+    is_space_cast(opcode) && is_null(index, instruction.word(2))
+}
+
+/// Whether an id is a constant null, or a copy or casts of one.
+fn is_null(index: &Index<'_>, mut id: u32) -> bool {
+    for _ in 0..limits::MAX_NESTING {
+        match index.defining(id) {
+            Some(it) if it.opcode == op::CONSTANT_NULL => return true,
+            Some(it) if matches!(it.opcode, BITCAST | COPY_OBJECT) => id = it.word(2),
+            Some(it) if it.opcode == op::SPEC_CONSTANT_OP => {
+                let cast = u16::try_from(it.word(2)).unwrap_or(0);
+                if cast != BITCAST && !is_space_cast(cast) {
+                    return false;
+                }
+                id = it.word(3);
+            }
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// Returns new ids for the nulls that functions cast to, by their types.
@@ -390,19 +411,14 @@ fn contracted(index: &Index<'_>) -> HashSet<u32> {
 /// Returns the names of variables in global memory that the module exports, and of those that the host looks for.
 fn variables(index: &Index<'_>) -> Vec<String> {
     let is_global = |id: u32| {
-        let variable = index.defining(id).filter(|it| it.opcode == op::VARIABLE);
+        let variable = index.defining(id).filter(|it| matches!(it.opcode, op::VARIABLE | op::UNTYPED_VARIABLE));
         variable.is_some_and(|it| storage(it.word(2)) == CROSS_WORKGROUP)
     };
-    let linked = index.linked().into_iter();
-    let exported = linked.filter(|(id, linkage)| linkage.kind.is_exported() && is_global(*id));
-    let named = index.host_named().into_iter().map(|(_, name)| name);
-    exported.map(|(_, linkage)| linkage.name).chain(named).collect()
-}
-
-/// Returns the symbols that device globals have in the code, each behind the name by which the host looks for it.
-pub(crate) fn globals(index: &Index<'_>) -> Vec<(String, String)> {
-    let symbol = |id: u32, unique: &str| index.linkage(id).map_or_else(|| unique.to_owned(), |linkage| linkage.name);
-    index.host_accessed().map(|(id, unique)| (unique.clone(), symbol(id, &unique))).collect()
+    let linked = index.linked().into_iter().filter(|(_, linkage)| linkage.kind.is_exported());
+    let all = linked.map(|(id, linkage)| (id, linkage.name)).chain(index.host_named());
+    // Others have no name that PTX could say.
+    let all = all.filter(|(id, name)| is_global(*id) && is_symbol(name));
+    all.map(|(_, name)| name).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn kernels(index: &Index<'_>) -> Result<Vec<Kernel>> {
@@ -666,7 +682,7 @@ mod tests {
         let lowered = lower(&before).unwrap();
         assert_eq!(lowered.variables, ["unique"]);
         assert_eq!(Index::read(&lowered.module).unwrap().linkage(36).unwrap().name, "unique");
-        assert_eq!(globals(&Index::read(&before).unwrap()), [("unique".to_owned(), "unique".to_owned())]);
+        assert_eq!(Index::read(&before).unwrap().symbols_of_globals(), [("unique".to_owned(), "unique".to_owned())]);
     }
 
     /// The module with other words.

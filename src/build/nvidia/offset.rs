@@ -137,8 +137,8 @@ impl Asks {
 
     /// Returns the offset of the first instruction that takes the address of a function which asks.
     fn address_of(&self, index: &Index<'_>) -> Option<u64> {
-        const POINTER: u16 = Op::ConstantFunctionPointerINTEL as u16;
-        let mut pointers = index.instructions(0..index.len()).filter(|(_, it)| it.opcode == POINTER);
+        let mut pointers =
+            index.instructions(0..index.len()).filter(|(_, it)| it.opcode == op::CONSTANT_FUNCTION_POINTER);
         pointers.find(|(_, it)| self.functions.contains(&it.word(2))).map(|(_, it)| it.offset)
     }
 

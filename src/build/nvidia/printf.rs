@@ -13,7 +13,7 @@ use crate::spirv::op;
 use crate::spirv::types::{self, Type};
 use crate::spirv::words::{Instruction, NewIds};
 use rspirv::spirv::{Decoration, FunctionControl, LinkageType, Op, StorageClass};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Function of the built-ins that prints: of the format and of the values, both by generic pointers.
 const PRINT: &str = "__sycl_bundle_print";
@@ -41,9 +41,9 @@ pub fn print(il: &[u8]) -> Result<Option<Vec<u8>>> {
     let Some(set) = set else { return Ok(None) };
     let is_print = |it: &Instruction<'_>| it.opcode == EXT_INST && it.word(2) == set && it.word(3) == PRINTF;
     let mut ids = NewIds(index.bound);
-    let mut calls = BTreeMap::new();
+    let (mut calls, mut formats) = (BTreeMap::new(), Formats::default());
     for (at, instruction) in index.instructions(0..index.len()).filter(|(_, it)| is_print(it)) {
-        let Some(call) = Call::read(&index, &instruction, &mut ids)? else { return Ok(None) };
+        let Some(call) = Call::read(&index, &instruction, &mut formats, &mut ids)? else { return Ok(None) };
         calls.insert(at, call);
     }
     if calls.is_empty() { Ok(None) } else { rewrite(&index, &calls, ids).map(Some) }
@@ -79,9 +79,13 @@ impl Call {
     ///
     /// # Errors
     /// `Input` where the format is no pointer, or the module has no more ids.
-    fn read(index: &Index<'_>, instruction: &Instruction<'_>, ids: &mut NewIds) -> Result<Option<Call>> {
+    fn read(
+        index: &Index<'_>,
+        instruction: &Instruction<'_>,
+        formats: &mut Formats,
+        ids: &mut NewIds,
+    ) -> Result<Option<Call>> {
         let format = instruction.word(BEFORE_VALUES.saturating_sub(1));
-        let conversions = text_of(index, format).map(|text| conversions(&text)).unwrap_or_default();
         let mut values = Vec::new();
         for (nth, at) in (BEFORE_VALUES..instruction.len()).enumerate() {
             let value = instruction.word(at);
@@ -89,7 +93,7 @@ impl Call {
             let promoted = match types::resolve(index, of) {
                 Some(Type::Float { width: 16 | 32, encoding: None }) => Promoted::Double,
                 Some(Type::Int { width: 8 | 16, .. }) => {
-                    Promoted::Word { signed: !conversions.get(nth).is_some_and(|it| b"ouxX".contains(it)) }
+                    Promoted::Word { signed: !formats.is_unsigned(index, format, nth) }
                 }
                 Some(Type::Float { width: 64, .. } | Type::Int { width: 32 | 64, .. } | Type::Pointer { .. }) => {
                     Promoted::Same(of)
@@ -106,12 +110,29 @@ impl Call {
     }
 }
 
-/// Returns the text of a format, up to its end, or none where the module does not tell.
-fn text_of(index: &Index<'_>, format: u32) -> Option<Vec<u8>> {
+/// Conversions of formats that were met, by the ids of their first values: many calls may have one format.
+#[derive(Default)]
+struct Formats(HashMap<u32, Vec<u8>>);
+
+impl Formats {
+    /// Whether a format, given by its pointer, takes its `nth` value as one without a sign.
+    fn is_unsigned(&mut self, index: &Index<'_>, format: u32, nth: usize) -> bool {
+        let Some(value) = value_of(index, format) else { return false };
+        let known = self.0.entry(value).or_insert_with(|| {
+            let bytes = types::constant_parts(index, value).unwrap_or_default().into_iter();
+            let bytes = bytes.map(|part| types::constant_bits(index, part).map_or(0, |bits| bits as u8));
+            conversions(&bytes.take_while(|byte| *byte != 0).collect::<Vec<u8>>())
+        });
+        known.get(nth).is_some_and(|conversion| b"ouxX".contains(conversion))
+    }
+}
+
+/// Returns the first value of the variable that a pointer leads to the begin of, or none where the module does not tell.
+fn value_of(index: &Index<'_>, pointer: u32) -> Option<u32> {
     const TO_GENERIC: u16 = Op::PtrCastToGeneric as u16;
     const FROM_GENERIC: u16 = Op::GenericCastToPtr as u16;
     const ACCESS: [Op; 4] = [Op::AccessChain, Op::InBoundsAccessChain, Op::PtrAccessChain, Op::InBoundsPtrAccessChain];
-    let mut id = format;
+    let mut id = pointer;
     for _ in 0..limits::MAX_NESTING {
         let from = index.defining(id)?;
         // As an instruction of its own, or within a constant.
@@ -127,11 +148,7 @@ fn text_of(index: &Index<'_>, format: u32) -> Option<Vec<u8>> {
                     return None;
                 }
             }
-            op::VARIABLE if from.len() > 3 => {
-                let bytes = types::constant_parts(index, from.word(3))?.into_iter();
-                let bytes = bytes.map(|part| types::constant_bits(index, part).map(|bits| bits as u8));
-                return bytes.take_while(|byte| *byte != Some(0)).collect();
-            }
+            op::VARIABLE if from.len() > 3 => return Some(from.word(3)),
             _ => return None,
         }
         id = from.word(operand);

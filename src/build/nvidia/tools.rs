@@ -110,13 +110,20 @@ impl Tools {
             versions: Vec::new(),
         };
         let version = |program: &Path| said(program, "--version");
-        let (opt, spirv, ptxas) = (version(&tools.opt)?, version(&tools.llvm_spirv)?, version(&tools.ptxas)?);
+        let (spirv, ptxas) = (version(&tools.llvm_spirv)?, version(&tools.ptxas)?);
         let after = |text: &str, word: &str| {
             let rest = text.split_once(word).map_or("", |(_, rest)| rest).trim_start();
             rest.split([' ', '\n', ',']).next().unwrap_or_default().to_owned()
         };
+        // One number where all are of one LLVM: any of them may be a script that finds another.
+        let of_llvm =
+            [&tools.opt, &tools.llc, &tools.llvm_link, &tools.llvm_nm].map(|program| (program, "LLVM version"));
+        let of_llvm = of_llvm.into_iter().chain([(&tools.clang, "clang version")]);
+        let mut numbers =
+            of_llvm.map(|(program, word)| Ok(after(&version(program)?, word))).collect::<Result<Vec<_>>>()?;
+        numbers.dedup();
         tools.versions = vec![
-            format!("LLVM {}", after(&opt, "LLVM version")),
+            format!("LLVM {}", numbers.join(" and ")),
             format!("llvm-spirv {}", after(&spirv, "LLVM version")),
             format!("ptxas {}", after(&ptxas, "release")),
         ];

@@ -1,11 +1,13 @@
 //! Does what changed keep to the budgets?
 
-use super::compare::{Fate, FileDiff, What};
+use super::compare::{Change, Fate, FileDiff, What};
 use crate::bundle::property_sets::set;
+use crate::bundle::requirements::FIXED_TARGET_NAMES;
 use crate::bytes;
 use crate::error::{Error, ErrorKind, Result};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A limit for growth.
@@ -117,11 +119,9 @@ pub(crate) fn breaches(budgets: &Budgets, files: &[(String, [bool; 2], &FileDiff
         if forbids(Forbidden::LostTargets) {
             found.extend(diff.lost().map(|target| breach(None, format!("no image for {target} any more"))));
         }
-        let of_images = diff.images.iter().map(|image| &image.change);
-        let required = of_images.filter(|change| change.name.starts_with(set::REQUIREMENTS));
-        for change in required.filter(|_| forbids(Forbidden::GainedRequirements)) {
-            if let Some(new) = &change.new {
-                let old = change.old.as_deref().unwrap_or("none");
+        if forbids(Forbidden::GainedRequirements) {
+            for change in diff.images.iter().map(|image| &image.change).filter(|change| requires_more(change)) {
+                let [old, new] = [&change.old, &change.new].map(|value| value.as_deref().unwrap_or("none"));
                 found.push(breach(None, format!("{}: from {old} to {new} on {}", change.name, change.target)));
             }
         }
@@ -161,4 +161,19 @@ pub(crate) fn breaches(budgets: &Budgets, files: &[(String, [bool; 2], &FileDiff
         }
     }
     found
+}
+
+/// Whether a change of what an image requires is more than that something is left out: a shape of matrices that it did not use, or
+/// another list of targets that it is for.
+fn requires_more(change: &Change) -> bool {
+    let Some(new) = &change.new else { return false };
+    let key = change.name.strip_prefix(set::REQUIREMENTS).and_then(|rest| rest.strip_prefix(": "));
+    let shapes = |text: &str| text.split(", ").map(str::to_owned).collect::<BTreeSet<_>>();
+    match key {
+        Some("joint_matrix" | "joint_matrix_mad") => {
+            !shapes(new).is_subset(&shapes(change.old.as_deref().unwrap_or_default()))
+        }
+        Some("fixed_target" | FIXED_TARGET_NAMES) => true,
+        _ => false,
+    }
 }

@@ -1,11 +1,11 @@
 //! What differs between two snapshots?
 
-use super::snapshot::{KernelShots, Shot, Shots, Snapshot, Total, shot_for};
+use super::snapshot::{KernelShots, Shot, Shots, Snapshot, Total, shots_for};
 use crate::compat::diff::snapshot::{Shared, Values};
 use crate::limits;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// The kind of a change.
@@ -252,16 +252,74 @@ fn kernel(old: &Shots, new: &Shots) -> Vec<Change> {
     let mut changes = Vec::new();
     let targets: BTreeSet<&Arc<str>> = old.iter().chain(new).map(|(target, _)| target).collect();
     for target in targets {
-        match (shot_for(old, target), shot_for(new, target)) {
-            (Some(old), Some(new)) => shot(target, old, new, &mut changes),
-            (old, new) => {
-                let there = |shot: Option<&Shot>| shot.map(|_| target.to_string());
-                changes.push(change(What::Targets, target, "", there(old), there(new)));
-            }
+        let sides = [shots_for(old, target), shots_for(new, target)];
+        if let [[], _] | [_, []] = sides {
+            let [old, new] = sides.map(|shots| (!shots.is_empty()).then(|| target.to_string()));
+            changes.push(change(What::Targets, target, "", old, new));
+            continue;
+        }
+        let bytes = sides.map(|shots| shots.iter().fold(0u64, |sum, (_, shot)| sum.saturating_add(shot.bytes)));
+        let pairs = pairs(sides);
+        let resized = bytes[0] != bytes[1];
+        for (old, new) in pairs {
+            shot(target, old, new, resized, &mut changes);
+        }
+        if resized {
+            let [old, new] = bytes.map(|bytes| Some(bytes.to_string()));
+            changes.push(change(What::Bytes, target, "", old, new));
         }
     }
     changes.sort_by_key(|change| change.what);
+    // Several images may have changed alike.
+    let mut told = BTreeSet::new();
+    changes.retain(|change| told.insert(change.clone()));
     changes
+}
+
+/// Pairs the images of a kernel for a target before and after: those that say the same, in whatever order they come, and the others in
+/// their order. An image beyond those of the other side is held against an equal one there, or else the last.
+fn pairs<'s>([old, new]: [&'s [(Arc<str>, Shot)]; 2]) -> Vec<(&'s Shot, &'s Shot)> {
+    if let ([(_, old)], [(_, new)]) = (old, new) {
+        return vec![(old, new)];
+    }
+    let mut places: HashMap<Key, Vec<&Shot>> = HashMap::new();
+    for (_, shot) in old {
+        places.entry(key(shot)).or_default().push(shot);
+    }
+    let known: HashMap<Key, &Shot> = places.iter().filter_map(|(key, of)| Some((*key, *of.first()?))).collect();
+    let mut rest = Vec::new();
+    for (_, shot) in new {
+        match places.get_mut(&key(shot)).and_then(Vec::pop) {
+            Some(_) => {}
+            None => rest.push(shot),
+        }
+    }
+    let gone: HashSet<*const Shot> = places.values().flatten().map(|shot| std::ptr::from_ref(*shot)).collect();
+    let mut before = old.iter().map(|(_, shot)| shot).filter(|shot| gone.contains(&std::ptr::from_ref(*shot)));
+    let of_new: HashSet<Key> = new.iter().map(|(_, shot)| key(shot)).collect();
+    let mut found = Vec::new();
+    for after in rest {
+        let same = || known.get(&key(after)).copied();
+        let last = || old.last().map(|(_, shot)| shot);
+        let partner = if same().is_some() { same() } else { before.next().or_else(last) };
+        found.extend(partner.map(|before| (before, after)));
+    }
+    let last = new.last().map(|(_, shot)| shot);
+    let beyond = before.filter(|shot| !of_new.contains(&key(shot)));
+    found.extend(beyond.filter_map(|before| Some((before, last?))));
+    found
+}
+
+/// Code, or else its image, and the addresses of what is held once for both builds.
+type Key = (Option<[u8; 16]>, [u8; 32], [usize; 3]);
+
+fn key(shot: &Shot) -> Key {
+    let image = if shot.body.is_some() { [0; 32] } else { shot.image };
+    (
+        shot.body,
+        image,
+        [Arc::as_ptr(&shot.traits).addr(), Arc::as_ptr(&shot.options).addr(), Arc::as_ptr(&shot.shared).addr()],
+    )
 }
 
 fn change(what: What, target: &str, name: impl Into<String>, old: Option<String>, new: Option<String>) -> Change {
@@ -286,7 +344,8 @@ fn named<K: Ord + AsRef<str>, V: PartialEq + ToString>(
     }
 }
 
-fn shot(target: &str, old: &Shot, new: &Shot, changes: &mut Vec<Change>) {
+/// Lists the changes between two images of a kernel, of which others may tell that bytes changed.
+fn shot(target: &str, old: &Shot, new: &Shot, resized: bool, changes: &mut Vec<Change>) {
     let begin = changes.len();
     let count = old.traits.arguments.len().max(new.traits.arguments.len());
     for at in 0..count {
@@ -311,17 +370,12 @@ fn shot(target: &str, old: &Shot, new: &Shot, changes: &mut Vec<Change>) {
         changes.push(change(What::Options, target, "", text(old), text(new)));
     }
     named(What::Properties, target, &old.traits.properties, &new.traits.properties, changes);
-    if old.bytes != new.bytes {
-        let text = |shot: &Shot| Some(shot.bytes.to_string());
-        changes.push(change(What::Bytes, target, "", text(old), text(new)));
-    }
     let same = match (old.body, new.body) {
         (Some(before), Some(after)) => before == after,
         // Native code may hold more than the kernel's own, so it counts only where nothing else tells.
-        _ => old.image == new.image || changes.len() > begin,
+        _ => old.image == new.image || resized || changes.len() > begin,
     };
-    let sum = |shot: &Shot| shot.several.map(|several| several.sum);
-    if !same || sum(old) != sum(new) {
+    if !same {
         changes.push(change(What::Code, target, "", None, None));
     }
 }
@@ -347,12 +401,15 @@ struct SharedBy<'s> {
 impl<'s> SharedBy<'s> {
     /// Adds the images of a kernel, where it is in both builds.
     fn add(&mut self, old: Option<&'s Shots>, new: &'s Shots) {
-        for (target, after) in new {
-            let Some(before) = old.and_then(|old| shot_for(old, target)) else { continue };
-            let sides = [&before.shared, &after.shared];
-            let key = sides.map(|side| Arc::as_ptr(side) as usize);
-            let (.., kernels) = self.pairs.entry(key).or_insert((target, sides, 0));
-            *kernels = kernels.saturating_add(1);
+        let Some(old) = old else { return };
+        for images in new.chunk_by(|one, other| one.0 == other.0) {
+            let Some((target, _)) = images.first() else { continue };
+            for (before, after) in pairs([shots_for(old, target), images]) {
+                let sides = [&before.shared, &after.shared];
+                let key = sides.map(|side| Arc::as_ptr(side) as usize);
+                let (.., kernels) = self.pairs.entry(key).or_insert((target, sides, 0));
+                *kernels = kernels.saturating_add(1);
+            }
         }
     }
 }

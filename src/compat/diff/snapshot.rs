@@ -89,16 +89,17 @@ pub(crate) struct Total {
     pub(crate) stored: u64,
 }
 
-/// Facts about a kernel by target, in the order of targets. Nearly every kernel has one, where a map has room for eleven.
+/// Facts about a kernel by image, in the order of targets. Nearly every kernel has one, where a map has room for eleven.
 pub(crate) type Shots = Vec<(Arc<str>, Shot)>;
 
-/// Facts about a kernel for a target.
-pub(crate) fn shot_for<'s>(shots: &'s Shots, target: &str) -> Option<&'s Shot> {
-    let at = shots.binary_search_by(|(own, _)| (**own).cmp(target)).ok()?;
-    shots.get(at).map(|(_, shot)| shot)
+/// Facts about a kernel for a target, by each image that is for it.
+pub(crate) fn shots_for<'s>(shots: &'s Shots, target: &str) -> &'s [(Arc<str>, Shot)] {
+    let begin = shots.partition_point(|(own, _)| &**own < target);
+    let end = shots.partition_point(|(own, _)| &**own <= target);
+    shots.get(begin..end).unwrap_or_default()
 }
 
-/// A kernel for a target.
+/// A kernel in an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Shot {
     /// Half of the hash of its code, whatever its name, which tells it apart as well; none where that is not SPIR-V.
@@ -118,7 +119,7 @@ impl Deref for Shot {
 /// Facts about a kernel for a target, but for its code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct About {
-    /// Bytes of the images that hold it, inflated.
+    /// Bytes of the image, inflated.
     pub(crate) bytes: u64,
     /// The hash of its image.
     pub(crate) image: [u8; 32],
@@ -128,56 +129,6 @@ pub(crate) struct About {
     pub(crate) options: Arc<str>,
     /// Properties of its image.
     pub(crate) shared: Shared,
-    /// Images that hold it.
-    pub(crate) images: usize,
-    /// Sum over what each image says of it, where they say different things; this is what one of them says, with the aspects of all.
-    pub(crate) several: Option<Several>,
-}
-
-/// Sayings of several images about one kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Several {
-    /// Sum of the hashes: the same in any order of images.
-    pub(crate) sum: u128,
-    /// Least hash: that of the image which tells what the kernel is.
-    first: u128,
-}
-
-impl Shot {
-    /// Half of the hash of all that an image says of the kernel, but for the image's size.
-    fn hash(&self) -> u128 {
-        let About { image, traits, options, shared, .. } = &*self.about;
-        let image = image.iter().filter(|_| self.body.is_none()).collect::<Vec<_>>();
-        let text = format!("{:?}{image:?}{traits:?}{options:?}{shared:?}", self.body);
-        blake3::hash(text.as_bytes()).as_bytes().first_chunk().map_or(0, |half| u128::from_le_bytes(*half))
-    }
-
-    /// Adds what another image says of the kernel.
-    fn add(&mut self, other: &Shot, interner: &mut Interner) {
-        let mut about = About::clone(&self.about);
-        let is_same = self.body == other.body
-            && (self.body.is_some() || about.image == other.image)
-            && (&about.traits, &about.options, &about.shared) == (&other.traits, &other.options, &other.shared);
-        if about.several.is_some() || !is_same {
-            let (count, hash) = (about.images as u128, other.hash());
-            let known = about.several.unwrap_or_else(|| {
-                let own = self.hash();
-                Several { sum: own.wrapping_mul(count), first: own }
-            });
-            let aspects: BTreeSet<String> = about.traits.aspects.union(&other.traits.aspects).cloned().collect();
-            if hash < known.first {
-                self.body = other.body;
-                about = About { bytes: about.bytes, images: about.images, ..About::clone(&other.about) };
-            }
-            if about.traits.aspects != aspects {
-                about.traits = held(&mut interner.traits, Traits { aspects, ..Traits::clone(&about.traits) });
-            }
-            about.several = Some(Several { sum: known.sum.wrapping_add(hash), first: known.first.min(hash) });
-        }
-        about.bytes = about.bytes.saturating_add(other.bytes);
-        about.images = about.images.saturating_add(1);
-        self.about = interner.about(about);
-    }
 }
 
 /// Facts that many kernels have in common.
@@ -208,8 +159,8 @@ pub(crate) struct Interner {
     about: HashMap<Parts, Arc<About>>,
 }
 
-/// Bytes, the hash of the image, the addresses of what is held once, and the number of images.
-type Parts = (u64, [u8; 32], [usize; 4]);
+/// Bytes, the hash of the image, and the addresses of what is held once.
+type Parts = (u64, [u8; 32], [usize; 3]);
 
 /// Facts that are looked for among the last ones: kernels of an image, which have most in common, come one after the other.
 const LAST: usize = 4096;
@@ -217,11 +168,8 @@ const LAST: usize = 4096;
 impl Interner {
     /// Returns facts that are the same, and are held.
     fn about(&mut self, about: About) -> Arc<About> {
-        let About { bytes, image, traits, options, shared, images, several } = &about;
-        if several.is_some() {
-            return about.into();
-        }
-        let places = [Arc::as_ptr(traits).addr(), Arc::as_ptr(options).addr(), Arc::as_ptr(shared).addr(), *images];
+        let About { bytes, image, traits, options, shared } = &about;
+        let places = [Arc::as_ptr(traits).addr(), Arc::as_ptr(options).addr(), Arc::as_ptr(shared).addr()];
         let parts = (*bytes, *image, places);
         if self.about.len() >= LAST && !self.about.contains_key(&parts) {
             self.about.clear();
@@ -304,17 +252,10 @@ impl Snapshot {
                 let Some(KernelShots { shots: targets, .. }) = self.kernels.get_mut(facts.name.as_str()) else {
                     continue;
                 };
-                let place = targets.binary_search_by(|(own, _)| own.cmp(target));
-                match place.map(|at| targets.get_mut(at)) {
-                    Ok(Some((_, known))) => known.add(&shot, interner),
-                    Ok(None) => {}
-                    Err(at) => {
-                        if targets.is_empty() {
-                            targets.reserve_exact(1);
-                        }
-                        targets.insert(at, (target.clone(), shot));
-                    }
+                if targets.is_empty() {
+                    targets.reserve_exact(1);
                 }
+                targets.push((target.clone(), shot));
             }
             Ok(())
         };
@@ -327,8 +268,12 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Packs the kernels, once all images have been added: names that came in order have left the map half empty.
+    /// Packs the kernels, once all images have been added, and sorts their images by targets: names that came in order have left the
+    /// map half empty.
     pub(crate) fn pack(&mut self) {
+        for kernel in self.kernels.values_mut() {
+            kernel.shots.sort_by(|one, other| one.0.cmp(&other.0));
+        }
         self.kernels = std::mem::take(&mut self.kernels).into_iter().collect();
     }
 }
@@ -388,8 +333,6 @@ fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: &OfImage<'_>,
         traits: held(&mut interner.traits, traits),
         options: properties.options.clone(),
         shared: properties.shared.clone(),
-        images: 1,
-        several: None,
     };
     let body = facts.body().and_then(|body| body.first_chunk::<16>().copied());
     Shot { body, about: interner.about(about) }
@@ -492,7 +435,10 @@ pub(super) fn of_image<'a>(bundle: &Bundle<'_>, image: &Examined<'_, 'a>) -> OfI
     let (mut sorted, mut shared, mut seen) = (OfImage::default(), BTreeMap::new(), HashSet::new());
     for set in &all.sets {
         let known = KnownSet::find(set.name);
-        let told = |property: &Property<'_>| known.compare.is_in_facts(property, image.module.is_some());
+        // Without kernels there are no facts of them.
+        let told = |property: &Property<'_>| {
+            !image.kernels.is_empty() && known.compare.is_in_facts(property, image.module.is_some())
+        };
         // Of properties of one name the first counts.
         let first = set.properties.iter().filter(|property| seen.insert((set.name, property.name)));
         for property in first.filter(|property| !told(property)) {
@@ -502,7 +448,14 @@ pub(super) fn of_image<'a>(bundle: &Bundle<'_>, image: &Examined<'_, 'a>) -> OfI
                 sorted.rest.extend(named);
                 continue;
             }
-            let value = describe(decoded, property.value);
+            let value = match decoded {
+                // The numbers of constants are the compiler's own choice.
+                Some(Decoded::SpecConstant(parts)) => {
+                    let places = parts.iter().map(|part| format!("{} bytes at offset {}", part.size, part.offset));
+                    places.collect::<Vec<_>>().join("; ")
+                }
+                decoded => describe(decoded, property.value),
+            };
             let name = format!("{}: {}", set.name, property.name);
             match known.kernel_of(property) {
                 Some(kernel) => {

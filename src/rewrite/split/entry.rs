@@ -11,7 +11,7 @@ use crate::bundle::property::Property;
 use crate::bundle::property_sets::{Decoded, decode, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Graph, code};
-use crate::spirv::index::Index;
+use crate::spirv::index::{Index, Linkage};
 use crate::spirv::kernel::{Attributes, SubGroup};
 use crate::spirv::subset;
 use std::borrow::Cow;
@@ -81,7 +81,14 @@ pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
     let globals = image.properties.set(set::DEVICE_GLOBALS);
     let mapped: HashMap<&str, &str> = image.symbols_of_globals().map(|(unique, symbol)| (symbol, unique)).collect();
     let linked = index.linked().into_iter();
-    let exported = linked.filter(|(id, linkage)| linkage.kind.is_exported() && index.function(*id).is_none());
+    let listed: HashSet<&str> = image.exports().into_iter().collect();
+    let accessed: HashSet<u32> = index.host_accessed().map(|(id, _)| id).collect();
+    let is_looked_for = |id: &u32, linkage: &Linkage| {
+        !linkage.kind.is_discardable() || listed.contains(linkage.name.as_str()) || accessed.contains(id)
+    };
+    let exported = linked.filter(|(id, linkage)| {
+        linkage.kind.is_exported() && is_looked_for(id, linkage) && index.function(*id).is_none()
+    });
     let exported = exported.map(|(id, linkage)| (id, linkage.name));
     // The host looks for the others, too.
     let own = index.host_named().into_iter();
@@ -132,8 +139,10 @@ pub(super) fn entries<'k>(index: &Index<'k>, input: &Input<'_, '_>) -> Vec<Entry
             max_work_group: attributes.max_work_group_size,
         });
     }
-    let exported = subset::exported(index).into_iter();
-    for (id, name) in exported.filter(|(_, name)| !told || listed.contains(name.as_str())) {
+    let is_one = |linkage: &Linkage| {
+        if told { listed.contains(linkage.name.as_str()) } else { !linkage.kind.is_discardable() }
+    };
+    for (id, Linkage { name, .. }) in subset::exported(index).into_iter().filter(|(_, linkage)| is_one(linkage)) {
         let (source, aspects) = aspects(&needs, &name);
         let sub_group = input
             .sources

@@ -73,7 +73,7 @@ pub fn words(index: &Index<'_>, reach: &Reach, numbers: &mut Numbers) -> Option<
         }
     }
     for id in &reach.globals {
-        body.instruction(&index.defining(*id)?);
+        body.definition(index.definition(*id)?);
     }
     let met_in_code = body.numbers.met.len();
     for id in &reach.functions {
@@ -82,7 +82,7 @@ pub fn words(index: &Index<'_>, reach: &Reach, numbers: &mut Numbers) -> Option<
             body.annotation(&index.instruction(mode.at)?, 1);
         }
     }
-    body.decorations(met_in_code);
+    body.decorations(met_in_code)?;
     Some(body.words)
 }
 
@@ -93,6 +93,13 @@ struct Body<'i, 'a> {
 }
 
 impl Body<'_, '_> {
+    /// Writes a definition of module scope, given the number of its first instruction.
+    fn definition(&mut self, at: usize) {
+        for (_, instruction) in self.index.instructions(self.index.definition_from(at)) {
+            self.instruction(&instruction);
+        }
+    }
+
     fn instruction(&mut self, instruction: &Instruction<'_>) {
         match instruction.opcode {
             // Source locations are no part of the code.
@@ -128,15 +135,19 @@ impl Body<'_, '_> {
     }
 
     /// Writes the decorations of all ids that were met, except for symbol names. Ids that only modes and decorations name (alias
-    /// scopes, constants) are met behind those of the code and described by their definitions.
-    fn decorations(&mut self, met_in_code: usize) {
+    /// scopes, constants) are met behind those of the code and described by their definitions. None where an id has more decorations
+    /// than are read.
+    fn decorations(&mut self, met_in_code: usize) -> Option<()> {
         const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
         let mut number = 0usize;
         while let Some(id) = self.numbers.met.get(number).copied() {
+            if self.index.has_more_decorations(id) {
+                return None;
+            }
             if number >= met_in_code
-                && let Some(definition) = self.index.defining(id)
+                && let Some(definition) = self.index.definition(id)
             {
-                self.instruction(&definition);
+                self.definition(definition);
             }
             let mut own: Vec<_> = self
                 .index
@@ -165,6 +176,7 @@ impl Body<'_, '_> {
             }
             number = number.saturating_add(1);
         }
+        Some(())
     }
 
     /// Whether a function or variable is told by its symbol: a function that another module defines, and each variable, whose value

@@ -83,7 +83,7 @@ fn cut(module: &[u8], kernels: &[&str], functions: &[&str]) -> Result<Vec<u8>, s
     let place = |name: &&str| index.entry_points.iter().position(|entry| entry.name == **name).unwrap();
     let places: Vec<usize> = kernels.iter().map(place).collect();
     let exported = exported(&index);
-    let id = |name: &&str| exported.iter().find(|(_, known)| known == *name).unwrap().0;
+    let id = |name: &&str| exported.iter().find(|(_, known)| known.name == **name).unwrap().0;
     let ids: Vec<u32> = functions.iter().map(id).collect();
     Cutter::new(&index)?.cut(&Keep { entry_points: &places, ids: &ids })
 }
@@ -138,7 +138,7 @@ fn a_kernel_keeps_what_is_said_of_it_and_nothing_else() {
 fn exported_functions_are_roots_of_their_own_and_the_body_of_a_kernel_is_none() {
     let module = assemble(TWO).unwrap();
     let index = Index::read(&module).unwrap();
-    let names: Vec<String> = exported(&index).into_iter().map(|(_, name)| name).collect();
+    let names: Vec<String> = exported(&index).into_iter().map(|(_, linkage)| linkage.name).collect();
     assert_eq!(names, ["exported"]);
     let function = text(&cut(&module, &[], &["exported"]).unwrap());
     has(&function, &["\"exported\" Export", "\"shared\"", "OpCapability Linkage"], &["OpEntryPoint", "OpVariable"]);

@@ -116,6 +116,7 @@ impl Operands<'_> {
             OperandKind::MemoryAccess => flags!(self, MemoryAccess),
             OperandKind::SelectionControl => flags!(self, SelectionControl),
             OperandKind::LoopControl => flags!(self, LoopControl),
+            OperandKind::FPRoundingMode => enumeration!(self, FPRoundingMode),
             other => Err(format!("operands of the kind {other:?} are not supported")),
         }
     }
