@@ -375,8 +375,15 @@ pub(crate) const MAX_REACHED: usize = 1 << 24;
 pub(crate) const MAX_REACHED_FLOOR: usize = 1 << 20;
 pub(crate) const REACHED_PER_INSTRUCTION: usize = 128;
 
-/// Execution modes that are looked at to compare the code of a module's kernels.
-pub(crate) const MAX_COMPARED_MODES: usize = 1 << 22;
+/// Arguments and properties that are held against those of other images of the same kernels: an old kernel may have thousands of
+/// them, and a new one thousands of images.
+pub(crate) const MAX_COMPARED_FACTS: usize = 1 << 23;
+
+/// Words of execution modes and decorations that are looked at to compare the code of the kernels of a module of so many instructions.
+pub(crate) fn compared_annotations(instructions: usize) -> usize {
+    let warranted = MAX_REACHED_FLOOR.saturating_add(instructions.saturating_mul(REACHED_PER_INSTRUCTION));
+    MAX_REACHED.min(warranted).saturating_mul(4)
+}
 
 /// Factor by which the names of the kernels and functions that may call what an image imports, told for each import, may exceed the
 /// image. Each of thousands of kernels may call each of thousands of imports; compilers import a few functions.

@@ -97,10 +97,12 @@ const SECRETS: [&str; 12] =
 /// End of the names of personal access tokens.
 const ACCESS: &str = "_PAT";
 
-/// Whether a variable is a setting of a driver or of the compiler in it that shows in the code that they make.
-pub(super) fn decides_code(name: &str) -> bool {
+/// Whether a variable is a setting of a driver or of the compiler in it that shows in the code that they make: one of any name where one
+/// of [`OPENERS`] is set.
+pub(super) fn decides_code(name: &str, opened: bool) -> bool {
     let among = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
-    among(&SETTINGS) && !among(&NOT_OF_CODE)
+    let is_known = among(&SETTINGS) || among(&BEGINNINGS) || NAMES.contains(&name);
+    among(&SETTINGS) && !among(&NOT_OF_CODE) || opened && (!is_known || OPENERS.contains(&name))
 }
 
 /// Variables that have variables of any name read: by what is preloaded into programs, and as keys of Intel's driver for GPUs.
@@ -146,6 +148,11 @@ mod tests {
         assert!(is_handed_on("SHIM", "1", true) && !is_handed_on("db_password", "1", true));
         assert!(is_handed_on("IGC_DisablePasses", "1", false) && !is_handed_on("LANGCHAIN_X", "1", false));
         let all_handed_on = |name: &&str| is_handed_on(name, "1", false);
-        assert!(SETTINGS.iter().all(all_handed_on) && decides_code("IGC_Opt") && !decides_code("POCL_DEBUG"));
+        assert!(
+            SETTINGS.iter().all(all_handed_on) && decides_code("IGC_Opt", false) && !decides_code("POCL_DEBUG", false)
+        );
+        // A key of Intel's driver has no beginning of its own.
+        assert!(decides_code("InjectInternalBuildOptions", true) && !decides_code("InjectInternalBuildOptions", false));
+        assert!(!decides_code("PATH", true) && decides_code("LD_PRELOAD", true));
     }
 }

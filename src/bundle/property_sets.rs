@@ -114,20 +114,15 @@ pub enum Compare {
     InFacts,
     /// One by one in native code. Of a module's kernels the facts tell what is in the set.
     InFactsOfModules,
-    /// With the image that has kernels, but for what their facts tell: aspects, sizes and the target.
-    RestWithImage,
 }
 
 impl Compare {
-    /// Whether the facts of kernels tell a property, given whether the image has a module that does.
-    pub(crate) fn is_in_facts(self, property: &Property<'_>, has_module: bool) -> bool {
-        const TOLD: [&str; 4] =
-            ["reqd_work_group_size", "reqd_work_group_size_uint64_t", "reqd_sub_group_size", key::COMPILE_TARGET];
+    /// Whether the facts of kernels tell of the set, given whether the image has a module that does.
+    pub(crate) fn is_in_facts(self, has_module: bool) -> bool {
         match self {
             Compare::Each | Compare::WithImage => false,
             Compare::InFacts => true,
             Compare::InFactsOfModules => has_module,
-            Compare::RestWithImage => key::ASPECTS.contains(&property.name) || TOLD.contains(&property.name),
         }
     }
 }
@@ -179,7 +174,7 @@ property_sets! {
         decode: requirement,
         merge: Merge::Requirements,
         share: Share::Requirements,
-        compare: Compare::RestWithImage,
+        compare: Compare::WithImage,
         write: Some(Write::Requirements),
     }
     EXPORTED "SYCL/exported symbols" "Symbols that other images may import" {
@@ -196,6 +191,7 @@ property_sets! {
     IMPORTED "SYCL/imported symbols" "Symbols that other images must define" {
         about: About::Import,
         merge: Merge::Imports,
+        compare: Compare::WithImage,
         write: Some(Write::Imports),
         foldable: false,
     }
@@ -209,7 +205,6 @@ property_sets! {
         about: About::KernelOrFunction,
         decode: eliminated_arguments,
         share: Share::EvenIfEmpty,
-        compare: Compare::InFactsOfModules,
     }
     SPEC_CONSTANTS "SYCL/specialization constants" "Specialization constants with the layout of their values" {
         decode: |_, property, _| leaves(property).map(Decoded::SpecConstant),
@@ -222,6 +217,7 @@ property_sets! {
         "Defaults of the specialization constants, one after another" {
         decode: constant_values,
         merge: Merge::Defaults,
+        compare: Compare::WithImage,
         share: Share::Defaults,
     }
     SPEC_VALUES "SYCL/specialization constants set values"
@@ -310,11 +306,6 @@ impl KnownSet {
     /// Returns the row of a set.
     pub fn find(name: &str) -> &'static KnownSet {
         PROPERTY_SETS.iter().find(|set| set.name == name).unwrap_or(&OTHER)
-    }
-
-    /// Whether `diff` compares its properties with the image that has kernels.
-    pub(crate) fn is_of_image(&self) -> bool {
-        matches!(self.compare, Compare::WithImage | Compare::RestWithImage)
     }
 
     /// Returns the mangled name of the kernel that a property is about, or none where it is about the image, a symbol or

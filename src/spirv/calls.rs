@@ -219,6 +219,8 @@ pub(crate) struct Walks {
     met: Vec<u32>,
     walk: u32,
     budget: usize,
+    /// Ends of definitions that several instructions make, by their begins: each is looked for once.
+    ends: HashMap<usize, usize>,
 }
 
 impl Walks {
@@ -226,7 +228,7 @@ impl Walks {
     pub(crate) fn new(index: &Index<'_>) -> Walks {
         let warranted =
             limits::MAX_REACHED_FLOOR.saturating_add(index.len().saturating_mul(limits::REACHED_PER_INSTRUCTION));
-        Walks { met: vec![0; index.len()], walk: 0, budget: limits::MAX_REACHED.min(warranted) }
+        Walks { met: vec![0; index.len()], walk: 0, budget: limits::MAX_REACHED.min(warranted), ends: HashMap::new() }
     }
 
     /// Bounds the walks from functions that are exported: each of thousands may call all that come before.
@@ -234,6 +236,18 @@ impl Walks {
         let most = self.met.len().saturating_mul(limits::EXPORTS_REACHED_RATIO);
         let most = most.saturating_add(limits::EXPORTS_REACHED_FLOOR);
         Walks { budget: self.budget.min(most), ..self }
+    }
+
+    /// Returns the numbers of a definition's instructions, given that of the first.
+    fn definition_from(&mut self, index: &Index<'_>, at: usize) -> std::ops::Range<usize> {
+        if let Some(end) = self.ends.get(&at) {
+            return at..*end;
+        }
+        let all = index.definition_from(at);
+        if all.len() > 1 {
+            self.ends.insert(at, all.end);
+        }
+        all
     }
 
     /// Whether this walk meets an id for the first time; false for an id that the module does not define.
@@ -276,7 +290,7 @@ impl Reach {
                 None => {
                     let Some(at) = index.definition(id) else { continue };
                     reach.globals.push(id);
-                    (index.definition_from(at), false)
+                    (walks.definition_from(index, at), false)
                 }
             };
             match walks.budget.checked_sub(cost(index, &range)) {

@@ -104,6 +104,7 @@ opcodes! {
     DECORATE_STRING = DecorateString,
     DECORATION_GROUP = DecorationGroup,
     GROUP_DECORATE = GroupDecorate,
+    GROUP_MEMBER_DECORATE = GroupMemberDecorate,
     ATOMIC_LOAD = AtomicLoad,
     ATOMIC_STORE = AtomicStore,
     ATOMIC_EXCHANGE = AtomicExchange,

@@ -1,7 +1,8 @@
 //! Is code taken for equal, or for nobody's, that is not?
 
+use super::costly::run_bounded;
 use super::program::{said, tool};
-use super::recorded::{bytes, words};
+use super::recorded::{array, bytes, words};
 use super::support::folder::Folder;
 use super::support::spirv::assemble;
 use sycl_bundle::spirv::Module;
@@ -220,11 +221,16 @@ fn properties_that_no_fact_tells_are_compared() {
             "[SYCL/specialization constants]\n_Zgain={layout}\n[SYCL/specialization constants default values]\nall={defaults}\n"
         )
     };
+    let masked = |count: u64| format!("[SYCL/kernel param opt]\nk={}\n", array(&[0], count));
     let required = |more: &str| format!("[SYCL/device requirements]\naspects={}\n{more}", words(&[]));
     let cases = [
         (required(""), required(&matrix("matrix_a,fp16,8,16")), true),
         (required(&matrix("matrix_a,fp16,8,16")), required(&matrix("matrix_a,fp16,32,64")), true),
         (required(""), required(&format!("fixed_target={}\n", words(&[1]))), true),
+        (required("reqd_sub_group_size=1|16\n"), required("reqd_sub_group_size=1|64\n"), true),
+        (required(""), required("").replace(&words(&[]), &words(&[6])), true),
+        // A mask of more arguments than the kernel has.
+        (masked(3), masked(4), false),
         (constants(2), constants(3), false),
     ];
     for (old, new, is_required) in &cases {
@@ -314,4 +320,89 @@ fn kernels_with_more_decorations_than_are_read_are_different() {
     folder.put("b.spv", of("b", "SubgroupSize", 300));
     let done = tool(&folder, ["join", "a.spv", "b.spv", "--fold-clones", "-o", "j.table"]);
     assert!(said(&done).contains("0 clones folded"), "{}", said(&done));
+}
+
+/// Devices may read them.
+#[test]
+fn decorations_of_members_are_compared() {
+    let folder = Folder::new();
+    let of = |kernel: &str, decoration: &str| {
+        let text = READER
+            .replace("OpDecorate %table LinkageAttributes \"TABLE\" Import\n", decoration)
+            .replace(
+                "%constant = OpTypePointer UniformConstant %u32",
+                "%pair = OpTypeStruct %u32 %u32\n%constant = OpTypePointer UniformConstant %pair",
+            )
+            .replace("%table = OpVariable", "%zero = OpConstantNull %pair\n%table = OpVariable")
+            .replace("UniformConstant\n%kernel", "UniformConstant %zero\n%kernel")
+            .replace(
+                "%value = OpLoad %u32 %table Aligned 4",
+                "%both = OpLoad %pair %table Aligned 4\n%value = OpCompositeExtract %u32 %both 0",
+            );
+        assemble(&text.replace("KERNEL", kernel)).unwrap()
+    };
+    let first = "OpMemberDecorate %pair 0 Volatile\n";
+    for second in ["OpMemberDecorate %pair 1 Volatile\n", "OpMemberDecorate %pair 0 Restrict\n"] {
+        assert_eq!(difference(&folder, of("k", first), of("k", first)), Some(0));
+        assert_eq!(difference(&folder, of("k", first), of("k", second)), Some(1), "{second}");
+        folder.put("a.spv", of("a", first));
+        folder.put("b.spv", of("b", second));
+        let done = tool(&folder, ["join", "a.spv", "b.spv", "--fold-clones", "-o", "j.table"]);
+        assert!(said(&done).contains("0 clones folded"), "{second}: {}", said(&done));
+    }
+}
+
+/// A kernel of thousands of arguments, and as many images of it that say something else each.
+#[test]
+fn many_images_of_a_kernel_with_many_arguments_are_compared_in_bounds() {
+    let folder = Folder::new();
+    let arguments = 4000;
+    let types = " %u32".repeat(arguments);
+    let parameters: String = (0..arguments).map(|nth| format!("%p{nth} = OpFunctionParameter %u32\n")).collect();
+    let many = READER
+        .replace("OpDecorate %table LinkageAttributes \"TABLE\" Import\nOpDecorate %table Constant\n", "")
+        .replace("%table = OpVariable %constant UniformConstant\n", "")
+        .replace("%value = OpLoad %u32 %table Aligned 4\nOpStore %out %value Aligned 4\n", "")
+        .replace("OpTypeFunction %void %global", &format!("OpTypeFunction %void{types}"))
+        .replace("%out = OpFunctionParameter %global\n", &parameters);
+    folder.put("many.spv", assemble(&many.replace("KERNEL", "k")).unwrap());
+    folder.put("many.sym", "k\n");
+    folder.put("old.table", "[Code|Symbols]\nmany.spv|many.sym\n");
+    let images: Vec<(u32, String)> = (0..1500u32)
+        .map(|nth| (nth, format!("[SYCL/device requirements]\naspects={}\n", words(&[1000 + nth]))))
+        .collect();
+    let images: Vec<(u32, &str)> = images.iter().map(|(constant, sets)| (*constant, sets.as_str())).collect();
+    table(&folder, "new", &images);
+    run_bounded(&folder, &["diff", "old.table", "new.table", "--forbid", "changed-arguments"], 20, &[1]);
+}
+
+/// Each image has its own.
+#[test]
+fn properties_that_images_swap_are_compared() {
+    let folder = Folder::new();
+    let required = |aspect: u32| format!("[SYCL/device requirements]\naspects={}\n", words(&[aspect]));
+    let imported = |symbol: &str| format!("[SYCL/imported symbols]\n{symbol}=1|1\n");
+    let library = |symbol: &str| {
+        let text = HELPER.replace("\"helper\"", &format!("\"{symbol}\""));
+        let text = text.replace("OpEntryPoint Kernel %kernel \"k\"\nOpEntryPoint Kernel %other \"other\"\n", "");
+        assemble(&text).unwrap()
+    };
+    for (name, sets) in [("old", [6, 5]), ("new", [5, 6])] {
+        let mut rows = "[Code|Properties|Symbols]\n".to_owned();
+        for (nth, aspect) in sets.iter().enumerate() {
+            folder.put(&format!("{name}{nth}.spv"), library(["one", "two"][nth]));
+            folder.put(&format!("{name}{nth}.prop"), required(*aspect));
+            folder.put(&format!("{name}{nth}.sym"), "");
+            rows += &format!("{name}{nth}.spv|{name}{nth}.prop|{name}{nth}.sym\n");
+        }
+        folder.put(&format!("{name}.table"), rows);
+    }
+    let diff = || tool(&folder, ["diff", "old.table", "new.table", "--exit-code"]).status.code();
+    assert_eq!(diff(), Some(1), "libraries");
+    let both = [imported("one"), imported("two")];
+    table(&folder, "old", &[(1, &both[0]), (2, &both[1])]);
+    table(&folder, "new", &[(1, &both[1]), (2, &both[0])]);
+    assert_eq!(diff(), Some(1), "imports");
+    table(&folder, "new", &[(2, &both[1]), (1, &both[0])]);
+    assert_eq!(diff(), Some(0), "in another order");
 }

@@ -9,11 +9,10 @@ use crate::limits;
 use crate::spirv::index::Index;
 use crate::spirv::op;
 use crate::spirv::words::Instruction;
-use rspirv::spirv::{Decoration, Op};
+use rspirv::spirv::Decoration;
 use std::collections::HashMap;
 
 const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
-const GROUP_MEMBER_DECORATE: u16 = Op::GroupMemberDecorate as u16;
 
 /// Returns a module without groups of decorations, or none where it has none.
 ///
@@ -40,7 +39,7 @@ pub fn write_out(il: &[u8]) -> Result<Option<Vec<u8>>> {
         // Places of the targets: an id, or a structure and a member's number.
         let target = match instruction.opcode {
             op::GROUP_DECORATE => 1usize,
-            GROUP_MEMBER_DECORATE => 2,
+            op::GROUP_MEMBER_DECORATE => 2,
             op::DECORATION_GROUP => continue,
             opcode if (is_decoration(opcode) || opcode == op::NAME) && groups.contains_key(&instruction.word(0)) => {
                 continue;

@@ -163,17 +163,27 @@ pub(crate) fn breaches(budgets: &Budgets, files: &[(String, [bool; 2], &FileDiff
     found
 }
 
-/// Whether a change of what an image requires is more than that something is left out: a shape of matrices that it did not use, or
-/// another list of targets that it is for.
+/// Whether a change of what an image requires is more than that something is left out: an aspect or a shape of matrices that it
+/// did not need, or another size or list of targets that it is for.
 fn requires_more(change: &Change) -> bool {
     let Some(new) = &change.new else { return false };
     let key = change.name.strip_prefix(set::REQUIREMENTS).and_then(|rest| rest.strip_prefix(": "));
-    let shapes = |text: &str| text.split(", ").map(str::to_owned).collect::<BTreeSet<_>>();
+    // Images that say different things are told as one or the other.
+    let list = |text: &str| {
+        let all = text.split(" or ").flat_map(|text| text.split(", ")).filter(|one| *one != "none");
+        all.map(str::to_owned).collect::<BTreeSet<_>>()
+    };
     match key {
-        Some("joint_matrix" | "joint_matrix_mad") => {
-            !shapes(new).is_subset(&shapes(change.old.as_deref().unwrap_or_default()))
+        Some("joint_matrix" | "joint_matrix_mad" | "aspects" | "aspect") => {
+            !list(new).is_subset(&list(change.old.as_deref().unwrap_or_default()))
         }
-        Some("fixed_target" | FIXED_TARGET_NAMES) => true,
+        Some(
+            "fixed_target"
+            | FIXED_TARGET_NAMES
+            | "reqd_sub_group_size"
+            | "reqd_work_group_size"
+            | "reqd_work_group_size_uint64_t",
+        ) => true,
         _ => false,
     }
 }

@@ -186,7 +186,7 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
             (before, after) => before != after && counts(What::Targets) || !same_bytes && counts(What::Bytes),
         }
     });
-    let mut shared = SharedBy::default();
+    let (mut shared, mut budget) = (SharedBy::default(), limits::MAX_COMPARED_FACTS);
     let renamed = renamed(old, new);
     let gone: BTreeSet<&str> = renamed.values().copied().collect();
     let before = |name: &str| old.kernels.get(name).map(|kernel| &kernel.shots);
@@ -198,8 +198,14 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
         };
         shared.add(before, targets);
         let none = Shots::new();
-        let mut changes = before.map(|before| kernel(before, targets)).unwrap_or_default();
+        let (mut changes, native) = before.map(|before| kernel(before, targets, &mut budget)).unwrap_or_default();
         changes.retain(|change| !ignored.contains(&change.what));
+        // Native code may hold more than the kernel's own, so it counts only where nothing else tells.
+        if !ignored.contains(&What::Code) {
+            let silent = native.into_iter().filter(|target| !changes.iter().any(|change| *change.target == **target));
+            let silent: Vec<Change> = silent.map(|target| change(What::Code, &target, "", None, None)).collect();
+            changes.extend(silent);
+        }
         if fate == Fate::Changed && changes.is_empty() {
             diff.unchanged = diff.unchanged.saturating_add(1);
             continue;
@@ -247,33 +253,46 @@ fn renamed<'s>(old: &'s Snapshot, new: &'s Snapshot) -> BTreeMap<&'s str, &'s st
     pairs.flat_map(|(come, gone)| come.iter().copied().zip(gone.iter().copied())).collect()
 }
 
-/// Lists the changes of a kernel.
-fn kernel(old: &Shots, new: &Shots) -> Vec<Change> {
-    let mut changes = Vec::new();
+/// Lists the changes of a kernel, and the targets for which its native code changed.
+fn kernel(old: &Shots, new: &Shots, budget: &mut usize) -> (Vec<Change>, Vec<Arc<str>>) {
+    // Several images may have changed alike.
+    let (mut changes, mut native) = (BTreeSet::new(), Vec::new());
     let targets: BTreeSet<&Arc<str>> = old.iter().chain(new).map(|(target, _)| target).collect();
     for target in targets {
         let sides = [shots_for(old, target), shots_for(new, target)];
         if let [[], _] | [_, []] = sides {
             let [old, new] = sides.map(|shots| (!shots.is_empty()).then(|| target.to_string()));
-            changes.push(change(What::Targets, target, "", old, new));
+            changes.insert(change(What::Targets, target, "", old, new));
             continue;
         }
-        let bytes = sides.map(|shots| shots.iter().fold(0u64, |sum, (_, shot)| sum.saturating_add(shot.bytes)));
-        let pairs = pairs(sides);
-        let resized = bytes[0] != bytes[1];
-        for (old, new) in pairs {
-            shot(target, old, new, resized, &mut changes);
+        for (old, new) in pairs(sides) {
+            let facts = |shot: &Shot| shot.traits.arguments.len().saturating_add(shot.traits.properties.len());
+            let cost = if sides.iter().all(|side| side.len() == 1) { 0 } else { facts(old).saturating_add(facts(new)) };
+            let Some(left) = budget.checked_sub(cost) else {
+                // No gate passes for what is not looked at.
+                let there = || Some("not compared".to_owned());
+                for what in [What::Arguments, What::Aspects, What::Code] {
+                    changes.insert(change(what, target, "of further images", None, there()));
+                }
+                break;
+            };
+            *budget = left;
+            let mut own = Vec::new();
+            if shot(target, old, new, &mut own) {
+                native.push(Arc::clone(target));
+            }
+            changes.extend(own);
         }
-        if resized {
+        let bytes = sides.map(|shots| shots.iter().fold(0u64, |sum, (_, shot)| sum.saturating_add(shot.bytes)));
+        if bytes[0] != bytes[1] {
             let [old, new] = bytes.map(|bytes| Some(bytes.to_string()));
-            changes.push(change(What::Bytes, target, "", old, new));
+            changes.insert(change(What::Bytes, target, "", old, new));
         }
     }
+    native.dedup();
+    let mut changes: Vec<Change> = changes.into_iter().collect();
     changes.sort_by_key(|change| change.what);
-    // Several images may have changed alike.
-    let mut told = BTreeSet::new();
-    changes.retain(|change| told.insert(change.clone()));
-    changes
+    (changes, native)
 }
 
 /// Pairs the images of a kernel for a target before and after: those that say the same, in whatever order they come, and the others in
@@ -344,9 +363,8 @@ fn named<K: Ord + AsRef<str>, V: PartialEq + ToString>(
     }
 }
 
-/// Lists the changes between two images of a kernel, of which others may tell that bytes changed.
-fn shot(target: &str, old: &Shot, new: &Shot, resized: bool, changes: &mut Vec<Change>) {
-    let begin = changes.len();
+/// Lists the changes between two images of a kernel, and returns whether native code changed.
+fn shot(target: &str, old: &Shot, new: &Shot, changes: &mut Vec<Change>) -> bool {
     let count = old.traits.arguments.len().max(new.traits.arguments.len());
     for at in 0..count {
         let (before, after) = (old.traits.arguments.get(at), new.traits.arguments.get(at));
@@ -370,14 +388,11 @@ fn shot(target: &str, old: &Shot, new: &Shot, resized: bool, changes: &mut Vec<C
         changes.push(change(What::Options, target, "", text(old), text(new)));
     }
     named(What::Properties, target, &old.traits.properties, &new.traits.properties, changes);
-    let same = match (old.body, new.body) {
-        (Some(before), Some(after)) => before == after,
-        // Native code may hold more than the kernel's own, so it counts only where nothing else tells.
-        _ => old.image == new.image || resized || changes.len() > begin,
-    };
-    if !same {
+    let (Some(before), Some(after)) = (old.body, new.body) else { return old.image != new.image };
+    if before != after {
         changes.push(change(What::Code, target, "", None, None));
     }
+    false
 }
 
 /// Cuts options, which are told of each kernel of an image.

@@ -119,6 +119,23 @@ mod tests {
         assert!(!same.differs() && same.unchanged == 3);
     }
 
+    /// Native code is compared by its image, which counts where all else that changed is ignored.
+    #[test]
+    fn native_code_changed_whatever_is_ignored() {
+        let native = |image: u8, bytes: u64| {
+            let mut shot = shot(image, bytes);
+            shot.body = None;
+            snapshot(&[("k", &[("avx2", shot)])])
+        };
+        let told = |ignored: &[What]| -> Vec<What> {
+            let diff = compare(&native(1, 10), &native(2, 12), ignored);
+            diff.diffs.iter().flat_map(|kernel| kernel.changes.iter().map(|change| change.what)).collect()
+        };
+        assert_eq!(told(&[]), [What::Bytes]);
+        assert_eq!(told(&[What::Bytes]), [What::Code]);
+        assert!(told(&[What::Bytes, What::Code]).is_empty());
+    }
+
     #[test]
     fn each_way_to_change_is_told() {
         let before = shot(1, 10);

@@ -5,8 +5,7 @@
 
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
-use crate::bundle::property::Property;
-use crate::bundle::property_sets::{Decoded, KnownSet, describe};
+use crate::bundle::property_sets::{Compare, Decoded, KnownSet, describe, set};
 use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::compat::explain::trace::{devices, times};
@@ -34,7 +33,7 @@ pub struct Snapshot {
     pub(crate) kernels: BTreeMap<Arc<str>, KernelShots>,
     /// Properties of symbols and of images without kernels, by target.
     pub(crate) properties: BTreeMap<String, Values>,
-    /// The hashes of images without kernels, by target.
+    /// The hashes of images without kernels, each with its properties, by target.
     pub(crate) libraries: BTreeMap<String, BTreeSet<[u8; 32]>>,
     /// Whether something of the file could not be read.
     pub(crate) partial: bool,
@@ -136,7 +135,7 @@ pub(crate) struct About {
 pub(crate) struct Traits {
     /// The arguments in order, each as text; `-` for one that the compiler removed.
     pub(crate) arguments: Vec<String>,
-    /// Aspects that the image records, or its code uses.
+    /// Aspects that the image records, or its code uses. The runtime goes by the former, which are properties, too.
     pub(crate) aspects: BTreeSet<String>,
     /// Required work-group and sub-group sizes and other attributes, by name.
     pub(crate) attributes: BTreeMap<&'static str, String>,
@@ -207,9 +206,6 @@ impl Snapshot {
             let target = devices(image);
             let total = self.targets.entry(target.clone()).or_default();
             total.add(image.size, image.image.stored.len() as u64);
-            if image.kernels.is_empty() {
-                self.libraries.entry(target.clone()).or_default().insert(image.blake3);
-            }
             let gpus = image.native.as_ref().map(|native| native.coverage_by_gpu(Driver::ANY)).unwrap_or_default();
             // Of kernels that only some of the code has, GPUs take that or other code.
             let partial = if image.homes.is_empty() { 0 } else { usize::MAX };
@@ -226,12 +222,19 @@ impl Snapshot {
             }
             let mut sorted = of_image(bundle, image);
             // Kernels of other images may use them, which no kernel of this one has to.
-            let exports = image.module.as_ref().is_some_and(|module| !module.exports.is_empty());
+            let exports =
+                image.module.as_ref().is_some_and(|module| !module.exports.is_empty() || !module.host_names.is_empty());
             if exports && !image.kernels.is_empty() {
                 sorted.rest.extend(exported_bodies(image.image).into_iter().map(|(name, body)| {
                     let hash = body.unwrap_or(image.blake3);
                     (format!("{EXPORTED}{name}"), hex(hash.first_chunk::<8>().unwrap_or(&[0; 8])))
                 }));
+            }
+            if image.kernels.is_empty() {
+                sorted.rest.sort();
+                let mut hasher = blake3::Hasher::new();
+                hasher.update(&image.blake3).update(format!("{:?}", sorted.rest).as_bytes());
+                self.libraries.entry(target.clone()).or_default().insert(*hasher.finalize().as_bytes());
             }
             sorted.shared = held(&mut interner.shared, BTreeMap::clone(&sorted.shared));
             if !sorted.rest.is_empty() {
@@ -319,13 +322,18 @@ fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: &OfImage<'_>,
     if facts.esimd {
         attributes.insert("explicit SIMD", "yes".to_owned());
     }
+    let mut own = properties.kernels.get(facts.name.as_str()).cloned().unwrap_or_default();
+    // The arguments tell which are removed, where the list of these fits them.
+    if facts.module.is_some() && facts.from_source {
+        own.remove(set::PARAM_OPT);
+    }
     let traits = Traits {
         arguments: arguments(facts),
         aspects: facts.declared.iter().chain(&facts.used).cloned().collect(),
         attributes,
         constants: facts.spec_constants.iter().map(constant).collect(),
         resources: resources(facts),
-        properties: properties.kernels.get(facts.name.as_str()).cloned().unwrap_or_default(),
+        properties: own,
     };
     let about = About {
         bytes: image.size,
@@ -436,16 +444,19 @@ pub(super) fn of_image<'a>(bundle: &Bundle<'_>, image: &Examined<'_, 'a>) -> OfI
     for set in &all.sets {
         let known = KnownSet::find(set.name);
         // Without kernels there are no facts of them.
-        let told = |property: &Property<'_>| {
-            !image.kernels.is_empty() && known.compare.is_in_facts(property, image.module.is_some())
-        };
+        if !image.kernels.is_empty() && known.compare.is_in_facts(image.module.is_some()) {
+            continue;
+        }
         // Of properties of one name the first counts.
-        let first = set.properties.iter().filter(|property| seen.insert((set.name, property.name)));
-        for property in first.filter(|property| !told(property)) {
+        for property in set.properties.iter().filter(|property| seen.insert((set.name, property.name))) {
             let decoded = (known.decode)(all, property, bundle.epoch);
             if let Some(Decoded::Defaults(values)) = decoded {
                 let named = values.into_iter().map(|(name, value)| (format!("{}: {name}", set.name), value));
-                sorted.rest.extend(named);
+                if image.kernels.is_empty() {
+                    sorted.rest.extend(named)
+                } else {
+                    shared.extend(named)
+                }
                 continue;
             }
             let value = match decoded {
@@ -462,7 +473,7 @@ pub(super) fn of_image<'a>(bundle: &Bundle<'_>, image: &Examined<'_, 'a>) -> OfI
                     let own = if kernel == property.name { set.name.to_owned() } else { name };
                     sorted.kernels.entry(kernel).or_default().insert(own, value);
                 }
-                None if known.is_of_image() && !image.kernels.is_empty() => {
+                None if known.compare == Compare::WithImage && !image.kernels.is_empty() => {
                     shared.insert(name, value);
                 }
                 None => sorted.rest.push((name, value)),

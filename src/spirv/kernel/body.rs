@@ -24,15 +24,33 @@ pub struct Numbers {
     kernel: u32,
     /// Ids that the current kernel has met, by number.
     met: Vec<u32>,
-    /// Execution modes that may still be looked at, by all kernels: thousands may share a function that has thousands.
-    modes: usize,
+    /// Decorations of structures' members, by structure: the numbers of the instructions. None where groups of decorations have some.
+    members: HashMap<u32, Option<Vec<usize>>>,
+    /// Words of execution modes, decorations, and what only they name that may still be written, by all kernels: thousands may share a
+    /// function that has thousands.
+    annotations: usize,
 }
 
 impl Numbers {
     /// Creates empty numbers for a module.
     pub fn new(index: &Index<'_>) -> Numbers {
-        let (defined, modes) = (vec![(0, 0); index.len()], limits::MAX_COMPARED_MODES);
-        Numbers { defined, undefined: HashMap::new(), kernel: 0, met: Vec::new(), modes }
+        let (defined, annotations) = (vec![(0, 0); index.len()], limits::compared_annotations(index.len()));
+        let mut members: HashMap<u32, Option<Vec<usize>>> = HashMap::new();
+        let before = index.functions.first().map_or(index.len(), |first| first.instructions.start);
+        for (at, instruction) in index.instructions(0..before) {
+            match instruction.opcode {
+                op::MEMBER_DECORATE | op::MEMBER_DECORATE_STRING => {
+                    let own = members.entry(instruction.word(0)).or_insert_with(|| Some(Vec::new()));
+                    own.iter_mut().for_each(|own| own.push(at));
+                }
+                op::GROUP_MEMBER_DECORATE => {
+                    let structures = instruction.words().skip(1).step_by(2);
+                    members.extend(structures.map(|structure| (structure, None)));
+                }
+                _ => {}
+            }
+        }
+        Numbers { defined, undefined: HashMap::new(), kernel: 0, met: Vec::new(), members, annotations }
     }
 
     fn begin(&mut self) {
@@ -61,7 +79,7 @@ impl Numbers {
 
 /// Returns the words of a kernel's code, or none where it reaches an instruction of an unknown opcode.
 pub fn words(index: &Index<'_>, reach: &Reach, numbers: &mut Numbers) -> Option<Vec<u32>> {
-    if !reach.complete {
+    if !reach.complete || numbers.annotations == 0 {
         return None;
     }
     numbers.begin();
@@ -78,8 +96,7 @@ pub fn words(index: &Index<'_>, reach: &Reach, numbers: &mut Numbers) -> Option<
     let met_in_code = body.numbers.met.len();
     for id in &reach.functions {
         for mode in index.modes_of(*id) {
-            body.numbers.modes = body.numbers.modes.checked_sub(1)?;
-            body.annotation(&index.instruction(mode.at)?, 1);
+            body.annotation(&index.instruction(mode.at)?, 1)?;
         }
     }
     body.decorations(met_in_code)?;
@@ -121,8 +138,17 @@ impl Body<'_, '_> {
         });
     }
 
-    /// Writes what an annotation says, from an operand on.
-    fn annotation(&mut self, instruction: &Instruction<'_>, operands: usize) {
+    /// Counts words; none where there have been too many.
+    fn charge(&mut self, words: usize) -> Option<()> {
+        let left = self.numbers.annotations.checked_sub(words);
+        // Nothing is left for the kernels behind: each would come as far again.
+        self.numbers.annotations = left.unwrap_or(0);
+        left.map(drop)
+    }
+
+    /// Writes what an annotation says, from an operand on. None where there have been too many.
+    fn annotation(&mut self, instruction: &Instruction<'_>, operands: usize) -> Option<()> {
+        self.charge(instruction.len())?;
         let begin = self.words.len();
         self.words.extend((operands..instruction.len()).map(|at| instruction.word(at)));
         let (index, numbers, words) = (self.index, &mut *self.numbers, &mut self.words);
@@ -132,6 +158,7 @@ impl Body<'_, '_> {
                 *word = numbers.number_of(index, instruction.word(at));
             }
         });
+        Some(())
     }
 
     /// Writes the decorations of all ids that were met, except for symbol names. Ids that only modes and decorations name (alias
@@ -144,10 +171,19 @@ impl Body<'_, '_> {
             if self.index.has_more_decorations(id) {
                 return None;
             }
+            if let Some(members) = self.numbers.members.get(&id) {
+                for at in members.clone()? {
+                    let instruction = self.index.instruction(at)?;
+                    self.words.extend([number as u32, u32::from(instruction.opcode)]);
+                    self.annotation(&instruction, 1)?;
+                }
+            }
             if number >= met_in_code
                 && let Some(definition) = self.index.definition(id)
             {
+                let begin = self.words.len();
                 self.definition(definition);
+                self.charge(self.words.len().saturating_sub(begin))?;
             }
             let mut own: Vec<_> = self
                 .index
@@ -172,7 +208,7 @@ impl Body<'_, '_> {
                 if decoration == LINKAGE && !self.is_told_by_symbol(id) {
                     continue;
                 }
-                self.annotation(&instruction, operands);
+                self.annotation(&instruction, operands)?;
             }
             number = number.saturating_add(1);
         }

@@ -38,7 +38,6 @@ const SOURCE: u16 = 3;
 const SOURCE_EXTENSION: u16 = 4;
 const MEMBER_NAME: u16 = 6;
 const MEMBER_DECORATE: u16 = 72;
-pub(super) const GROUP_MEMBER_DECORATE: u16 = 75;
 const MODULE_PROCESSED: u16 = 330;
 const MEMBER_DECORATE_STRING: u16 = 5633;
 
@@ -121,7 +120,7 @@ impl Annotations {
                 op::GROUP_DECORATE => {
                     (1..instruction.len()).for_each(|word| self.note(index, instruction.word(word), at));
                 }
-                GROUP_MEMBER_DECORATE => {
+                op::GROUP_MEMBER_DECORATE => {
                     // Operands are pairs of type and member; an incomplete pair is ignored.
                     let pairs = (1..instruction.len().saturating_sub(1)).step_by(2);
                     pairs.for_each(|word| self.note(index, instruction.word(word), at));

@@ -3,7 +3,6 @@
 //! In `OpenCL.DebugInfo.100` a `DebugFunction` names the function itself. Where the function is left out, its
 //! description, which inlined code may still need, refers to `DebugInfoNone` instead.
 
-use super::annotations::GROUP_MEMBER_DECORATE;
 use super::capabilities::RequiredFeatures;
 use super::undefined;
 use super::walk::{Cut, declared_at};
@@ -124,7 +123,7 @@ impl Out {
                 operands.extend(ids);
             }
             op::GROUP_DECORATE => operands = operands.iter().filter_map(|id| new(*id)).collect(),
-            GROUP_MEMBER_DECORATE => {
+            op::GROUP_MEMBER_DECORATE => {
                 let group = operands.first().and_then(|group| new(*group));
                 let pairs = operands.get(1..).unwrap_or_default().as_chunks::<2>().0;
                 let kept = pairs.iter().filter_map(|[id, member]| Some([new(*id)?, *member]));

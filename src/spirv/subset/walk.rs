@@ -3,7 +3,6 @@
 //! Bodies of functions are written during the walk, with new ids, since all their ids are visited anyway; instructions
 //! outside of functions are collected by number and written at the end, in module order.
 
-use super::annotations::GROUP_MEMBER_DECORATE;
 use super::capabilities::Usage;
 use super::{Cutter, Keep, emit, links, undefined, unknown};
 use crate::error::{Error, Result};
@@ -202,7 +201,7 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
                 *place = self.cutter.base;
             }
             self.live.push(note);
-            if matches!(instruction.opcode, op::GROUP_DECORATE | GROUP_MEMBER_DECORATE) {
+            if matches!(instruction.opcode, op::GROUP_DECORATE | op::GROUP_MEMBER_DECORATE) {
                 // The other targets of the group may not be in this subset.
                 let group = instruction.word(0);
                 self.meet(group).ok_or_else(|| undefined(&instruction, group))?;

@@ -107,6 +107,15 @@ BITWISE(char) BITWISE(uchar) BITWISE(short) BITWISE(ushort) BITWISE(int) BITWISE
     size_t i = get_global_id(0);                                                         \
     out[i] = sub_group_shuffle(in[i], get_sub_group_size() - 1 - get_sub_group_local_id()); \
   }                                                                                      \
+  /* Behind loops of different lengths all come together again. */                       \
+  kernel void shuffle_any_after_##T(global const T *in, global T *out) {                 \
+    size_t i = get_global_id(0);                                                         \
+    T value = in[i];                                                                     \
+    volatile global T *own = out + i;                                                    \
+    for (uint n = get_sub_group_local_id() % 7 * 5; n; n--) *own = value;                \
+    if (get_sub_group_local_id() % 3 == 0) *own = 0;                                     \
+    out[i] = sub_group_shuffle(value, get_sub_group_size() - 1 - get_sub_group_local_id()); \
+  }                                                                                      \
   kernel void shuffle_xor_##T(global const T *in, global T *out) {                       \
     size_t i = get_global_id(0);                                                         \
     T other = sub_group_shuffle_xor(in[i], 1);                                           \
@@ -156,6 +165,12 @@ COPIED(half) COPIED(float) COPIED(double)
                               memory_scope_device);                                      \
   }
 COUNT(int) COUNT(uint) COUNT(long) COUNT(ulong)
+#define COUNT_ALL(T)                                                                     \
+  kernel void atomic_add_all_##T(global const T *in, global T *out) {                    \
+    atomic_fetch_add_explicit((volatile global atomic_##T *)out, in[get_global_id(0)], memory_order_acq_rel, \
+                              memory_scope_all_svm_devices);                             \
+  }
+COUNT_ALL(int) COUNT_ALL(uint) COUNT_ALL(long) COUNT_ALL(ulong) COUNT_ALL(float) COUNT_ALL(double)
 #define INTEGER(T)                                                                       \
   kernel void atomic_rest_##T(global const T *in, global T *out) {                       \
     T value = in[get_global_id(0)];                                                      \
@@ -249,7 +264,18 @@ NEIGHBOURS(int) NEIGHBOURS(long) NEIGHBOURS(float) NEIGHBOURS(double)
   MATH(T, log10) MATH(T, log1p) MATH(T, log2) MATH(T, rint) MATH(T, rsqrt) MATH(T, sin) MATH(T, sinh) MATH(T, sqrt) \
   MATH(T, tan) MATH(T, tanh) MATH(T, trunc) MATH(T, cospi) MATH(T, sinpi)                \
   MATH_2(T, atan2) MATH_2(T, copysign) MATH_2(T, fmod) MATH_2(T, hypot) MATH_2(T, pow) MATH_2(T, fmin) MATH_2(T, fmax) \
-  MATH_2(T, fdim) MATH_2(T, nextafter)
+  MATH_2(T, fdim) MATH_2(T, nextafter) MATH_2(T, powr)
 ALL_MATH(float) ALL_MATH(double) ALL_MATH(half)
 MATH(float, erf) MATH(float, erfc) MATH(float, tgamma) MATH(float, lgamma) MATH(double, erf) MATH(double, erfc)
 MATH(double, tgamma) MATH(double, lgamma)
+#define POWN(T) \
+  kernel void math_pown_##T(global const T *in, global T *out) { out[get_global_id(0)] = pown(in[get_global_id(0)], 100); }
+POWN(float) POWN(double)
+// The sum is too large where the product is not.
+#define MAD_SAT(T)                                                                       \
+  kernel void mad_sat_##T(global const T *in, global T *out) {                           \
+    size_t i = get_global_id(0);                                                         \
+    T factor = in[i] << 28;                                                              \
+    out[i] = mad_sat(factor, factor, (T)1 << 62);                                        \
+  }
+MAD_SAT(long) MAD_SAT(ulong)
