@@ -297,7 +297,7 @@ fn kernel(old: &Shots, new: &Shots, budget: &mut usize) -> (Vec<Change>, Vec<Arc
 
 /// Pairs the images of a kernel for a target before and after: those that say the same, in whatever order they come, and the others in
 /// their order. An image beyond those of the other side is held against an equal one there, or else the last.
-fn pairs<'s>([old, new]: [&'s [(Arc<str>, Shot)]; 2]) -> Vec<(&'s Shot, &'s Shot)> {
+fn pairs([old, new]: [&[(Arc<str>, Shot)]; 2]) -> Vec<(&Shot, &Shot)> {
     if let ([(_, old)], [(_, new)]) = (old, new) {
         return vec![(old, new)];
     }
