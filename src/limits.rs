@@ -375,9 +375,9 @@ pub(crate) const MAX_REACHED: usize = 1 << 24;
 pub(crate) const MAX_REACHED_FLOOR: usize = 1 << 20;
 pub(crate) const REACHED_PER_INSTRUCTION: usize = 128;
 
-/// Arguments and properties that are held against those of other images of the same kernels: an old kernel may have thousands of
+/// Bytes of arguments and properties that are held against those of other images of the same kernels: an old kernel may have thousands of
 /// them, and a new one thousands of images.
-pub(crate) const MAX_COMPARED_FACTS: usize = 1 << 23;
+pub(crate) const MAX_COMPARED_FACTS: usize = 64 << 20;
 
 /// Words of execution modes and decorations that are looked at to compare the code of the kernels of a module of so many instructions.
 pub(crate) fn compared_annotations(instructions: usize) -> usize {

@@ -101,9 +101,12 @@ const ACCESS: &str = "_PAT";
 /// of [`OPENERS`] is set.
 pub(super) fn decides_code(name: &str, opened: bool) -> bool {
     let among = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
-    let is_known = among(&SETTINGS) || among(&BEGINNINGS) || NAMES.contains(&name);
+    let is_known = among(&SETTINGS) || among(&BEGINNINGS) || NAMES.contains(&name) || OF_SHELLS.contains(&name);
     among(&SETTINGS) && !among(&NOT_OF_CODE) || opened && (!is_known || OPENERS.contains(&name))
 }
+
+/// Variables that shells change with each command, and that no compiler reads.
+const OF_SHELLS: [&str; 4] = ["_", "OLDPWD", "PWD", "SHLVL"];
 
 /// Variables that have variables of any name read: by what is preloaded into programs, and as keys of Intel's driver for GPUs.
 pub(crate) const OPENERS: [&str; 2] = ["LD_PRELOAD", "NEOReadDebugKeys"];

@@ -112,13 +112,18 @@ impl Call {
 
 /// Conversions of formats that were met, by the ids of their first values: many calls may have one format.
 #[derive(Default)]
-struct Formats(HashMap<u32, Vec<u8>>);
+struct Formats {
+    conversions: HashMap<u32, Vec<u8>>,
+    /// First values by the pointers to them.
+    values: HashMap<u32, Option<u32>>,
+}
 
 impl Formats {
     /// Whether a format, given by its pointer, takes its `nth` value as one without a sign.
     fn is_unsigned(&mut self, index: &Index<'_>, format: u32, nth: usize) -> bool {
-        let Some(value) = value_of(index, format) else { return false };
-        let known = self.0.entry(value).or_insert_with(|| {
+        let place = *self.values.entry(format).or_insert_with(|| value_of(index, format));
+        let Some(value) = place else { return false };
+        let known = self.conversions.entry(value).or_insert_with(|| {
             let bytes = types::constant_parts(index, value).unwrap_or_default().into_iter();
             let bytes = bytes.map(|part| types::constant_bits(index, part).map_or(0, |bits| bits as u8));
             conversions(&bytes.take_while(|byte| *byte != 0).collect::<Vec<u8>>())

@@ -164,7 +164,7 @@ pub(crate) fn breaches(budgets: &Budgets, files: &[(String, [bool; 2], &FileDiff
 }
 
 /// Whether a change of what an image requires is more than that something is left out: an aspect or a shape of matrices that it
-/// did not need, or another size or list of targets that it is for.
+/// did not need, or another size of sub-groups or list of targets that it is for. Of sizes of work-groups the kernels' attributes tell.
 fn requires_more(change: &Change) -> bool {
     let Some(new) = &change.new else { return false };
     let key = change.name.strip_prefix(set::REQUIREMENTS).and_then(|rest| rest.strip_prefix(": "));
@@ -174,16 +174,10 @@ fn requires_more(change: &Change) -> bool {
         all.map(str::to_owned).collect::<BTreeSet<_>>()
     };
     match key {
-        Some("joint_matrix" | "joint_matrix_mad" | "aspects" | "aspect") => {
+        Some("joint_matrix" | "joint_matrix_mad" | "aspects" | "aspect" | "reqd_sub_group_size") => {
             !list(new).is_subset(&list(change.old.as_deref().unwrap_or_default()))
         }
-        Some(
-            "fixed_target"
-            | FIXED_TARGET_NAMES
-            | "reqd_sub_group_size"
-            | "reqd_work_group_size"
-            | "reqd_work_group_size_uint64_t",
-        ) => true,
+        Some("fixed_target" | FIXED_TARGET_NAMES) => true,
         _ => false,
     }
 }

@@ -1,6 +1,7 @@
 //! What differs between two snapshots?
 
-use super::snapshot::{KernelShots, Shot, Shots, Snapshot, Total, shots_for};
+use super::snapshot::{KernelShots, Libraries, Shot, Shots, Snapshot, Total, Traits, shots_for};
+use crate::bytes::hex;
 use crate::compat::diff::snapshot::{Shared, Values};
 use crate::limits;
 use schemars::JsonSchema;
@@ -202,7 +203,8 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
         changes.retain(|change| !ignored.contains(&change.what));
         // Native code may hold more than the kernel's own, so it counts only where nothing else tells.
         if !ignored.contains(&What::Code) {
-            let silent = native.into_iter().filter(|target| !changes.iter().any(|change| *change.target == **target));
+            let told: HashSet<&str> = changes.iter().map(|change| change.target.as_str()).collect();
+            let silent = native.into_iter().filter(|target| !told.contains(&**target));
             let silent: Vec<Change> = silent.map(|target| change(What::Code, &target, "", None, None)).collect();
             changes.extend(silent);
         }
@@ -242,7 +244,10 @@ fn renamed<'s>(old: &'s Snapshot, new: &'s Snapshot) -> BTreeMap<&'s str, &'s st
     let bodies = |one: &'s Snapshot, other: &Snapshot| {
         let mut found: BTreeMap<(&'s str, [u8; 16]), Vec<&'s str>> = BTreeMap::new();
         for (name, kernel) in one.kernels.iter().filter(|(name, _)| !other.kernels.contains_key(*name)) {
-            if let Some((target, body)) = kernel.shots.iter().find_map(|(target, shot)| Some((&**target, shot.body?))) {
+            // The least of several images, whatever their order.
+            let mut bodies = kernel.shots.iter().filter_map(|(target, shot)| Some((&**target, shot.body?)));
+            let first = bodies.next().map(|first| bodies.take_while(|next| next.0 == first.0).fold(first, Ord::min));
+            if let Some((target, body)) = first {
                 found.entry((target, body)).or_default().push(name);
             }
         }
@@ -266,10 +271,12 @@ fn kernel(old: &Shots, new: &Shots, budget: &mut usize) -> (Vec<Change>, Vec<Arc
             continue;
         }
         for (old, new) in pairs(sides) {
-            let facts = |shot: &Shot| shot.traits.arguments.len().saturating_add(shot.traits.properties.len());
-            let cost = if sides.iter().all(|side| side.len() == 1) { 0 } else { facts(old).saturating_add(facts(new)) };
+            let cost = match sides {
+                [[_], [_]] => 0,
+                _ => length(&old.traits).saturating_add(length(&new.traits)),
+            };
             let Some(left) = budget.checked_sub(cost) else {
-                // No gate passes for what is not looked at.
+                // The gates of arguments and requirements do not pass for what is not looked at.
                 let there = || Some("not compared".to_owned());
                 for what in [What::Arguments, What::Aspects, What::Code] {
                     changes.insert(change(what, target, "of further images", None, there()));
@@ -291,8 +298,15 @@ fn kernel(old: &Shots, new: &Shots, budget: &mut usize) -> (Vec<Change>, Vec<Arc
     }
     native.dedup();
     let mut changes: Vec<Change> = changes.into_iter().collect();
-    changes.sort_by_key(|change| change.what);
+    changes.sort_by_key(|change| (change.what, change.name.parse::<usize>().ok()));
     (changes, native)
+}
+
+/// Bytes of what is compared of a kernel in an image.
+fn length(traits: &Traits) -> usize {
+    let texts = traits.arguments.iter().chain(&traits.constants).chain(&traits.aspects).map(String::len);
+    let of_map = |(name, value): (&String, &String)| name.len().saturating_add(value.len());
+    texts.chain(traits.properties.iter().map(of_map)).fold(0, usize::saturating_add)
 }
 
 /// Pairs the images of a kernel for a target before and after: those that say the same, in whatever order they come, and the others in
@@ -409,8 +423,10 @@ fn cut(options: &str) -> String {
 /// Properties of kernels' images before and after, each pair once.
 #[derive(Default)]
 struct SharedBy<'s> {
-    /// By the addresses of the properties: those of each image are there once.
-    pairs: HashMap<[usize; 2], (&'s str, [&'s Shared; 2], usize)>,
+    /// In the order in which they were met.
+    pairs: Vec<(&'s str, [&'s Shared; 2], usize)>,
+    /// Places of the pairs by the addresses of the properties: those of each image are there once.
+    places: HashMap<[usize; 2], usize>,
 }
 
 impl<'s> SharedBy<'s> {
@@ -422,8 +438,13 @@ impl<'s> SharedBy<'s> {
             for (before, after) in pairs([shots_for(old, target), images]) {
                 let sides = [&before.shared, &after.shared];
                 let key = sides.map(|side| Arc::as_ptr(side) as usize);
-                let (.., kernels) = self.pairs.entry(key).or_insert((target, sides, 0));
-                *kernels = kernels.saturating_add(1);
+                let place = *self.places.entry(key).or_insert(self.pairs.len());
+                if place == self.pairs.len() {
+                    self.pairs.push((target, sides, 0));
+                }
+                if let Some((.., kernels)) = self.pairs.get_mut(place) {
+                    *kernels = kernels.saturating_add(1);
+                }
             }
         }
     }
@@ -432,9 +453,26 @@ impl<'s> SharedBy<'s> {
 /// All that changed, each once: of kernels' images, of symbols, and of images without kernels.
 fn changes(old: &Snapshot, new: &Snapshot, shared: &SharedBy<'_>) -> Vec<ImageChange> {
     let mut found: BTreeMap<Change, usize> = BTreeMap::new();
-    for (target, [before, after], kernels) in shared.pairs.values() {
+    let mut budget = limits::MAX_COMPARED_FACTS;
+    for (target, [before, after], kernels) in &shared.pairs {
         let mut changes = Vec::new();
-        named(What::Properties, target, before, after, &mut changes);
+        let length = |shared: &Shared| {
+            shared.iter().map(|(name, value)| name.len().saturating_add(value.len())).fold(0, usize::saturating_add)
+        };
+        let left = budget.checked_sub(length(before).saturating_add(length(after)));
+        budget = left.unwrap_or(0);
+        match left {
+            Some(_) => named(What::Properties, target, before, after, &mut changes),
+            None => {
+                changes.push(change(
+                    What::Properties,
+                    target,
+                    "of further images",
+                    None,
+                    Some("not compared".to_owned()),
+                ));
+            }
+        }
         for change in changes {
             let all = found.entry(change).or_default();
             *all = all.saturating_add(*kernels);
@@ -450,10 +488,19 @@ fn changes(old: &Snapshot, new: &Snapshot, shared: &SharedBy<'_>) -> Vec<ImageCh
     }
     for (target, after) in &new.libraries {
         let Some(before) = old.libraries.get(target) else { continue };
-        let only = |one: &BTreeSet<[u8; 32]>, other: &BTreeSet<[u8; 32]>| match one.difference(other).count() {
-            0 => None,
-            count => Some(count.to_string()),
-        };
+        let only =
+            |one: &Libraries, other: &Libraries| match one.keys().filter(|hash| !other.contains_key(*hash)).count() {
+                0 => None,
+                count => Some(count.to_string()),
+            };
+        // Images may have swapped them.
+        for (hash, properties) in after {
+            if before.get(hash).is_some_and(|known| known != properties) {
+                let name = format!("of image {}", hex(hash.first_chunk::<8>().unwrap_or(&[0; 8])));
+                let there = Some("others than before".to_owned());
+                found.insert(change(What::Properties, target, name, None, there), 0);
+            }
+        }
         let (gone, come) = (only(before, after), only(after, before));
         if gone.is_some() || come.is_some() {
             found.insert(change(What::Code, target, "", gone, come), 0);

@@ -74,7 +74,7 @@ mod tests {
     use super::compare::{Change, Fate, ImageChange, What, compare};
     use super::snapshot::{About, KernelCoverage, KernelShots, Shot, Snapshot, Total, Traits};
     use crate::native::Coverage;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::sync::Arc;
 
     fn shot(body: u8, bytes: u64) -> Shot {
@@ -188,7 +188,7 @@ mod tests {
             let mut one = snapshot(&[("a", &[("spir64", shot.clone())]), ("b", &[("spir64", shot)])]);
             let values = one.properties.entry("spir64".into()).or_default();
             values.entry("SYCL/exported symbols: f".into()).or_default().insert("1".into());
-            one.libraries.entry("spir64".into()).or_default().insert([7; 32]);
+            one.libraries.entry("spir64".into()).or_default().insert([7; 32], BTreeSet::new());
             one
         };
         let (old, mut new) = (many(&say("3")), many(&say("2")));
@@ -196,7 +196,7 @@ mod tests {
         let values = new.properties.get_mut("spir64").unwrap();
         values.clear();
         values.entry("SYCL/exported symbols: g".into()).or_default().insert("1".into());
-        new.libraries.get_mut("spir64").unwrap().insert([8; 32]);
+        new.libraries.get_mut("spir64").unwrap().insert([8; 32], BTreeSet::new());
         let diff = compare(&old, &new, &[]);
         assert!(diff.differs() && diff.diffs.is_empty() && diff.unchanged == 2);
         let told: Vec<Told<'_>> = diff.images.iter().map(told).collect();

@@ -1,6 +1,6 @@
 //! What of a file counts when it is compared with another build?
 //!
-//! Images of two builds have nothing in common by which they could be paired, so that each property is compared with what
+//! Images of two builds have no name by which they could be paired, so that each property is compared with what
 //! it is about: a kernel, a symbol of a target, or the image of a kernel. What else a comparison tells is left out.
 
 use crate::bundle::Bundle;
@@ -33,18 +33,21 @@ pub struct Snapshot {
     pub(crate) kernels: BTreeMap<Arc<str>, KernelShots>,
     /// Properties of symbols and of images without kernels, by target.
     pub(crate) properties: BTreeMap<String, Values>,
-    /// The hashes of images without kernels, each with its properties, by target.
-    pub(crate) libraries: BTreeMap<String, BTreeSet<[u8; 32]>>,
+    /// Images without kernels, by target.
+    pub(crate) libraries: BTreeMap<String, Libraries>,
     /// Whether something of the file could not be read.
     pub(crate) partial: bool,
     /// Kernels that are compared without arguments, constants and symbols.
     pub(crate) left_out: LeftOut,
 }
 
+/// Images without kernels by the hashes of their code, with those of the properties of each.
+pub(crate) type Libraries = BTreeMap<[u8; 32], BTreeSet<[u8; 32]>>;
+
 /// Facts about a kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct KernelShots {
-    /// Facts that differ by target.
+    /// Facts that differ by image.
     pub(crate) shots: Shots,
     /// Coverage of Intel GPUs.
     pub(crate) coverage: Arc<KernelCoverage>,
@@ -232,9 +235,9 @@ impl Snapshot {
             }
             if image.kernels.is_empty() {
                 sorted.rest.sort();
-                let mut hasher = blake3::Hasher::new();
-                hasher.update(&image.blake3).update(format!("{:?}", sorted.rest).as_bytes());
-                self.libraries.entry(target.clone()).or_default().insert(*hasher.finalize().as_bytes());
+                let properties = *blake3::hash(format!("{:?}", sorted.rest).as_bytes()).as_bytes();
+                let all = self.libraries.entry(target.clone()).or_default();
+                all.entry(image.blake3).or_default().insert(properties);
             }
             sorted.shared = held(&mut interner.shared, BTreeMap::clone(&sorted.shared));
             if !sorted.rest.is_empty() {
