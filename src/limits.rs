@@ -381,8 +381,12 @@ pub(crate) const MAX_COMPARED_FACTS: usize = 64 << 20;
 
 /// Words of execution modes and decorations that are looked at to compare the code of the kernels of a module of so many instructions.
 pub(crate) fn compared_annotations(instructions: usize) -> usize {
-    let warranted = MAX_REACHED_FLOOR.saturating_add(instructions.saturating_mul(REACHED_PER_INSTRUCTION));
-    MAX_REACHED.min(warranted).saturating_mul(4)
+    reached(instructions).saturating_mul(4)
+}
+
+/// Instructions that the kernels of a module of so many may reach in all.
+pub(crate) fn reached(instructions: usize) -> usize {
+    MAX_REACHED.min(MAX_REACHED_FLOOR.saturating_add(instructions.saturating_mul(REACHED_PER_INSTRUCTION)))
 }
 
 /// Factor by which the names of the kernels and functions that may call what an image imports, told for each import, may exceed the

@@ -1,7 +1,7 @@
 //! How do the planned modules become binaries: out of the cache, else by their targets' compilers?
 
 use super::cache::{Cache, Compiler, Key, Keys, fingerprint};
-use super::environment::{OPENERS, decides_code, is_handed_on};
+use super::environment::{decides_code, is_handed_on, is_opened};
 use super::estimate::{self, Forecast, History};
 use super::fold::{Apart, Folding};
 use super::process::{drivers, library, offline_until};
@@ -696,8 +696,7 @@ fn compiler(
     let is_program = matches!(answer, EngineAnswer::Offline(offline, _) if !offline.in_process);
     let text = |text: &OsString| text.to_string_lossy().into_owned();
     let own = environment.iter().filter(|(name, _)| env.iter().all(|(set, _)| set != name));
-    let is_opener = |name: &OsString| OPENERS.iter().any(|opener| name == opener);
-    let opened = environment.iter().chain(env).any(|(name, value)| !value.is_empty() && is_opener(name));
+    let opened = is_opened(environment.iter().chain(env));
     // Secrets are not handed on, so they decide nothing.
     let read = |name: &str, value: &str| {
         decides_code(name, opened) && is_handed_on(name, value, opened) || is_program && name.starts_with("LD_")

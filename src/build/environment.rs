@@ -3,6 +3,8 @@
 //! Programs in CI hold passwords in variables, and code that a module takes over in a compiler would write them into what it
 //! makes. So workers get the variables that loaders, drivers and compilers are known to read.
 
+use std::ffi::OsString;
+
 /// Beginnings of the names of settings of compilers; which driver is chosen shows in its identity.
 const SETTINGS: [&str; 13] = [
     // Intel's driver for CPUs, and what it is made of.
@@ -109,7 +111,13 @@ pub(super) fn decides_code(name: &str, opened: bool) -> bool {
 const OF_SHELLS: [&str; 4] = ["_", "OLDPWD", "PWD", "SHLVL"];
 
 /// Variables that have variables of any name read: by what is preloaded into programs, and as keys of Intel's driver for GPUs.
-pub(crate) const OPENERS: [&str; 2] = ["LD_PRELOAD", "NEOReadDebugKeys"];
+const OPENERS: [&str; 2] = ["LD_PRELOAD", "NEOReadDebugKeys"];
+
+/// Whether variables have others of any name read.
+pub(crate) fn is_opened<'v>(variables: impl IntoIterator<Item = &'v (OsString, OsString)>) -> bool {
+    let is_opener = |name: &OsString| OPENERS.iter().any(|opener| name == opener);
+    variables.into_iter().any(|(name, value)| !value.is_empty() && is_opener(name))
+}
 
 /// Whether workers get a variable of this process; all but secrets where one of [`OPENERS`] is set.
 pub(crate) fn is_handed_on(name: &str, value: &str, opened: bool) -> bool {

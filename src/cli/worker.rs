@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::build::environment::{OPENERS, is_handed_on};
+use crate::build::environment::{is_handed_on, is_opened};
 use crate::build::ocloc::Surroundings;
 use crate::build::process::READS;
 use crate::build::programs::run_within;
@@ -151,11 +151,12 @@ pub(super) fn launch_with(mut env: driver::Environment, march: Option<CpuArch>) 
         env.push((name.into(), paths));
     }
     let scratch = std::path::absolute(system_folder()).map_err(failed)?;
-    let opened = OPENERS.iter().filter_map(std::env::var_os).any(|value| !value.is_empty());
+    let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let opened = is_opened(&variables);
     let is_handed_on = |(name, value): &(OsString, OsString)| {
         name.to_str().is_some_and(|name| is_handed_on(name, &value.to_string_lossy(), opened))
     };
-    let without = std::env::vars_os().filter(|variable| !is_handed_on(variable)).map(|(name, _)| name).collect();
+    let without = variables.into_iter().filter(|variable| !is_handed_on(variable)).map(|(name, _)| name).collect();
     Ok(Launch {
         program: program()?,
         args: [VERB, WATCHED, CONFINED].map(OsString::from).to_vec(),

@@ -280,8 +280,8 @@ fn each_body(image: &Image<'_>, mut each: impl FnMut(&str, [u8; 32])) {
     }
 }
 
-/// Returns the functions and variables that an image of SPIR-V exports, and the device globals, by name, each with the hash of its code, or of its initial
-/// value, where that is known.
+/// Returns the functions and variables that an image of SPIR-V exports, and the device globals, by name, each with the hash of its
+/// code, or of its initial value, where that is known.
 pub(crate) fn exported_bodies(image: &Image<'_>) -> Vec<(String, Option<[u8; 32]>)> {
     let contents = image.contents().ok().filter(|contents| image.format_of(contents) == Format::SpirV);
     let Some(contents) = contents else { return Vec::new() };
@@ -289,15 +289,11 @@ pub(crate) fn exported_bodies(image: &Image<'_>) -> Vec<(String, Option<[u8; 32]
     let (mut walks, mut numbers) = (Walks::new(&index).of_exports(), Numbers::new(&index));
     let kernels: HashSet<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
     let linked = index.linked().into_iter().filter(|(_, linkage)| linkage.kind.is_exported());
+    let exported = linked.filter(|(_, linkage)| !kernels.contains(linkage.name.as_str()) && !is_helper(&linkage.name));
+    let exported = exported.map(|(id, linkage)| (id, linkage.name));
     // The host looks for device globals that only this module sees.
-    let named = index.host_named();
-    let own =
-        named.into_iter().map(|(id, name)| (name, body(&index, &Reach::walk(&index, id, &mut walks), &mut numbers)));
-    let own: Vec<_> = own.collect();
-    let exported = linked
-        .filter(|(_, linkage)| !kernels.contains(linkage.name.as_str()) && !is_helper(&linkage.name))
-        .map(|(id, linkage)| (linkage.name, body(&index, &Reach::walk(&index, id, &mut walks), &mut numbers)));
-    own.into_iter().chain(exported).collect()
+    let all = index.host_named().into_iter().chain(exported);
+    all.map(|(id, name)| (name, body(&index, &Reach::walk(&index, id, &mut walks), &mut numbers))).collect()
 }
 
 /// The hashes of the code of an image's kernels, in the kernels' order.

@@ -226,9 +226,8 @@ pub(crate) struct Walks {
 impl Walks {
     /// Creates the state for a module.
     pub(crate) fn new(index: &Index<'_>) -> Walks {
-        let warranted =
-            limits::MAX_REACHED_FLOOR.saturating_add(index.len().saturating_mul(limits::REACHED_PER_INSTRUCTION));
-        Walks { met: vec![0; index.len()], walk: 0, budget: limits::MAX_REACHED.min(warranted), ends: HashMap::new() }
+        let budget = limits::reached(index.len());
+        Walks { met: vec![0; index.len()], walk: 0, budget, ends: HashMap::new() }
     }
 
     /// Bounds the walks from functions that are exported: each of thousands may call all that come before.

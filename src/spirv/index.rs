@@ -476,12 +476,7 @@ impl Index<'_> {
     /// Returns the numbers of a definition's instructions, given that of the first: those that continue it come behind.
     pub(crate) fn definition_from(&self, at: usize) -> Range<usize> {
         let mut end = at.saturating_add(1);
-        while self.instruction(end).is_some_and(|next| {
-            matches!(
-                next.opcode,
-                op::TYPE_STRUCT_CONTINUED | op::CONSTANT_COMPOSITE_CONTINUED | op::SPEC_CONSTANT_COMPOSITE_CONTINUED
-            )
-        }) {
+        while self.instruction(end).is_some_and(|next| op::continues_definition(next.opcode)) {
             end = end.saturating_add(1);
         }
         at..end

@@ -129,3 +129,8 @@ opcodes! {
 
 /// `SubgroupScaledMatrixMultiplyAccumulateINTEL`, which Intel has not published.
 pub(crate) const SUBGROUP_SCALED_MATRIX_MULTIPLY_ACCUMULATE: u16 = 6264;
+
+/// Whether an instruction continues the definition before it.
+pub(crate) fn continues_definition(opcode: u16) -> bool {
+    matches!(opcode, TYPE_STRUCT_CONTINUED | CONSTANT_COMPOSITE_CONTINUED | SPEC_CONSTANT_COMPOSITE_CONTINUED)
+}

@@ -21,7 +21,7 @@ use rspirv::spirv::{
     Capability, Decoration, ExecutionMode, FunctionParameterAttribute, LinkageType, Op, Scope, StorageClass,
 };
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Added to a kernel's name for the function that has its code.
 pub(crate) const BODY: &str = ".body";
@@ -40,7 +40,7 @@ const FAST_MATH: u32 = Decoration::FPFastMathMode as u32;
 const FAST_MATH_CAPABILITY: u32 = Capability::FPFastMathModeINTEL as u32;
 const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 const LINKAGE_CAPABILITY: u32 = Capability::Linkage as u32;
-const BITCAST: u16 = Op::Bitcast as u16;
+pub(super) const BITCAST: u16 = Op::Bitcast as u16;
 const COPY_OBJECT: u16 = Op::CopyObject as u16;
 const TYPE_EVENT: u16 = Op::TypeEvent as u16;
 const CONTROL_BARRIER: u16 = Op::ControlBarrier as u16;
@@ -153,8 +153,8 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
         return Err(error.clone());
     }
     let kernels = kernels(&index)?;
-    let entries: HashMap<u32, &str> = index.entry_points.iter().map(|entry| (entry.function, &*entry.name)).collect();
-    let functions = entries.keys().filter_map(|id| index.function(*id));
+    let entries: HashSet<u32> = index.entry_points.iter().map(|entry| entry.function).collect();
+    let functions = entries.iter().filter_map(|id| index.function(*id));
     let parameters: HashSet<u32> = functions.flat_map(|function| index.parameters(function)).collect();
     let contracted = contracted(&index);
     // Nobody looks for functions, and llvm-spirv would take one that is called like a kernel or a built-in for that.
@@ -186,15 +186,10 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
         }
         if !annotations && begins_annotations(instruction.opcode) {
             annotations = true;
-            for entry in &index.entry_points {
-                let mut words = vec![entry.function, LINKAGE];
-                words.extend(text(&format!("{}{BODY}", entry.name)));
-                words.push(LinkageType::Export as u32);
-                out.put(op::DECORATE, &words);
-            }
-            for (id, unique) in index.host_named() {
+            let bodies = index.entry_points.iter().map(|entry| (entry.function, format!("{}{BODY}", entry.name)));
+            for (id, symbol) in bodies.chain(index.host_named()) {
                 let mut words = vec![id, LINKAGE];
-                words.extend(text(&unique));
+                words.extend(text(&symbol));
                 words.push(LinkageType::Export as u32);
                 out.put(op::DECORATE, &words);
             }
@@ -218,7 +213,7 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             op::FUNCTION => open = open.saturating_add(1),
             op::FUNCTION_END => open = open.saturating_sub(1),
             op::ENTRY_POINT => continue,
-            op::EXECUTION_MODE | op::EXECUTION_MODE_ID if entries.contains_key(&instruction.word(0)) => continue,
+            op::EXECUTION_MODE | op::EXECUTION_MODE_ID if entries.contains(&instruction.word(0)) => continue,
             // The kernel around it has the copy.
             op::DECORATE
                 if is_attribute(&words, FunctionParameterAttribute::ByVal)
@@ -327,8 +322,7 @@ pub(super) fn text(text: &str) -> Vec<u32> {
 
 /// Whether an opcode is the first one that can come after debug information: an annotation, a type or a function.
 pub(super) fn begins_annotations(opcode: u16) -> bool {
-    const MEMBER_DECORATE: u16 = Op::MemberDecorate as u16;
-    matches!(opcode, op::DECORATE | op::DECORATE_ID | op::DECORATE_STRING | op::DECORATION_GROUP | MEMBER_DECORATE)
+    matches!(opcode, op::DECORATE | op::DECORATE_ID | op::DECORATE_STRING | op::DECORATION_GROUP | op::MEMBER_DECORATE)
         || (op::TYPE_VOID..=op::TYPE_FORWARD_POINTER).contains(&opcode)
         || opcode == op::TYPE_UNTYPED_POINTER
 }
@@ -554,19 +548,18 @@ mod tests {
     #[test]
     fn barriers_of_more_than_a_work_group_are_refused() {
         let with = |scope: u32, decoration: Option<[u32; 4]>| {
-            let module = module(false);
-            let mut words: Vec<u32> = module.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-            let at = (0..words.len()).find(|at| words[*at] == 5 << 16 | u32::from(op::FUNCTION)).unwrap();
-            let label = (at..words.len()).find(|at| words[*at] == 2 << 16 | u32::from(op::LABEL)).unwrap() + 2;
-            words.splice(label..label, [4 << 16 | u32::from(CONTROL_BARRIER), 36, 36, 36]);
-            let number =
-                [4 << 16 | u32::from(op::TYPE_INT), 37, 32, 0, 4 << 16 | u32::from(op::CONSTANT), 37, 36, scope];
-            words.splice(at..at, number);
-            if let Some(operands) = decoration {
-                let first = (7..words.len()).find(|at| words[*at] & 0xffff == u32::from(op::DECORATE)).unwrap();
-                words.splice(first..first, [&[5 << 16 | u32::from(op::DECORATE)][..], &operands].concat());
-            }
-            lower(&words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>()).is_ok()
+            let change = |words: &mut Vec<u32>| {
+                let (at, label) = (first(words, op::FUNCTION), first(words, op::LABEL) + 2);
+                words.splice(label..label, [4 << 16 | u32::from(CONTROL_BARRIER), 36, 36, 36]);
+                let number =
+                    [4 << 16 | u32::from(op::TYPE_INT), 37, 32, 0, 4 << 16 | u32::from(op::CONSTANT), 37, 36, scope];
+                words.splice(at..at, number);
+                if let Some(operands) = decoration {
+                    let first = first(words, op::DECORATE);
+                    words.splice(first..first, [&[5 << 16 | u32::from(op::DECORATE)][..], &operands].concat());
+                }
+            };
+            lower(&changed(change)).is_ok()
         };
         assert_eq!([0, 1, 2, 3].map(|scope| with(scope, None)), [false, false, true, true]);
         let denormals = Decoration::FunctionDenormModeINTEL as u32;
@@ -576,18 +569,17 @@ mod tests {
     #[test]
     fn remainders_are_the_librarys() {
         let with = |opcode: u16, import: bool| {
-            let module = module(false);
-            let mut words: Vec<u32> = module.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-            let at = (0..words.len()).find(|at| words[*at] == 5 << 16 | u32::from(op::FUNCTION)).unwrap();
-            let label = (at..words.len()).find(|at| words[*at] == 2 << 16 | u32::from(op::LABEL)).unwrap() + 2;
-            words.splice(label..label, [5 << 16 | u32::from(opcode), 2, 38, 36, 36]);
-            words.splice(at..at, [3 << 16 | u32::from(op::CONSTANT_NULL), 2, 36]);
-            if import {
-                let name = text("OpenCL.std");
-                let length = (name.len() as u32 + 2) << 16;
-                words.splice(7..7, [vec![length | u32::from(op::EXT_INST_IMPORT), 37], name].concat());
-            }
-            words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>()
+            let change = |words: &mut Vec<u32>| {
+                let (at, label) = (first(words, op::FUNCTION), first(words, op::LABEL) + 2);
+                words.splice(label..label, [5 << 16 | u32::from(opcode), 2, 38, 36, 36]);
+                words.splice(at..at, [3 << 16 | u32::from(op::CONSTANT_NULL), 2, 36]);
+                if import {
+                    let name = text("OpenCL.std");
+                    let length = (name.len() as u32 + 2) << 16;
+                    words.splice(7..7, [vec![length | u32::from(op::EXT_INST_IMPORT), 37], name].concat());
+                }
+            };
+            changed(change)
         };
         let lowered = lower(&with(REMAINDER, true)).unwrap().module;
         let index = Index::read(&lowered).unwrap();
@@ -653,8 +645,7 @@ mod tests {
     fn null_is_null_in_each_address_space() {
         let cast = [4 << 16 | Op::PtrCastToGeneric as u32, 4, 38, 36];
         let before = changed(|words| {
-            let function = first(words, op::FUNCTION);
-            let label = (function..words.len()).find(|at| words[*at] == 2 << 16 | u32::from(op::LABEL)).unwrap() + 2;
+            let (function, label) = (first(words, op::FUNCTION), first(words, op::LABEL) + 2);
             words.splice(label..label, cast);
             words.splice(function..function, [3 << 16 | u32::from(op::CONSTANT_NULL), 5, 36]);
         });

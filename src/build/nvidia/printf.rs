@@ -4,7 +4,7 @@
 //! each as C promotes it. SPIR-V has one instruction with the values as operands, for which llvm-spirv calls functions that
 //! are named by types and by its version. So the instruction becomes a structure, and a call of the built-ins' own function.
 
-use super::lower::{Writer, begins_annotations, text};
+use super::lower::{BITCAST, Writer, begins_annotations, text};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::spirv::grammar::Set;
@@ -21,7 +21,6 @@ const PRINT: &str = "__sycl_bundle_print";
 const PRINTF: u32 = 184;
 const EXT_INST: u16 = Op::ExtInst as u16;
 const LABEL: u16 = Op::Label as u16;
-const BITCAST: u16 = Op::Bitcast as u16;
 const FUNCTION: u32 = StorageClass::Function as u32;
 const GENERIC: u32 = StorageClass::Generic as u32;
 /// Operands of the instruction before the values: its type, its result, the set, its number, the format.

@@ -197,9 +197,9 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
             (None, Some(from)) => (before(from), Fate::Renamed { from: (*from).to_owned() }),
             (None, None) => (None, Fate::Added),
         };
-        shared.add(before, targets);
         let none = Shots::new();
-        let (mut changes, native) = before.map(|before| kernel(before, targets, &mut budget)).unwrap_or_default();
+        let (mut changes, native) =
+            before.map(|before| kernel(before, targets, &mut shared, &mut budget)).unwrap_or_default();
         changes.retain(|change| !ignored.contains(&change.what));
         // Native code may hold more than the kernel's own, so it counts only where nothing else tells.
         if !ignored.contains(&What::Code) {
@@ -258,8 +258,13 @@ fn renamed<'s>(old: &'s Snapshot, new: &'s Snapshot) -> BTreeMap<&'s str, &'s st
     pairs.flat_map(|(come, gone)| come.iter().copied().zip(gone.iter().copied())).collect()
 }
 
-/// Lists the changes of a kernel, and the targets for which its native code changed.
-fn kernel(old: &Shots, new: &Shots, budget: &mut usize) -> (Vec<Change>, Vec<Arc<str>>) {
+/// Lists the changes of a kernel, and the targets for which its native code changed. Properties of its images are added to `shared`.
+fn kernel<'s>(
+    old: &'s Shots,
+    new: &'s Shots,
+    shared: &mut SharedBy<'s>,
+    budget: &mut usize,
+) -> (Vec<Change>, Vec<Arc<str>>) {
     // Several images may have changed alike.
     let (mut changes, mut native) = (BTreeSet::new(), Vec::new());
     let targets: BTreeSet<&Arc<str>> = old.iter().chain(new).map(|(target, _)| target).collect();
@@ -270,7 +275,9 @@ fn kernel(old: &Shots, new: &Shots, budget: &mut usize) -> (Vec<Change>, Vec<Arc
             changes.insert(change(What::Targets, target, "", old, new));
             continue;
         }
-        for (old, new) in pairs(sides) {
+        let pairs = pairs(sides);
+        pairs.iter().for_each(|(old, new)| shared.add(target, [&old.shared, &new.shared]));
+        for (old, new) in pairs {
             let cost = match sides {
                 [[_], [_]] => 0,
                 _ => length(&old.traits).saturating_add(length(&new.traits)),
@@ -305,12 +312,17 @@ fn kernel(old: &Shots, new: &Shots, budget: &mut usize) -> (Vec<Change>, Vec<Arc
 /// Bytes of what is compared of a kernel in an image.
 fn length(traits: &Traits) -> usize {
     let texts = traits.arguments.iter().chain(&traits.constants).chain(&traits.aspects).map(String::len);
-    let of_map = |(name, value): (&String, &String)| name.len().saturating_add(value.len());
-    texts.chain(traits.properties.iter().map(of_map)).fold(0, usize::saturating_add)
+    texts.fold(length_of_map(&traits.properties), usize::saturating_add)
 }
 
-/// Pairs the images of a kernel for a target before and after: those that say the same, in whatever order they come, and the others in
-/// their order. An image beyond those of the other side is held against an equal one there, or else the last.
+/// Bytes of properties.
+fn length_of_map(properties: &BTreeMap<String, String>) -> usize {
+    let each = properties.iter().map(|(name, value)| name.len().saturating_add(value.len()));
+    each.fold(0, usize::saturating_add)
+}
+
+/// Pairs the images of a kernel for a target before and after. Where there are several, those that say the same, in whatever order they
+/// come, are left out, and the others are paired in their order. An image beyond those of the other side is held against an equal one there, or else the last.
 fn pairs([old, new]: [&[(Arc<str>, Shot)]; 2]) -> Vec<(&Shot, &Shot)> {
     if let ([(_, old)], [(_, new)]) = (old, new) {
         return vec![(old, new)];
@@ -430,22 +442,15 @@ struct SharedBy<'s> {
 }
 
 impl<'s> SharedBy<'s> {
-    /// Adds the images of a kernel, where it is in both builds.
-    fn add(&mut self, old: Option<&'s Shots>, new: &'s Shots) {
-        let Some(old) = old else { return };
-        for images in new.chunk_by(|one, other| one.0 == other.0) {
-            let Some((target, _)) = images.first() else { continue };
-            for (before, after) in pairs([shots_for(old, target), images]) {
-                let sides = [&before.shared, &after.shared];
-                let key = sides.map(|side| Arc::as_ptr(side) as usize);
-                let place = *self.places.entry(key).or_insert(self.pairs.len());
-                if place == self.pairs.len() {
-                    self.pairs.push((target, sides, 0));
-                }
-                if let Some((.., kernels)) = self.pairs.get_mut(place) {
-                    *kernels = kernels.saturating_add(1);
-                }
-            }
+    /// Adds the properties of a kernel's images for a target.
+    fn add(&mut self, target: &'s str, sides: [&'s Shared; 2]) {
+        let key = sides.map(|side| Arc::as_ptr(side) as usize);
+        let place = *self.places.entry(key).or_insert(self.pairs.len());
+        if place == self.pairs.len() {
+            self.pairs.push((target, sides, 0));
+        }
+        if let Some((.., kernels)) = self.pairs.get_mut(place) {
+            *kernels = kernels.saturating_add(1);
         }
     }
 }
@@ -456,10 +461,7 @@ fn changes(old: &Snapshot, new: &Snapshot, shared: &SharedBy<'_>) -> Vec<ImageCh
     let mut budget = limits::MAX_COMPARED_FACTS;
     for (target, [before, after], kernels) in &shared.pairs {
         let mut changes = Vec::new();
-        let length = |shared: &Shared| {
-            shared.iter().map(|(name, value)| name.len().saturating_add(value.len())).fold(0, usize::saturating_add)
-        };
-        let left = budget.checked_sub(length(before).saturating_add(length(after)));
+        let left = budget.checked_sub(length_of_map(before).saturating_add(length_of_map(after)));
         budget = left.unwrap_or(0);
         match left {
             Some(_) => named(What::Properties, target, before, after, &mut changes),

@@ -77,7 +77,8 @@ impl Numbers {
     }
 }
 
-/// Returns the words of a kernel's code, or none where it reaches an instruction of an unknown opcode.
+/// Returns the words of a kernel's code, or none where it reaches an instruction of an unknown opcode, or more decorations than are
+/// looked at.
 pub fn words(index: &Index<'_>, reach: &Reach, numbers: &mut Numbers) -> Option<Vec<u32>> {
     if !reach.complete || numbers.annotations == 0 {
         return None;

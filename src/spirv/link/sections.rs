@@ -235,8 +235,5 @@ fn model_name(words: &[u32]) -> String {
 
 /// Whether an instruction continues the one before it, which is then not merged.
 pub(crate) fn continues(opcode: u16) -> bool {
-    matches!(
-        opcode,
-        op::TYPE_STRUCT_CONTINUED | op::CONSTANT_COMPOSITE_CONTINUED | op::SPEC_CONSTANT_COMPOSITE_CONTINUED
-    ) || opcode == SOURCE_CONTINUED
+    op::continues_definition(opcode) || opcode == SOURCE_CONTINUED
 }
