@@ -69,6 +69,7 @@ pub fn write_out(il: &[u8]) -> Result<Option<Vec<u8>>> {
     Ok(Some(out.finish(index.bound)))
 }
 
-fn is_decoration(opcode: u16) -> bool {
+/// Whether an opcode decorates an id.
+pub(super) fn is_decoration(opcode: u16) -> bool {
     matches!(opcode, op::DECORATE | op::DECORATE_ID | op::DECORATE_STRING)
 }

@@ -1,10 +1,11 @@
 //! How is code for NVIDIA GPUs made of SPIR-V, where no compiler takes it?
 //!
-//! Out of a module come kernels for NVPTX in these steps, each a program but for the first six:
+//! Out of a module come kernels for NVPTX in these steps, each a program but for the first seven:
 //!
 //! | step | by | of |
 //! |---|---|---|
 //! | decorations without groups | [`groups`] | SPIR-V |
+//! | ids that are read as wholes | [`ids`] | SPIR-V |
 //! | printing | [`printf`] | SPIR-V |
 //! | loads that do not wait for a check of bounds | [`speculate`] | SPIR-V |
 //! | kernels that take a global offset, beside the others | [`offset`] | SPIR-V |
@@ -21,6 +22,7 @@
 //! its architecture.
 
 pub mod groups;
+pub mod ids;
 pub(crate) mod library;
 pub mod lower;
 pub mod offset;
@@ -222,6 +224,8 @@ fn other_convention(said: &str) -> Option<String> {
 fn lowered(il: &[u8]) -> Result<Lowered> {
     let ungrouped = groups::write_out(il)?;
     let il = ungrouped.as_deref().unwrap_or(il);
+    let whole = ids::read_whole(il)?;
+    let il = whole.as_deref().unwrap_or(il);
     let printed = printf::print(il)?;
     let il = printed.as_deref().unwrap_or(il);
     let moved = speculate::speculate(il)?;

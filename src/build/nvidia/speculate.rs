@@ -151,7 +151,9 @@ fn is_movable(index: &Index<'_>, body: Range<usize>) -> bool {
 
 fn is_plain_load(index: &Index<'_>, load: &Instruction<'_>) -> bool {
     let volatile = load.word(3) & MemoryAccess::VOLATILE.bits() != 0;
-    !volatile && zeros_of(index, load.word(2)).is_some()
+    // No other variable can stand for an id.
+    let is_built_in = index.decoration(load.word(2), Decoration::BuiltIn as u32).is_some();
+    !volatile && !is_built_in && zeros_of(index, load.word(2)).is_some()
 }
 
 /// Returns the pointer type of a load from global memory, and what it points to.
