@@ -6,7 +6,8 @@ use crate::compat::diff::snapshot::{Shared, Values};
 use crate::limits;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// The kind of a change.
@@ -187,7 +188,7 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
             (before, after) => before != after && counts(What::Targets) || !same_bytes && counts(What::Bytes),
         }
     });
-    let (mut shared, mut budget) = (SharedBy::default(), limits::MAX_COMPARED_FACTS);
+    let (mut shared, mut budget) = (SharedBy::default(), Budget::default());
     let renamed = renamed(old, new);
     let gone: BTreeSet<&str> = renamed.values().copied().collect();
     let before = |name: &str| old.kernels.get(name).map(|kernel| &kernel.shots);
@@ -263,7 +264,7 @@ fn kernel<'s>(
     old: &'s Shots,
     new: &'s Shots,
     shared: &mut SharedBy<'s>,
-    budget: &mut usize,
+    budget: &mut Budget,
 ) -> (Vec<Change>, Vec<Arc<str>>) {
     // Several images may have changed alike.
     let (mut changes, mut native) = (BTreeSet::new(), Vec::new());
@@ -278,19 +279,14 @@ fn kernel<'s>(
         let pairs = pairs(sides);
         pairs.iter().for_each(|(old, new)| shared.add(target, [&old.shared, &new.shared]));
         for (old, new) in pairs {
-            let cost = match sides {
-                [[_], [_]] => 0,
-                _ => length(&old.traits).saturating_add(length(&new.traits)),
-            };
-            let Some(left) = budget.checked_sub(cost) else {
+            if !budget.take([&old.traits, &new.traits], length) {
                 // The gates of arguments and requirements do not pass for what is not looked at.
                 let there = || Some("not compared".to_owned());
                 for what in [What::Arguments, What::Aspects, What::Code] {
                     changes.insert(change(what, target, "of further images", None, there()));
                 }
                 break;
-            };
-            *budget = left;
+            }
             let mut own = Vec::new();
             if shot(target, old, new, &mut own) {
                 native.push(Arc::clone(target));
@@ -309,6 +305,30 @@ fn kernel<'s>(
     (changes, native)
 }
 
+/// Bytes of what may be compared again. A file has room for the first time.
+struct Budget {
+    left: usize,
+    /// Addresses of what was compared.
+    met: HashSet<usize>,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget { left: limits::MAX_COMPARED_FACTS, met: HashSet::new() }
+    }
+}
+
+impl Budget {
+    /// Counts that two things are compared, and returns whether they may be.
+    fn take<T>(&mut self, sides: [&Arc<T>; 2], length: impl Fn(&T) -> usize) -> bool {
+        let again = sides.into_iter().filter(|side| !self.met.insert(Arc::as_ptr(side).addr()));
+        let cost = again.fold(0usize, |sum, side| sum.saturating_add(length(side)));
+        let left = self.left.checked_sub(cost);
+        self.left = left.unwrap_or(0);
+        left.is_some()
+    }
+}
+
 /// Bytes of what is compared of a kernel in an image.
 fn length(traits: &Traits) -> usize {
     let texts = traits.arguments.iter().chain(&traits.constants).chain(&traits.aspects).map(String::len);
@@ -322,49 +342,63 @@ fn length_of_map(properties: &BTreeMap<String, String>) -> usize {
 }
 
 /// Pairs the images of a kernel for a target before and after. Where there are several, those that say the same, in whatever order they
-/// come, are left out, and the others are paired in their order. An image beyond those of the other side is held against an equal one there, or else the last.
+/// come, are left out. Of the others, those of the same code are paired, then those that say the same of other code, then all in their
+/// order. An image beyond those of the other side is held against the last one there.
 fn pairs([old, new]: [&[(Arc<str>, Shot)]; 2]) -> Vec<(&Shot, &Shot)> {
     if let ([(_, old)], [(_, new)]) = (old, new) {
         return vec![(old, new)];
     }
-    let mut places: HashMap<Key, Vec<&Shot>> = HashMap::new();
-    for (_, shot) in old {
-        places.entry(key(shot)).or_default().push(shot);
+    let mut rest = [old, new].map(|shots| shots.iter().map(|(_, shot)| shot).collect::<Vec<_>>());
+    let keys = rest.each_ref().map(|shots| shots.iter().map(|shot| key(shot)).collect::<HashSet<Key>>());
+    for (shots, others) in rest.iter_mut().zip(keys.iter().rev()) {
+        shots.retain(|shot| !others.contains(&key(shot)));
     }
-    let known: HashMap<Key, &Shot> = places.iter().filter_map(|(key, of)| Some((*key, *of.first()?))).collect();
-    let mut rest = Vec::new();
-    for (_, shot) in new {
-        match places.get_mut(&key(shot)).and_then(Vec::pop) {
-            Some(_) => {}
-            None => rest.push(shot),
-        }
-    }
-    let gone: HashSet<*const Shot> = places.values().flatten().map(|shot| std::ptr::from_ref(*shot)).collect();
-    let mut before = old.iter().map(|(_, shot)| shot).filter(|shot| gone.contains(&std::ptr::from_ref(*shot)));
-    let of_new: HashSet<Key> = new.iter().map(|(_, shot)| key(shot)).collect();
-    let mut found = Vec::new();
-    for after in rest {
-        let same = || known.get(&key(after)).copied();
-        let last = || old.last().map(|(_, shot)| shot);
-        let partner = if same().is_some() { same() } else { before.next().or_else(last) };
-        found.extend(partner.map(|before| (before, after)));
-    }
-    let last = new.last().map(|(_, shot)| shot);
-    let beyond = before.filter(|shot| !of_new.contains(&key(shot)));
-    found.extend(beyond.filter_map(|before| Some((before, last?))));
+    let mut found = matched(&mut rest, code);
+    found.extend(matched(&mut rest, said));
+    found.extend(matched(&mut rest, |_| ()));
+    let [before, after] = rest;
+    let [last_old, last_new] = [old, new].map(|shots| shots.last().map(|(_, shot)| shot));
+    found.extend(after.into_iter().filter_map(|after| Some((last_old?, after))));
+    found.extend(before.into_iter().filter_map(|before| Some((before, last_new?))));
     found
 }
 
-/// Code, or else its image, and the addresses of what is held once for both builds.
-type Key = (Option<[u8; 16]>, [u8; 32], [usize; 3]);
+/// Takes out of both sides what has the same key, the first with the first.
+fn matched<'s, K: Eq + Hash>(sides: &mut [Vec<&'s Shot>; 2], of: impl Fn(&Shot) -> K) -> Vec<(&'s Shot, &'s Shot)> {
+    let [old, new] = sides;
+    let mut places: HashMap<K, VecDeque<usize>> = HashMap::new();
+    for (at, shot) in old.iter().enumerate() {
+        places.entry(of(shot)).or_default().push_back(at);
+    }
+    let (mut found, mut taken) = (Vec::new(), HashSet::new());
+    new.retain(|after| {
+        let at = places.get_mut(&of(after)).and_then(VecDeque::pop_front);
+        let Some((at, before)) = at.and_then(|at| Some((at, *old.get(at)?))) else { return true };
+        found.push((before, *after));
+        taken.insert(at);
+        false
+    });
+    let mut at = 0usize..;
+    old.retain(|_| at.next().is_none_or(|at| !taken.contains(&at)));
+    found
+}
+
+/// Code, or else its image.
+type Code = (Option<[u8; 16]>, [u8; 32]);
+/// Addresses of what is held once for both builds.
+type Said = [usize; 3];
+type Key = (Code, Said);
+
+fn code(shot: &Shot) -> Code {
+    (shot.body, if shot.body.is_some() { [0; 32] } else { shot.image })
+}
+
+fn said(shot: &Shot) -> Said {
+    [Arc::as_ptr(&shot.traits).addr(), Arc::as_ptr(&shot.options).addr(), Arc::as_ptr(&shot.shared).addr()]
+}
 
 fn key(shot: &Shot) -> Key {
-    let image = if shot.body.is_some() { [0; 32] } else { shot.image };
-    (
-        shot.body,
-        image,
-        [Arc::as_ptr(&shot.traits).addr(), Arc::as_ptr(&shot.options).addr(), Arc::as_ptr(&shot.shared).addr()],
-    )
+    (code(shot), said(shot))
 }
 
 fn change(what: What, target: &str, name: impl Into<String>, old: Option<String>, new: Option<String>) -> Change {
@@ -458,14 +492,12 @@ impl<'s> SharedBy<'s> {
 /// All that changed, each once: of kernels' images, of symbols, and of images without kernels.
 fn changes(old: &Snapshot, new: &Snapshot, shared: &SharedBy<'_>) -> Vec<ImageChange> {
     let mut found: BTreeMap<Change, usize> = BTreeMap::new();
-    let mut budget = limits::MAX_COMPARED_FACTS;
+    let mut budget = Budget::default();
     for (target, [before, after], kernels) in &shared.pairs {
         let mut changes = Vec::new();
-        let left = budget.checked_sub(length_of_map(before).saturating_add(length_of_map(after)));
-        budget = left.unwrap_or(0);
-        match left {
-            Some(_) => named(What::Properties, target, before, after, &mut changes),
-            None => {
+        match budget.take([before, after], length_of_map) {
+            true => named(What::Properties, target, before, after, &mut changes),
+            false => {
                 changes.push(change(
                     What::Properties,
                     target,

@@ -178,6 +178,39 @@ mod tests {
         assert!(ignored.diffs.is_empty() && ignored.unchanged == 1);
     }
 
+    /// Several images of a kernel for one target, listed in another order, of which all changed.
+    #[test]
+    fn images_of_the_same_code_are_compared() {
+        let one = |body: u8, argument: &str, options: &str| {
+            let mut shot = shot(body, 10);
+            let about = Arc::make_mut(&mut shot.about);
+            about.options = options.into();
+            Arc::make_mut(&mut about.traits).arguments = vec![argument.to_owned()];
+            ("spir64", shot)
+        };
+        let changes = |old: &[(&str, Shot)], new: &[(&str, Shot)]| -> Vec<(What, String)> {
+            let diff = compare(&snapshot(&[("k", old)]), &snapshot(&[("k", new)]), &[]);
+            let all = diff.diffs.into_iter().flat_map(|kernel| kernel.changes);
+            all.map(|change| (change.what, change.old.unwrap_or_default())).collect()
+        };
+        let old = [one(1, "int*", "-O1"), one(2, "long*", "-O1")];
+        let swapped = [one(2, "long*", "-O3"), one(1, "int*", "-O3")];
+        assert_eq!(changes(&old, &swapped), [(What::Options, "-O1".to_owned())]);
+        // Of other code, and known by what else they say.
+        let (int, long) = (old[0].clone(), old[1].clone());
+        let again = |body: u8, (target, known): &(&'static str, Shot)| {
+            let mut shot = known.clone();
+            shot.body = Some([body; 16]);
+            (*target, shot)
+        };
+        let other = [again(3, &long), again(4, &int)];
+        assert_eq!(changes(&old, &other), [(What::Code, String::new())]);
+        // One that is there twice stands for no other.
+        let twice = [int.clone(), int.clone()];
+        let told = [(What::Arguments, "long*".to_owned()), (What::Code, String::new())];
+        assert_eq!(changes(&old, &twice), told);
+    }
+
     #[test]
     fn what_images_say_is_told_once() {
         let say =
