@@ -19,9 +19,9 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getpgid, getppid, getrlimit, setpgid, setrlimit, setsid};
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 use seccompiler::SeccompCmpArgLen::{Dword, Qword};
-use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
+use seccompiler::SeccompCmpOp::{MaskedEq, Ne};
 use seccompiler::{BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, apply_filter};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -214,9 +214,13 @@ const REFUSED: [libc::c_long; 38] = [
     libc::SYS_unshare,
 ];
 
-/// Requests of `ioctl` that change attributes of a file that is open for reading: its flags and its version (in both sizes of a
-/// word), its extended ones, and whether it can ever be written to again.
-const ATTRIBUTES: [u64; 6] = [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x4004_7602, 0x401c_5820, 0x4080_6685];
+/// Types of the requests of `ioctl` (their second byte) that are of terminals and of every descriptor. Those of file systems reach
+/// behind Landlock, as a folder may be opened by whoever sees it: btrfs copies, makes and removes whole trees of files by them,
+/// others change flags, versions and attributes of files, encrypt folders, or keep files from being written to again.
+const OF_DESCRIPTORS: [u8; 1] = [b'T'];
+/// Types of the requests that drivers of GPUs make: of DRM and accelerators, AMD, NVIDIA (two), WSL, Arm, Qualcomm, and of the
+/// memory and fences that GPUs share. No file system has requests of these.
+const OF_GPUS: [u8; 9] = [b'd', b'K', b'F', 0, b'G', 0x80, 0x09, b'b', b'>'];
 
 /// Calls that change how the system treats a process, by the place of its number among their arguments.
 const TREATMENTS: [(libc::c_long, u8); 7] = [
@@ -270,8 +274,12 @@ fn filters() -> Option<[BpfProgram; 2]> {
     let of_many = |own: u64| rule(vec![condition(0, Dword, Ne, own)]);
     rules.entry(i64::from(libc::SYS_setpriority)).or_default().push(of_many(u64::from(libc::PRIO_PROCESS))?);
     rules.entry(i64::from(libc::SYS_ioprio_set)).or_default().push(of_many(1)?);
-    let attributes = ATTRIBUTES.map(|request| rule(vec![condition(1, Dword, Eq, request)]));
-    rules.insert(i64::from(libc::SYS_ioctl), attributes.into_iter().collect::<Option<Vec<_>>>()?);
+    let known: Vec<u8> = OF_DESCRIPTORS.into_iter().chain(OF_GPUS).collect();
+    let unknown = others(&known).into_iter().map(|(mask, value)| {
+        let [mask, value] = [mask, value].map(|byte| u64::from(byte) << 8);
+        rule(vec![condition(1, Dword, MaskedEq(mask), value)])
+    });
+    rules.insert(i64::from(libc::SYS_ioctl), unknown.collect::<Option<Vec<_>>>()?);
     let name_space = u64::try_from(libc::CLONE_NEWUSER).ok()?;
     rules.insert(i64::from(libc::SYS_clone), vec![rule(vec![condition(0, Qword, MaskedEq(name_space), name_space)])?]);
     // A pair of datagram sockets may send to any other; of streams, which programs start others with, it may not.
@@ -288,10 +296,39 @@ fn filters() -> Option<[BpfProgram; 2]> {
     Some([program(rules, Errno::PERM)?, program(absent, Errno::NOSYS)?])
 }
 
+/// Returns masks and values of all bytes but these: those whose first bits differ from each of them.
+fn others(known: &[u8]) -> BTreeSet<(u8, u8)> {
+    let mut found = BTreeSet::new();
+    for (byte, bit) in known.iter().flat_map(|byte| (0..8u32).map(move |bit| (byte, bit))) {
+        let mask = u8::MAX.wrapping_shl(bit);
+        let value = (byte ^ 1u8.wrapping_shl(bit)) & mask;
+        if known.iter().all(|other| other & mask != value) {
+            found.insert((mask, value));
+        }
+    }
+    found
+}
+
 /// Returns the most memory that a worker may take: three quarters of the machine's.
 fn memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     kib.map_or(limits::MAX_WORKER_MEMORY, |kib| kib.saturating_mul(1024 / 4 * 3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_other_types_are_refused() {
+        for known in [&OF_DESCRIPTORS[..], &OF_GPUS, &[OF_DESCRIPTORS.as_slice(), &OF_GPUS].concat()] {
+            let refused = others(known);
+            for byte in 0..=u8::MAX {
+                let is_refused = refused.iter().any(|(mask, value)| byte & mask == *value);
+                assert_ne!(is_refused, known.contains(&byte), "{byte:#x}");
+            }
+        }
+    }
 }

@@ -77,6 +77,12 @@ int main(int count, char **words) {
     struct {long long flags, more[10];} wish = {CLONE_NEWUSER};
     told("newer clone", syscall(435, &wish, sizeof wish));
     told("verity", ioctl(read_only, 0x40806685, NULL));
+    int folder = open("..", O_RDONLY | O_DIRECTORY);
+    told("snapshot", ioctl(folder, 0x50009417, NULL));
+    told("subvolume's end", ioctl(folder, 0x5000940f, NULL));
+    told("encryption", ioctl(folder, 0x800c6613, NULL));
+    told("attributes of FAT", ioctl(folder, 0x40047211, NULL));
+    told("clone", ioctl(read_only, 0x40049409, folder));
     told("priority", setpriority(PRIO_PROCESS, getppid(), 19));
     told("priorities", setpriority(PRIO_USER, 0, 19));
     told("disk priority", syscall(SYS_ioprio_set, 1, getppid(), 3 << 13));
@@ -94,6 +100,8 @@ int main(int count, char **words) {
     told("own priority", setpriority(PRIO_PROCESS, 0, 1));
     told("own affinity", sched_setaffinity(0, sizeof all, &all));
     told("own limits", prlimit(0, RLIMIT_CORE, NULL, &limit));
+    int waiting;
+    told("own terminals", ioctl(pair[0], FIONREAD, &waiting));
     told("own file", open("mine", O_CREAT | O_RDWR, 0600));
     told("null", open("/dev/null", O_WRONLY));
     return 0;
@@ -101,10 +109,24 @@ int main(int count, char **words) {
 "#;
 
 /// Calls that lead nowhere outside, and work.
-const OWN: [&str; 8] =
-    ["own session", "own priority", "own affinity", "streams", "own limits", "own file", "null", "landlock6"];
+const OWN: [&str; 9] = [
+    "own session",
+    "own priority",
+    "own affinity",
+    "streams",
+    "own limits",
+    "own terminals",
+    "own file",
+    "null",
+    "landlock6",
+];
 /// Calls that the filter refuses, whatever else would come of them.
-const REFUSED: [&str; 13] = [
+const REFUSED: [&str; 18] = [
+    "snapshot",
+    "subvolume's end",
+    "encryption",
+    "attributes of FAT",
+    "clone",
     "version",
     "cloned name space",
     "queue",
