@@ -5,6 +5,7 @@
 
 use super::expand::expand;
 use super::input::{Found, Input};
+use super::place::{Identity, identities};
 use super::sources::{replaces_input, same_file, spare_opened};
 use super::write::{below, cannot_write, folder_of, mode_of, write_atomically, write_streamed};
 use crate::bundle::Bundle;
@@ -13,7 +14,7 @@ use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::report::edited::Edited;
 use crate::rewrite::wheel;
 use crate::temporary::{Scratch, is_temporary, make_folder};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{BufWriter, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -147,6 +148,12 @@ impl Package {
             if folder.exists() && !folder.is_dir() {
                 let message = format!("`{}` is a file, and the copies need a folder", folder.display());
                 return Err(Error::new(ErrorKind::Usage, message).with_remedy("name a folder with `-o out/`"));
+            }
+            if inputs.iter().any(|input| input.is_dir() && same_file(input, folder)) {
+                let message =
+                    format!("`{}` is an input, and the copies would replace what lies in it", folder.display());
+                let remedy = "name another folder with `-o`, or change the files where they are with `--in-place`";
+                return Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
             }
             package.make(folder)?;
         }
@@ -334,12 +341,16 @@ impl Package {
         }
         let wheels = self.wheels.iter().map(|wheel| (wheel.input.as_path(), wheel.output.as_path()));
         let files = self.files.iter().map(|file| (file.input.as_path(), file.output.as_path()));
-        let mut outputs: HashMap<&Path, &Path> = HashMap::new();
+        let inputs: HashSet<Identity> =
+            wheels.clone().chain(files.clone()).flat_map(|(input, _)| identities(input)).collect();
+        let mut outputs: HashMap<Identity, &Path> = HashMap::new();
         for (input, output) in wheels.chain(files) {
-            if same_file(input, output) {
-                return Err(replaces_input());
+            let identities: Vec<Identity> = identities(output).collect();
+            if identities.iter().any(|identity| inputs.contains(identity)) {
+                return Err(replaces_input().context(output.display().to_string()));
             }
-            if let Some(other) = outputs.insert(output, input) {
+            let others = identities.into_iter().map(|identity| outputs.insert(identity, input));
+            if let Some(other) = others.fold(None, |found, other| other.or(found)) {
                 let message = format!(
                     "`{}` would be the output of {} and {}",
                     output.display(),

@@ -288,18 +288,35 @@ pub(super) fn real(path: &Path) -> std::io::Result<PathBuf> {
     }
 }
 
-/// Whether two paths lead to one file, or to one place for a file: also by folders that are mounted in several places. Standard
-/// input and output are none.
-pub(super) fn is_same(a: &Path, b: &Path) -> bool {
-    let (real_a, real_b) = (real(a).ok(), real(b).ok());
-    let at = |path: &Path, real: &Option<PathBuf>| {
-        let path = real.clone().unwrap_or_else(|| plain(path));
+/// Identity of a file, or of a place for one. Paths that have one of these in common lead to one file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Identity {
+    /// Path without links.
+    Real(PathBuf),
+    /// Device and number of the folder, and the name in it: a folder may be mounted in several places.
+    Place(u64, u64, OsString),
+    /// Device and number of a file that has one name: some file systems have it by several (`K.SO` is `k.so` on FAT).
+    File(u64, u64),
+}
+
+/// Returns the identities of what a path leads to; none of standard input and output.
+pub(super) fn identities(path: &Path) -> impl Iterator<Item = Identity> {
+    let is_stream = path == Path::new("-");
+    let real = (!is_stream).then(|| real(path).ok()).flatten();
+    let place = (!is_stream).then(|| real.clone().unwrap_or_else(|| plain(path))).and_then(|path| {
         let folder = std::fs::metadata(folder_of(&path)).ok()?;
-        Some((folder.dev(), folder.ino(), path.file_name()?.to_owned()))
-    };
-    let is_stream = [a, b].contains(&Path::new("-"));
-    let same_place = || at(a, &real_a).is_some_and(|place| at(b, &real_b) == Some(place));
-    !is_stream && (real_a.is_some() && real_a == real_b || same_place())
+        Some(Identity::Place(folder.dev(), folder.ino(), path.file_name()?.to_owned()))
+    });
+    let file = real.as_ref().and_then(|real| std::fs::metadata(real).ok());
+    let file = file.filter(|file| file.is_file() && file.nlink() == 1);
+    let file = file.map(|file| Identity::File(file.dev(), file.ino()));
+    real.map(Identity::Real).into_iter().chain(place).chain(file)
+}
+
+/// Whether two paths lead to one file, or to one place for a file. Standard input and output are none.
+pub(super) fn is_same(a: &Path, b: &Path) -> bool {
+    let of_a: Vec<Identity> = identities(a).collect();
+    identities(b).any(|identity| of_a.contains(&identity))
 }
 
 #[cfg(test)]
@@ -363,6 +380,23 @@ mod tests {
         std::fs::write(at("d/new"), "").unwrap();
         assert!(is_same(&at("d/new"), &at("link/../d/new")) && !is_same(&at("d/new"), &at("new")));
         assert!(!is_same(Path::new("-"), Path::new("-")));
+        std::fs::hard_link(at("d/new"), at("other")).unwrap();
+        assert!(!is_same(&at("d/new"), &at("other")), "each name of several is a place of its own");
+    }
+
+    /// As file systems without regard to case have files, which not every machine has.
+    #[test]
+    fn a_file_with_one_name_is_one_by_several() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("k.so");
+        std::fs::write(&file, "").unwrap();
+        let [lower, upper] = ["k.so", "K.SO"].map(|name| {
+            let mut all: Vec<Identity> = identities(&file).collect();
+            all.retain(|identity| matches!(identity, Identity::File(..)));
+            all.push(Identity::Place(1, 2, name.into()));
+            all
+        });
+        assert!(lower != upper && lower.iter().any(|identity| upper.contains(identity)));
     }
 
     /// Process that sleeps.

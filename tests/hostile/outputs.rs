@@ -249,6 +249,33 @@ fn outputs_of_one_command_are_different_files() {
     done(&folder, "filter m.spv n.spv -o intel_gpu_dg1,x.table -o spir64_x86_64,d/x.table");
 }
 
+/// Inputs that are named, or lie in a folder that is, though the output of another one falls on them.
+#[test]
+fn outputs_fall_on_no_other_input() {
+    let folder = Folder::new();
+    modules(&folder, &["m.spv", "n.spv"]);
+    done(&folder, "wrap m.spv --emit shared -o k.so");
+    done(&folder, "wrap n.spv --emit shared -o l.so");
+    for (file, place) in [("k.so", "x/k.so"), ("l.so", "y/k.so"), ("k.so", "z/s/k.so"), ("l.so", "y/s/k.so")] {
+        std::fs::create_dir_all(folder.path().join(place).parent().unwrap()).unwrap();
+        std::fs::copy(folder.path().join(file), folder.path().join(place)).unwrap();
+    }
+    for call in [
+        "build x y -t spir64_x86_64 -o x",
+        "build x -t spir64_x86_64 -o ./y/../x",
+        "build y/k.so x -t spir64_x86_64 -o x",
+        "build y z/s/k.so -t spir64_x86_64 -o z",
+    ] {
+        let before = files(folder.path());
+        let done = tool(&folder, call.split(' '));
+        assert_eq!(done.status.code(), Some(2), "{call}: {}", said(&done));
+        assert!(files(folder.path()) == before, "{call} changed files");
+    }
+    for call in ["build x y -t spir64_x86_64 -o x", "build y z/s/k.so -t spir64_x86_64 -o z"] {
+        assert!(said(&tool(&folder, call.split(' '))).contains("replace"), "{call}");
+    }
+}
+
 /// Parts would stay, as files that no table lists.
 #[test]
 fn a_table_is_written_to_plain_files_alone() {
