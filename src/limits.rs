@@ -499,6 +499,9 @@ pub(crate) const MAX_LISTING: u64 = 64 << 20;
 /// Bytes of a text that a worker sends, of its beginning and of its end each: a compiler's log, mostly.
 pub(crate) const MAX_WORKER_TEXT: usize = 64 << 10;
 
+/// Bytes of what the loader writes of the libraries that a compiler loads: some hundred bytes of each.
+pub(crate) const MAX_LIBRARY_LIST: u64 = 4 << 20;
+
 /// Bytes of a worker's answer that is no binary: a text or two, devices, or facts about tens of thousands of kernels.
 pub(crate) const MAX_WORKER_ANSWER: u32 = 64 << 20;
 

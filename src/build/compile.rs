@@ -4,6 +4,7 @@ use super::cache::{Cache, Compiler, Key, Keys, fingerprint};
 use super::environment::{decides_code, is_handed_on, is_opened};
 use super::estimate::{self, Forecast, History};
 use super::fold::{Apart, Folding};
+use super::inventory::is_library;
 use super::process::{drivers, library, offline_until};
 use super::target::{Backend, Target};
 use super::{
@@ -621,7 +622,8 @@ fn identify(order: &CompileOptions<'_>, wanted: &BTreeSet<usize>) -> Result<Iden
             own.launch.reads = Some(answer.read());
             if let EngineAnswer::Offline(Offline { version, files, in_process: false, .. }, _) = answer {
                 // Of NVIDIA's compiler any of several programs may be another one.
-                let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+                let programs = files.iter().filter(|file| !is_library(file));
+                let files: Vec<String> = programs.map(|file| file.display().to_string()).collect();
                 let program = Program { name: files.join(", "), version: version.clone() };
                 found.programs.insert(place, program);
             }

@@ -37,11 +37,15 @@ pub(crate) fn loaded() -> Vec<PathBuf> {
             .map(OsStr::from_bytes)
             .map(Path::new)
     });
-    let is_library = |path: &&Path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"));
-    let mut files: Vec<PathBuf> = paths.filter(is_library).map(Path::to_path_buf).collect();
+    let mut files: Vec<PathBuf> = paths.filter(|path| is_library(path)).map(Path::to_path_buf).collect();
     files.sort();
     files.dedup();
     files
+}
+
+/// Whether a file is a shared library by its name.
+pub(crate) fn is_library(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"))
 }
 
 /// A compiler for GPUs that need not be there, as it tells of itself.
@@ -123,6 +127,13 @@ fn words<S: Serializer>(text: &str, serializer: S) -> std::result::Result<S::Ok,
 }
 
 impl Device {
+    /// Bytes of what a worker tells of it.
+    pub(crate) fn length(&self) -> u64 {
+        let mut fields = Vec::new();
+        self.encode(&mut fields);
+        fields.iter().fold(0, |sum, field| sum.saturating_add(field.len() as u64))
+    }
+
     /// Whether it takes SPIR-V modules.
     pub(crate) fn takes_spirv(&self) -> bool {
         self.il.contains("SPIR-V")

@@ -150,12 +150,12 @@ impl Ocloc {
             Kind::Library(_) => {
                 // The graphics compiler (IGC) is loaded with the first module, and stays. Of no bytes at all ocloc
                 // 22.43 says that the file is missing (-5151), before it loads anything.
-                let least: Vec<u8> = LEAST.into_iter().flat_map(u32::to_le_bytes).collect();
-                let built = |device: &&str| matches!(self.compile(&least, device, ""), Compiled::Built { .. });
+                let built = |device: &&str| matches!(self.compile(&least(), device, ""), Compiled::Built { .. });
                 let _ = PROBES.iter().find(|device| built(device));
-                own_libraries()
+                compilers(loaded())
             }
-            Kind::Program(program) => vec![program.path().to_owned()],
+            Kind::Program(_) if !devices.is_empty() => Vec::new(),
+            Kind::Program(program) => program.files(),
         };
         let added = devices.iter().map(|device| (device, self.added(device).join(" ")));
         let added = added.filter(|(_, options)| !options.is_empty());
@@ -226,11 +226,16 @@ impl Ocloc {
     }
 }
 
-/// The files of compilers that are in this process.
-fn own_libraries() -> Vec<PathBuf> {
+/// The module of [`LEAST`].
+fn least() -> Vec<u8> {
+    LEAST.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+/// Returns those libraries of a process that are of the compiler.
+fn compilers(loaded: Vec<PathBuf>) -> Vec<PathBuf> {
     const PARTS: [&str; 4] = ["ocloc", "libigc", "libigdfcl", "opencl-clang"];
     let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    loaded().into_iter().filter(|path| PARTS.iter().any(|part| name(path).contains(part))).collect()
+    loaded.into_iter().filter(|path| PARTS.iter().any(|part| name(path).contains(part))).collect()
 }
 
 /// Finds the device binary among what ocloc delivered, by its contents: names differ between versions, and beside the
@@ -373,11 +378,6 @@ impl Program {
         }
     }
 
-    /// Returns the program's path or name.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Whether it knows a device.
     pub(crate) fn knows(&self, device: &str) -> bool {
         let asked = scratch(&self.surroundings.scratch)
@@ -409,14 +409,34 @@ impl Program {
         })
     }
 
-    fn try_compile(&self, il: &[u8], device: &str, options: &str, added: &[&str]) -> Result<Compiled> {
-        let scratch = scratch(&self.surroundings.scratch)?;
+    /// Returns its own file, and the libraries that it loads to compile a module, IGC among them.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let libraries = |device: &str| {
+            let scratch = scratch(&self.surroundings.scratch).ok()?;
+            let mut command = self.compiling(&scratch, &least(), device, "", &[]).ok()?;
+            let found = compilers(programs::libraries_of(&mut command, scratch.path()));
+            (!delivered(scratch.path()).is_empty()).then_some(found)
+        };
+        let libraries = PROBES.iter().find_map(|device| libraries(device)).unwrap_or_default();
+        [vec![self.path.clone()], libraries].concat()
+    }
+
+    /// Returns the command that compiles a module in a folder.
+    fn compiling(&self, scratch: &Scratch, il: &[u8], device: &str, options: &str, added: &[&str]) -> Result<Command> {
         let module = scratch.path().join(INPUT);
         std::fs::write(&module, il).map_err(|error| Error::io("writing the module", &error))?;
         let mut args = arguments(device, options, &module.to_string_lossy(), added);
         args.remove(0);
         args.extend(["-out_dir".to_owned(), scratch.path().to_string_lossy().into_owned()]);
-        let done = self.run(&scratch, &args)?;
+        let mut command = self.surroundings.command(&self.path, scratch.path());
+        command.args(args);
+        Ok(command)
+    }
+
+    fn try_compile(&self, il: &[u8], device: &str, options: &str, added: &[&str]) -> Result<Compiled> {
+        let scratch = scratch(&self.surroundings.scratch)?;
+        let mut command = self.compiling(&scratch, il, device, options, added)?;
+        let done = programs::run(&mut command).map_err(|error| Error::io("running ocloc", &error))?;
         let said = said(&[done.stdout, done.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat());
         let binary = delivered(scratch.path());
         let status = match done.status.code() {

@@ -15,10 +15,11 @@ use super::protocol::Compiled;
 use super::query::{KernelAnswers, Query, cl};
 use super::serve::{Asked, Compiler};
 use crate::bundle::format::Format;
+use crate::compat::native::not_compiled;
 use crate::error::{Error, ErrorKind, Result};
 use devices::{devices, loader_path, no_device};
 use opencl3::context::Context;
-use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_VALUE, error_text};
+use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_PROGRAM, CL_INVALID_VALUE, error_text};
 use opencl3::kernel::{
     create_kernel, get_kernel_data, get_kernel_sub_group_info, get_kernel_work_group_data, release_kernel,
 };
@@ -31,7 +32,7 @@ use opencl3::types::{cl_device_id, cl_int, cl_kernel, cl_program};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::ptr;
 
 /// Magic number of compiled code, objects and executables.
@@ -52,6 +53,8 @@ struct Opened {
     context: Context,
     /// The most work-items of a work-group in each dimension.
     widest: Vec<u64>,
+    /// Whether code of modules may run in this process: drivers of GPUs compile alone.
+    runs_here: bool,
 }
 
 impl Compiler for Driver {
@@ -74,7 +77,8 @@ impl Compiler for Driver {
                 "is the instruction set one that this driver knows (--march, or CL_CONFIG_CPU_TARGET_ARCH)?",
             )
         })?;
-        self.0 = Some(Opened { device: *device, context, widest: about.max_work_item_sizes.clone() });
+        let (widest, runs_here) = (about.max_work_item_sizes.clone(), about.kind != "gpu");
+        self.0 = Some(Opened { device: *device, context, widest, runs_here });
         Ok(format!("{}, driver {}", about.name, about.driver))
     }
 
@@ -130,13 +134,31 @@ impl Compiler for Driver {
         let problems = skipped.iter().map(Error::to_string).collect();
         let of_drivers = loaded().into_iter().filter(|file| !before.contains(file));
         let mut files: Vec<PathBuf> = of_drivers.collect();
-        // Intel's driver for CPUs reads its settings there.
-        let settings = files.iter().filter_map(|file| Some(file.parent()?.join("cl.cfg")));
-        let settings: BTreeSet<PathBuf> = settings.filter(|file| file.is_file()).collect();
-        files.extend(settings);
+        files.extend(beside(&files));
         let devices = all.into_iter().map(|(_, about)| about).collect();
         Ok(Inventory { loader: loader_path(), devices, problems, files, loaded: loaded() })
     }
+}
+
+/// Returns the files that drivers read when they compile, and not before: the settings of Intel's for CPUs, and the functions that
+/// it or PoCL puts into kernels, which are bitcode and objects of their own.
+fn beside(drivers: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let of_intel = |name: &str| {
+        name == "cl.cfg" || name.ends_with(".rtl") || name.starts_with("cllibrary") || name.contains("ocl_svml")
+    };
+    let folders: BTreeSet<&Path> = drivers.iter().filter_map(|file| file.parent()).collect();
+    let own = folders.iter().flat_map(|folder| plain_files(folder, of_intel));
+    // `/usr/share/pocl` of `/usr/lib/x86_64-linux-gnu/libpocl.so`, or that of a folder that PoCL was moved to with it.
+    let above = folders.iter().flat_map(|folder| folder.ancestors().take(4));
+    let shares: BTreeSet<PathBuf> = above.map(|folder| folder.join("share/pocl")).collect();
+    own.chain(shares.iter().flat_map(|folder| plain_files(folder, |name| name.ends_with(".bc")))).collect()
+}
+
+/// Returns the plain files of a folder whose names are wanted.
+fn plain_files(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let all = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let wanted = all.filter(|entry| is_wanted(&entry.file_name().to_string_lossy())).map(|entry| entry.path());
+    wanted.filter(|path| path.is_file()).collect()
 }
 
 impl Opened {
@@ -144,8 +166,7 @@ impl Opened {
     /// module that is linked with no other (`ProgramManager::build`): measured on driver 2026.2.0, compiling with
     /// `-cl-opt-disable` and linking with options of its own fails, and elsewhere the link's options alone count.
     fn executable(&self, il: &[u8], options: &CStr) -> std::result::Result<Program, (cl_int, String)> {
-        let program = create_program_with_il(self.context.get(), il).map_err(|code| (code, String::new()))?;
-        let program = Program(program);
+        let program = self.module(il)?;
         match build_program(program.0, &[self.device], options, None, ptr::null_mut()) {
             Ok(()) => Ok(program),
             Err(code) => Err((code, program.log(self.device))),
@@ -154,6 +175,15 @@ impl Opened {
 }
 
 impl Opened {
+    /// The program of a module, once that is found to do no more than be compiled: the file may have changed since whoever
+    /// sent it looked, and the bytes here change no more.
+    fn module(&self, il: &[u8]) -> std::result::Result<Program, (cl_int, String)> {
+        if let Some(why) = not_compiled(il).filter(|_| self.runs_here) {
+            return Err((CL_INVALID_PROGRAM, why));
+        }
+        create_program_with_il(self.context.get(), il).map(Program).map_err(|code| (code, String::new()))
+    }
+
     /// Refuses an executable that the driver does not take back, as the runtime would hand it in.
     fn loads_again(&self, delivered: Compiled) -> Compiled {
         match delivered {
@@ -218,7 +248,7 @@ impl Opened {
             let program = unsafe { create_program_with_binary(self.context.get(), &[self.device], &[code]) };
             return program.map(Program).map_err(none);
         }
-        let program = create_program_with_il(self.context.get(), code).map(Program).map_err(none)?;
+        let program = self.module(code)?;
         match compile_program(program.0, &[self.device], options, &[], &[], None, ptr::null_mut()) {
             Ok(()) => Ok(program),
             Err(code) => Err((code, program.log(self.device))),

@@ -2,12 +2,16 @@
 //!
 //! Until the program ends, and not until nobody holds its output any more: what it leaves running may do so for ever.
 
-use crate::limits;
+use crate::{limits, plain_file};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -67,6 +71,27 @@ pub(super) fn run(command: &mut Command) -> io::Result<Ended> {
     run_within(command, Duration::MAX)?.ok_or_else(|| ErrorKind::TimedOut.into())
 }
 
+/// Runs a program without input to its end, and returns the libraries that it and those that it starts load, as the loader of glibc
+/// writes them to files in a folder. None of a program that has no loader, or another.
+pub(super) fn libraries_of(command: &mut Command, folder: &Path) -> Vec<PathBuf> {
+    const NAME: &str = "libraries";
+    // A line of the loader for each library that it has read, before the library's own code runs.
+    const READ: &str = "calling init: ";
+    let _ = run(command.env("LD_DEBUG", "files").env("LD_DEBUG_OUTPUT", folder.join(NAME)));
+    let written = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let written = written.filter(|entry| entry.file_name().to_string_lossy().starts_with(NAME));
+    let texts = written.filter_map(|entry| plain_file::read_itself(&entry.path(), limits::MAX_LIBRARY_LIST).ok());
+    let mut found = BTreeSet::new();
+    for text in texts {
+        let lines = text.split(|byte| *byte == b'\n').filter_map(|line| {
+            let at = line.windows(READ.len()).position(|words| words == READ.as_bytes())?;
+            line.get(at.saturating_add(READ.len())..)
+        });
+        found.extend(lines.map(|path| PathBuf::from(OsStr::from_bytes(path))));
+    }
+    found.into_iter().filter(|path| path.is_absolute() && path.is_file()).collect()
+}
+
 /// Runs a program without input to its end; none where that did not come in time, and the program was killed.
 ///
 /// # Errors
@@ -114,6 +139,21 @@ mod tests {
         assert_eq!(ended.status.code(), Some(3));
         let ended = shell("head -c 70000000 /dev/zero; echo done >&2");
         assert_eq!((ended.stdout.len(), ended.stderr.as_slice()), (limits::MAX_PROGRAM_TEXT, &b"done\n"[..]));
+    }
+
+    /// A script starts a program, whose libraries count too.
+    #[test]
+    fn libraries_are_told_by_the_loader() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut script = Command::new("sh");
+        script.args(["-c", "cat /dev/null"]);
+        let found = libraries_of(&mut script, folder.path());
+        let is_there = |part: &str| found.iter().any(|path| path.file_name().unwrap().to_string_lossy().contains(part));
+        // Machines without glibc have another loader, which tells nothing.
+        let has_glibc =
+            Command::new("getconf").arg("GNU_LIBC_VERSION").output().is_ok_and(|done| done.status.success());
+        assert_eq!(is_there("libc.so"), has_glibc, "{found:?}");
+        assert!(std::fs::read_dir(folder.path()).unwrap().count() >= if has_glibc { 2 } else { 0 });
     }
 
     #[test]

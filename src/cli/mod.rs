@@ -46,7 +46,7 @@ mod wrap;
 use crate::error::{Exit, Result};
 use crate::files::input;
 use crate::files::input::keep_drafts_in;
-use crate::report::text::shows;
+use crate::report::text::is_command;
 use crate::temporary::{before_writing, remove_begun, system_folder};
 use global::{Global, GlobalArgs};
 use output::Output;
@@ -135,9 +135,9 @@ impl Cli {
             // clap suggests passing an unknown flag as a file of that name, which nobody means.
             error.remove(ContextKind::Suggested);
             // clap names arguments as they are; the shell takes them from the names of files, too.
-            let shown = |argument: OsString| argument.to_string_lossy().chars().all(shows);
-            if error.use_stderr() && !std::env::args_os().all(shown) {
-                output::say(&error.render().to_string());
+            let text = error.render().to_string();
+            if error.use_stderr() && text.lines().any(is_command) {
+                output::say(&text);
                 std::process::exit(Exit::Usage.code().into());
             }
             error.exit()

@@ -14,6 +14,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{disable_transparent_huge_pages, transparent_huge_pages_are_disabled};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::flag;
+use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::os::fd::BorrowedFd;
@@ -342,12 +343,17 @@ pub(crate) fn end_where_inputs_are_changed(global: &Global) {
     }));
 }
 
-/// Ends this process with a message and a status where a signal comes.
+/// Ends this process with a message and a status where a signal comes; the first such wish counts.
 #[allow(
     unsafe_code,
     reason = "only a signal handler sees that a mapped file has become shorter, or that memory ran out"
 )]
 fn end_at(signal: i32, message: &'static str, exit: Exit) {
+    static ENDED: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+    // The second call would take the first one's handler away, and set none.
+    if !ENDED.lock().is_ok_and(|mut ended| ended.insert(signal)) {
+        return;
+    }
     let end = move || {
         let _ = rustix::io::write(rustix::stdio::stderr(), message.as_bytes());
         signal_hook::low_level::exit(i32::from(exit.code()));

@@ -263,6 +263,16 @@ pub(crate) fn beyond_compiling(module: &Module) -> Option<Stay> {
     module.overruns.then_some(Stay::Overruns)
 }
 
+/// Tells why a module's bytes are not handed to a compiler by which whoever wrote them would run code or read files: they are
+/// damaged, or do more than [`beyond_compiling`] lets them.
+pub(crate) fn not_compiled(il: &[u8]) -> Option<String> {
+    match Module::parse(il) {
+        Err(error) => Some(error.to_string()),
+        Ok(Module { stopped: Some(error), .. }) => Some(error.to_string()),
+        Ok(module) => beyond_compiling(&module).map(|stay| stay.to_string()),
+    }
+}
+
 /// Tells what the image needs and no CPU has, or does.
 pub(crate) fn on_cpu(examined: &Examined<'_, '_>) -> Option<Stay> {
     if examined.is_esimd() {

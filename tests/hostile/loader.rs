@@ -19,8 +19,9 @@ static int32_t many(int lies, uint32_t room, void **out, uint32_t *count) {
     return 0;
 }
 static int32_t text(size_t room, void *value, size_t *size) {
-    size_t length = lie("lengths") ? (size_t)1 << 46 : 2;
+    size_t length = lie("lengths") ? (size_t)1 << 46 : lie("texts") ? 100000 : 2;
     if (size) *size = length;
+    if (value && room > 2) memset(value, 'x', room);
     if (value && room >= 2) memcpy(value, getenv("JOB_PASS") ? "p" : getenv("OCL_SEEN") ? "o" : "x", 2);
     return 0;
 }
@@ -30,6 +31,8 @@ int32_t clGetPlatformIDs(uint32_t room, void **out, uint32_t *count) {
 }
 int32_t clGetDeviceIDs(void *platform, uint64_t kind, uint32_t room, void **out, uint32_t *count) {
     if (lie("statuses")) return -12345;
+    if (lie("texts") && count) *count = 1000;
+    if (lie("texts")) { for (uint32_t at = 0; out && at < room; at++) out[at] = (void *)(uintptr_t)(at + 1); return 0; }
     return many(lie("devices"), room, out, count);
 }
 int32_t clGetPlatformInfo(void *of, uint32_t what, size_t room, void *value, size_t *size) { return text(room, value, size); }
@@ -83,6 +86,7 @@ fn what_it_claims_is_bounded() {
         ("platforms", "claims 2147483647 platforms"),
         ("devices", "claims 2147483647 devices"),
         ("lengths", "died"),
+        ("texts", "67108864 bytes about their devices"),
         ("statuses", "-12345"),
     ] {
         let begin = Instant::now();

@@ -371,6 +371,53 @@ fn memory_is_what_is_allowed() {
     assert!(asked > 12 && ended > 3, "{asked}, {ended}");
 }
 
+/// A verb that reads another's command line is held to the memory once.
+#[test]
+fn a_plan_ends_in_order_without_memory() {
+    const KERNELS: u32 = 200_000;
+    let (folder, _) = prepared();
+    let mut words = vec![0x0723_0203, 0x0001_0400, 0, 3 + 2 * KERNELS, 0];
+    let mut put = |opcode: u32, operands: &[u32]| {
+        words.push((operands.len() as u32 + 1) << 16 | opcode);
+        words.extend_from_slice(operands);
+    };
+    put(17, &[6]);
+    put(14, &[2, 2]);
+    for kernel in 0..KERNELS {
+        let name = format!("kernel{kernel:010}");
+        let name = name.as_bytes().as_chunks::<4>().0.iter().map(|part| u32::from_le_bytes(*part));
+        put(15, &[6, 3 + kernel].into_iter().chain(name).chain([0]).collect::<Vec<u32>>());
+    }
+    put(19, &[1]);
+    put(33, &[2, 1]);
+    for kernel in 0..KERNELS {
+        put(54, &[1, 3 + kernel, 0, 2]);
+        put(248, &[3 + KERNELS + kernel]);
+        put(253, &[]);
+        put(56, &[]);
+    }
+    folder.put("many.spv", words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
+    let call = ["--max-memory", "32MiB", "plan", "many.spv", "-t", "intel_gpu_pvc", "-o", "o.table"];
+    let done = command(&folder, &call).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(5) && said.contains("memory of --max-memory does not suffice"), "{done:?}");
+}
+
+/// The shell takes arguments from the names of files.
+#[test]
+fn arguments_that_nobody_takes_command_no_ci() {
+    let folder = Folder::new();
+    for name in ["b##vso[task.setvariable variable=PATH;]evil", "b##[error]x", "a##teamcity[b"] {
+        let options = format!("--{name}");
+        for call in [&["extract", "a", name][..], &["inspect", &options], &[name], &["split", "a", "--mode", name]] {
+            let done = command(&folder, call).output().unwrap();
+            let said = String::from_utf8_lossy(&done.stderr);
+            assert!(done.status.code() == Some(2) && said.contains("\\u{"), "{call:?}: {said}");
+            assert!(!said.contains("##"), "{call:?}: {said}");
+        }
+    }
+}
+
 /// A CI logs texts for programs, too, whose lines are names of files.
 #[test]
 fn texts_for_programs_command_no_ci() {

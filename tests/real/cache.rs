@@ -151,6 +151,14 @@ fn settings_of_the_driver_count() {
     assert_eq!(counts_with(&settings), (2, 2));
     assert_eq!(counts_with(&format!("{settings}\nCL_CONFIG_USE_VECTORIZER = false\n")), (2, 0));
     assert_eq!(counts_with(&settings), (2, 2));
+    // Functions that the driver puts into kernels: those of an instruction set that this machine may not have.
+    let functions = driver.path().join("clbltfnh8.rtl");
+    let mut changed = std::fs::read(&functions).unwrap();
+    changed.push(0);
+    std::fs::remove_file(&functions).unwrap();
+    std::fs::write(&functions, changed).unwrap();
+    assert_eq!(counts_with(&settings), (2, 0));
+    assert_eq!(counts_with(&settings), (2, 2));
 }
 
 /// Intel's driver for CPUs adds them to the options of every program.

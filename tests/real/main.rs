@@ -11,6 +11,7 @@ mod aspects;
 mod browser;
 mod build_systems;
 mod cache;
+mod changed;
 mod compiler;
 mod completion;
 mod corpus;

@@ -7,6 +7,8 @@
 
 use crate::support::tools::needed;
 use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -25,7 +27,7 @@ use sycl_bundle::spirv::index::Index;
 use crate::compiler::compiled;
 use crate::corpus_aspects::{codes, in_source};
 use crate::tool::tool;
-use crate::world::world;
+use crate::world::{succeed, world};
 
 const WITHOUT: &str = "dg1";
 const WITH: &str = "skl";
@@ -304,4 +306,30 @@ fn doctor_names_the_library_and_its_graphics_compiler() {
     assert!(ocloc["files"].as_array().unwrap().contains(&ocloc["igc"]), "{ocloc:#}");
     let version = ocloc["igc_version"].as_str().unwrap();
     assert!(version.starts_with(|first: char| first.is_ascii_digit()), "{version}");
+}
+
+/// The graphics compiler is a package of its own, which is updated alone.
+#[test]
+fn libraries_of_a_program_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let own = std::fs::canonicalize("/usr/lib/x86_64-linux-gnu/libigc.so.1").unwrap();
+    std::fs::create_dir(at("lib")).unwrap();
+    std::fs::copy(own, at("lib/libigc.so.1")).unwrap();
+    let script = format!("#!/bin/sh\nLD_LIBRARY_PATH='{}' exec ocloc \"$@\"\n", at("lib").display());
+    std::fs::write(at("compiler"), script).unwrap();
+    std::fs::set_permissions(at("compiler"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(at("m.spv"), crate::support::spirv::module("add_one")).unwrap();
+    let cached = || {
+        let mut build = tool();
+        build.current_dir(folder.path()).env("SYCL_BUNDLE_CACHE_DIR", at("cache"));
+        build.args(["build", "m.spv", "-t", "intel_gpu_dg1", "--ocloc"]).arg(at("compiler"));
+        let done = succeed(build.args(["-o", "o.table", "--format", "json"]));
+        let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        (report["compiled"].as_u64(), report["cached"].as_u64())
+    };
+    assert_eq!([cached(), cached()], [(Some(1), Some(0)), (Some(1), Some(1))]);
+    let library = std::fs::OpenOptions::new().append(true).open(at("lib/libigc.so.1"));
+    library.unwrap().write_all(&[0]).unwrap();
+    assert_eq!([cached(), cached()], [(Some(1), Some(0)), (Some(1), Some(1))]);
 }

@@ -39,6 +39,7 @@ use super::options::LARGE_REGISTERS;
 use super::process::scratch;
 use super::protocol::Compiled;
 use super::target::{PTX, is_for_newer};
+use crate::compat::native::not_compiled;
 use crate::error::{Error, ErrorKind, Result};
 use crate::native::{OF_NVIDIAS_DRIVER, fatbin};
 use crate::temporary::Scratch;
@@ -100,7 +101,7 @@ impl Toolchain {
         let unknown = architectures.iter().filter(|list| !lists(list)).map(|list| list.clone().into_owned()).collect();
         let version = format!("{}, built-ins {}", self.tools.versions.join(", "), library::digest());
         let [files, loaded] = match architectures.is_empty() {
-            true => [self.tools.files(), self.tools.programs()],
+            true => [self.tools.files(&self.surroundings), self.tools.programs()],
             false => [Vec::new(), Vec::new()],
         };
         Offline { version, files, loaded, unknown, added: Vec::new(), in_process: false }
@@ -109,6 +110,10 @@ impl Toolchain {
     /// Compiles a module for architectures, which are separated by commas, with options as
     /// [`for_nvidia`](super::options::for_nvidia) leaves them.
     pub(crate) fn compile(&self, il: &[u8], architectures: &str, options: &str) -> Compiled {
+        // The file may have changed since whoever sent the module looked.
+        if let Some(why) = not_compiled(il) {
+            return refused("the module is not compiled", why);
+        }
         let lowered = match lowered(il) {
             Ok(lowered) => lowered,
             Err(error) => return refused("the module cannot be lowered", error.to_string()),

@@ -6,8 +6,10 @@
 
 use super::super::Places;
 use super::super::ocloc::Surroundings;
+use super::super::process::scratch;
 use super::super::programs;
 use crate::error::{Error, ErrorKind, Result};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -142,12 +144,24 @@ impl Tools {
 
     /// Returns the other programs.
     pub(crate) fn programs(&self) -> Vec<PathBuf> {
-        [&self.llvm_link, &self.llvm_nm, &self.clang].map(PathBuf::clone).into()
+        vec![self.llvm_nm.clone()]
     }
 
-    /// Returns the files that decide what is made.
-    pub(crate) fn files(&self) -> Vec<PathBuf> {
-        [&self.opt, &self.llc, &self.llvm_spirv, &self.libclc, &self.ptxas, &self.libdevice].map(PathBuf::clone).into()
+    /// Returns the files that decide what is made, and the libraries of LLVM that its programs load.
+    pub(crate) fn files(&self, surroundings: &Surroundings) -> Vec<PathBuf> {
+        let own = [&self.opt, &self.llc, &self.llvm_link, &self.clang, &self.llvm_spirv];
+        let is_of_llvm = |path: &PathBuf| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            ["LLVM", "clang"].iter().any(|part| name.contains(part))
+        };
+        let libraries = own.into_iter().filter_map(|program| {
+            let scratch = scratch(&surroundings.scratch).ok()?;
+            let mut command = surroundings.command(program, scratch.path());
+            Some(programs::libraries_of(command.arg("--version"), scratch.path()))
+        });
+        let libraries: BTreeSet<PathBuf> = libraries.flatten().filter(is_of_llvm).collect();
+        let others = [&self.libclc, &self.ptxas, &self.libdevice];
+        own.into_iter().chain(others).cloned().chain(libraries).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::build::worker::{self, LOADS};
 use crate::device::table;
 use crate::device::target::Has;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{MAX_DEVICES, MAX_PLATFORMS};
+use crate::limits::{MAX_DEVICES, MAX_PLATFORMS, MAX_WORKER_ANSWER};
 use opencl3::device::{
     CL_DEVICE_BUILT_IN_KERNELS, CL_DEVICE_COMPILER_AVAILABLE, CL_DEVICE_EXTENSIONS, CL_DEVICE_GLOBAL_MEM_SIZE,
     CL_DEVICE_IL_VERSION, CL_DEVICE_IMAGE_SUPPORT, CL_DEVICE_LINKER_AVAILABLE, CL_DEVICE_LOCAL_MEM_SIZE,
@@ -32,7 +32,7 @@ pub(super) fn devices() -> Result<(Vec<Known>, Vec<Error>)> {
         let message = format!("the OpenCL loader claims {} platforms; {MAX_PLATFORMS} are the most", platforms.len());
         return Err(Error::new(ErrorKind::Environment, message));
     }
-    let (mut found, mut skipped) = (Vec::new(), Vec::new());
+    let (mut found, mut skipped, mut told) = (Vec::new(), Vec::new(), 0u64);
     for platform in platforms {
         let about = |what| text(&get_platform_data(platform, what).unwrap_or_default());
         let (name, vendor) = (about(CL_PLATFORM_NAME), about(CL_PLATFORM_VENDOR));
@@ -42,6 +42,12 @@ pub(super) fn devices() -> Result<(Vec<Known>, Vec<Error>)> {
             let mut known = describe(device, kind);
             known.compiles = kind == "cpu" && vendor.starts_with("Intel") && known.takes_spirv();
             (known.platform, known.vendor) = (name.clone(), vendor.clone());
+            told = told.saturating_add(known.length());
+            if told > MAX_WORKER_ANSWER.into() {
+                let message =
+                    format!("the OpenCL drivers tell more than {MAX_WORKER_ANSWER} bytes about their devices");
+                return Err(Error::new(ErrorKind::Environment, message));
+            }
             found.push((device, known));
         }
     }

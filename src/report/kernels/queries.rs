@@ -17,9 +17,8 @@ use crate::bundle::image::Image;
 use crate::compat::built_in::{BFLOAT16_CONVERSIONS, is_form_for};
 use crate::compat::examine::Examined;
 use crate::compat::kernels::KernelFacts;
-use crate::compat::native::beyond_compiling;
+use crate::compat::native::not_compiled;
 use crate::compat::offers::Lent;
-use crate::spirv::Module;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
@@ -141,15 +140,8 @@ fn query<'a>(
         false => without(Some("build"), format!("no device image found for external symbol {symbol}")),
     })? {
         let contents = image.contents().map_err(|error| without(None, error.to_string()))?;
-        if runs_here {
-            let module = Module::parse(&contents).and_then(|module| match module.stopped {
-                Some(error) => Err(error),
-                None => Ok(module),
-            });
-            let module = module.map_err(|error| without(None, error.to_string()))?;
-            if let Some(stay) = beyond_compiling(&module) {
-                return Err(without(None, stay.to_string()));
-            }
+        if let Some(why) = not_compiled(&contents).filter(|_| runs_here) {
+            return Err(without(None, why));
         }
         modules.push(contents);
     }
