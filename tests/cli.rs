@@ -208,6 +208,10 @@ fn a_full_standard_output_is_told() {
         "man",
         "completions bash",
         "props --schema",
+        "--version",
+        "--help",
+        "help build",
+        "inspect -h",
     ] {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let mut tool = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));

@@ -52,6 +52,7 @@ use global::{Global, GlobalArgs};
 use output::Output;
 use process::Pages;
 use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -140,7 +141,12 @@ impl Cli {
                 output::say(&text);
                 std::process::exit(Exit::Usage.code().into());
             }
-            error.exit()
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            if let Some(failed) = printed.err().filter(|_| !error.use_stderr()) {
+                output::say(&format!("error: cannot write to standard output: {failed}"));
+                std::process::exit(Exit::Environment.code().into());
+            }
+            std::process::exit(error.exit_code())
         });
         Cli { pages, ..command }
     }

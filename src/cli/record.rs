@@ -102,6 +102,10 @@ impl Args {
         let given = self.command.iter().skip(1).map(Path::new).filter(|path| path.is_file());
         let others = self.within.iter().chain(&program).map(PathBuf::as_path);
         spare_others(others.chain(given), "-o", output)?;
+        // Told before the program runs, which may take hours.
+        for path in &self.within {
+            path.metadata().map_err(|error| Error::io("cannot read", &error).context(path.display().to_string()))?;
+        }
         let failed = |error| Error::new(ErrorKind::Environment, format!("cannot make a temporary folder: {error}"));
         let temporary = Scratch::temporary().map_err(failed)?;
         // Whatever the program puts in its place is removed with what is around it.

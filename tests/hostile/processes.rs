@@ -36,6 +36,14 @@ fn what_a_recorded_program_leaves_is_not_waited_for() {
     assert_eq!(left.count(), 0);
 }
 
+#[test]
+fn a_place_that_is_not_there_is_told_before_the_program_runs() {
+    let folder = Folder::new();
+    let done = tool(&folder, ["record", "-o", "p.json", "--in", "not_there.whl", "--", "touch", "ran"]);
+    assert!(done.status.code() == Some(3) && said(&done).contains("not_there.whl"), "{}", said(&done));
+    assert!(!folder.path().join("ran").exists() && !folder.path().join("p.json").exists());
+}
+
 /// A program under `record` may put anything in place of its runtime's cache; a link there is not followed, and does not stay.
 #[test]
 fn what_comes_in_place_of_a_recorded_programs_cache_is_not_read_and_not_left() {
