@@ -298,12 +298,14 @@ pub(crate) fn try_nvidia(reporter: &dyn Reporter, engine: &Engine, cache: Option
     Ok(answer)
 }
 
-/// Returns the digests of a compiler's files.
+/// Returns the digests of a compiler's files, in the same order wherever these lie.
 ///
 /// # Errors
 /// Errors of [`fingerprint`].
 fn fingerprints(files: &[PathBuf]) -> Result<Vec<String>> {
-    files.iter().map(|file| fingerprint(file)).collect()
+    let mut prints = files.iter().map(|file| fingerprint(file)).collect::<Result<Vec<String>>>()?;
+    prints.sort();
+    Ok(prints)
 }
 
 /// Returns the words that tell an offline compiler from others.

@@ -233,7 +233,8 @@ fn least() -> Vec<u8> {
 
 /// Returns those libraries of a process that are of the compiler.
 fn compilers(loaded: Vec<PathBuf>) -> Vec<PathBuf> {
-    const PARTS: [&str; 4] = ["ocloc", "libigc", "libigdfcl", "opencl-clang"];
+    // IGC, what is around it, and LLVM, which may come in packages of their own.
+    const PARTS: [&str; 4] = ["ocloc", "libig", "clang", "LLVM"];
     let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     loaded.into_iter().filter(|path| PARTS.iter().any(|part| name(path).contains(part))).collect()
 }

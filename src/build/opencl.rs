@@ -17,6 +17,7 @@ use super::serve::{Asked, Compiler};
 use crate::bundle::format::Format;
 use crate::compat::native::not_compiled;
 use crate::error::{Error, ErrorKind, Result};
+use crate::plain_file;
 use devices::{devices, loader_path, no_device};
 use opencl3::context::Context;
 use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_PROGRAM, CL_INVALID_VALUE, error_text};
@@ -32,6 +33,8 @@ use opencl3::types::{cl_device_id, cl_int, cl_kernel, cl_program};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
@@ -148,10 +151,20 @@ fn beside(drivers: &[PathBuf]) -> BTreeSet<PathBuf> {
     };
     let folders: BTreeSet<&Path> = drivers.iter().filter_map(|file| file.parent()).collect();
     let own = folders.iter().flat_map(|folder| plain_files(folder, of_intel));
-    // `/usr/share/pocl` of `/usr/lib/x86_64-linux-gnu/libpocl.so`, or that of a folder that PoCL was moved to with it.
-    let above = folders.iter().flat_map(|folder| folder.ancestors().take(4));
+    // `/usr/share/pocl` of `/usr/lib/x86_64-linux-gnu/libpocl.so`, or that of a folder that PoCL was moved to with it. Anybody may
+    // have made a folder of that name above another one, with links in it.
+    let is_pocl = |file: &&PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().contains("pocl"));
+    let above = drivers.iter().filter(is_pocl).flat_map(|file| file.ancestors().skip(2).take(2));
     let shares: BTreeSet<PathBuf> = above.map(|folder| folder.join("share/pocl")).collect();
-    own.chain(shares.iter().flat_map(|folder| plain_files(folder, |name| name.ends_with(".bc")))).collect()
+    let of_pocl = shares.iter().flat_map(|folder| plain_files(folder, |name| name.ends_with(".bc")));
+    let is_trusted = |file: &PathBuf| {
+        let trusted = |state: Metadata| state.is_file() && [0, plain_file::user()].contains(&state.uid());
+        file.symlink_metadata().is_ok_and(trusted)
+    };
+    // Intel's driver looks above its folder for the functions that all processors share, and there first.
+    let parents: BTreeSet<&Path> = folders.iter().filter_map(|folder| folder.parent()).collect();
+    let shared = parents.iter().flat_map(|folder| plain_files(folder, |name| name.ends_with(".rtl")));
+    own.chain(of_pocl.chain(shared).filter(is_trusted)).collect()
 }
 
 /// Returns the plain files of a folder whose names are wanted.

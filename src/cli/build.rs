@@ -18,7 +18,7 @@ use crate::device::table::TargetTable;
 use crate::device::yaml::Place;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::build::Only;
-use crate::files::sources::{place_of, spare_opened_by};
+use crate::files::sources::{Files, place_of, spare_opened_by};
 use crate::files::write::{below, write_atomically};
 use crate::policy::rules::{Rule, RuleSettings, Rules};
 use crate::report::batch::Batch;
@@ -395,17 +395,23 @@ impl RecordArgs {
         out.schema(&costs::schema())
     }
 
-    /// Looks on as far as these ask for it.
+    /// Looks on as far as these ask for it, and replaces none of the files that are written besides.
     ///
     /// # Errors
     /// `Environment` where the folder cannot be made.
-    pub(crate) fn watch<'w>(&self, batch: &'w Batch<'_, '_>) -> Result<Watch<'w>> {
+    pub(crate) fn watch<'w>(&self, batch: &'w Batch<'_, '_>, written: &[&Path]) -> Result<Watch<'w>> {
         let temps = self.save_temps.as_ref().map(|folder| {
             let folder = place_of(folder)?;
             make_folder(&folder).map_err(|error| {
                 Error::new(ErrorKind::Environment, format!("cannot make `{}`: {error}", folder.display()))
             })?;
-            Ok(Temps::new(folder, Box::new(|unit| batch.label(unit)), |path| spare_opened_by("--save-temps", path)))
+            // Found once the folder is there.
+            let written = Files::new(written.iter().copied());
+            let spare = move |path: &Path| {
+                spare_opened_by("--save-temps", path)?;
+                written.spare("--save-temps", path)
+            };
+            Ok(Temps::new(folder, Box::new(|unit| batch.label(unit)), Box::new(spare)))
         });
         let trace = self.time_trace.is_some().then(|| {
             Trace::new(Box::new(|unit| {

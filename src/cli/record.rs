@@ -8,7 +8,8 @@ use super::output::Output;
 use super::process::{Forwarding, descendants};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Exit, Result};
-use crate::files::sources::{spare_opened_by, spare_others};
+use crate::files::package::kind_of;
+use crate::files::sources::{replaces_other, spare_opened_by, spare_others};
 use crate::files::write::write_atomically;
 use crate::files::{mapped_code, record};
 use crate::report::document::Form;
@@ -102,6 +103,14 @@ impl Args {
         let given = self.command.iter().skip(1).map(Path::new).filter(|path| path.is_file());
         let others = self.within.iter().chain(&program).map(PathBuf::as_path);
         spare_others(others.chain(given), "-o", output)?;
+        // Files of a folder may be no copies of others; another profile may be replaced.
+        let is_below = |folder: &PathBuf| {
+            let real = |path: &Path| path.canonicalize().ok();
+            folder.is_dir() && real(output).zip(real(folder)).is_some_and(|(file, folder)| file.starts_with(folder))
+        };
+        if self.within.iter().any(is_below) && kind_of(output).is_some() {
+            return Err(replaces_other("-o", output));
+        }
         // Told before the program runs, which may take hours.
         for path in &self.within {
             path.metadata().map_err(|error| Error::io("cannot read", &error).context(path.display().to_string()))?;

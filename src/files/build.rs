@@ -151,6 +151,17 @@ pub(crate) struct PlannedBuild<'p, 'a> {
     pub(crate) harvested: Vec<Binary>,
 }
 
+impl PlannedBuild<'_, '_> {
+    /// Returns the paths of what is written, but for files that are changed in place.
+    pub(crate) fn outputs(&self) -> Vec<&Path> {
+        match self.package {
+            _ if !self.options.writes() || self.options.in_place => Vec::new(),
+            Some(package) => package.outputs().collect(),
+            None => vec![self.options.place()],
+        }
+    }
+}
+
 /// Result of a build.
 pub(crate) struct Outcome {
     /// The document, without times.

@@ -177,7 +177,7 @@ pub(crate) fn linked_elsewhere<'f>(
 /// `Io` where it cannot be read, `Input` where it is none.
 pub(crate) fn read_baseline(path: &Path) -> Result<(String, Baseline)> {
     let name = path.display().to_string();
-    let text = Input::read_text(path, limits::MAX_RECORDED).map_err(|error| match path.exists() {
+    let text = Input::read_settings(path, limits::MAX_RECORDED).map_err(|error| match path.exists() {
         true => error,
         false => error.with_remedy(format!("`--write-baseline {name}` writes what is found now")),
     })?;

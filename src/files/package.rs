@@ -334,6 +334,12 @@ impl Package {
         Ok(())
     }
 
+    /// The outputs, with those that are put together of them.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = &Path> {
+        let wheels = self.wheels.iter().map(|wheel| wheel.output.as_path());
+        wheels.chain(self.files.iter().map(|file| file.output.as_path()))
+    }
+
     /// Checks that no output replaces an input unasked, and that no two are one.
     fn check_outputs(&self, place: Destination<'_>) -> Result<()> {
         if matches!(place, Destination::InPlace) {
@@ -476,7 +482,7 @@ pub(crate) fn is_folder(path: &Path) -> bool {
 
 /// Kind of a regular file, by its first bytes; none for what cannot be read or is unknown. Pipes are left to the verb: what
 /// is read of them here would be lost.
-fn kind_of(path: &Path) -> Option<Kind> {
+pub(crate) fn kind_of(path: &Path) -> Option<Kind> {
     if path == Path::new("-") {
         return None;
     }

@@ -291,7 +291,7 @@ pub(super) fn real(path: &Path) -> std::io::Result<PathBuf> {
 /// Identity of a file, or of a place for one. Paths that have one of these in common lead to one file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Identity {
-    /// Path without links.
+    /// Path without links, or where its folder is not there, as it is.
     Real(PathBuf),
     /// Device and number of the folder, and the name in it: a folder may be mounted in several places.
     Place(u64, u64, OsString),
@@ -310,7 +310,9 @@ pub(super) fn identities(path: &Path) -> impl Iterator<Item = Identity> {
     let file = real.as_ref().and_then(|real| std::fs::metadata(real).ok());
     let file = file.filter(|file| file.is_file() && file.nlink() == 1);
     let file = file.map(|file| Identity::File(file.dev(), file.ino()));
-    real.map(Identity::Real).into_iter().chain(place).chain(file)
+    // In a folder that is to be made a path is one place.
+    let path = real.or_else(|| (!is_stream && place.is_none()).then(|| plain(path)));
+    path.map(Identity::Real).into_iter().chain(place).chain(file)
 }
 
 /// Whether two paths lead to one file, or to one place for a file. Standard input and output are none.

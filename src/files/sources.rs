@@ -8,7 +8,7 @@
 use super::emit::stem_and_folder;
 use super::input::{Input, is_opened};
 use super::linked::without_signature;
-use super::place::{self, Dangling, Place};
+use super::place::{self, Dangling, Identity, Place};
 use super::table::{BESIDE, Beside, Files as Parts};
 use super::write::folder_of;
 use crate::bundle::Bundle;
@@ -182,8 +182,29 @@ pub(crate) fn spare_opened_by(option: &str, file: &Path) -> Result<()> {
     if is_opened(file) { Err(replaces_other(option, file)) } else { Ok(()) }
 }
 
+/// Files that no other output of a command may replace.
+#[derive(Debug, Default)]
+pub(crate) struct Files(HashSet<Identity>);
+
+impl Files {
+    /// Finds what these paths lead to.
+    pub(crate) fn new<'p>(files: impl IntoIterator<Item = &'p Path>) -> Files {
+        Files(files.into_iter().flat_map(place::identities).collect())
+    }
+
+    /// Refuses a file that is one of these, which `option` has written.
+    ///
+    /// # Errors
+    /// `Usage` where it is.
+    pub(crate) fn spare(&self, option: &str, file: &Path) -> Result<()> {
+        let is_one = place::identities(file).any(|identity| self.0.contains(&identity));
+        if is_one { Err(replaces_other(option, file)) } else { Ok(()) }
+    }
+}
+
+/// Creates the error for a file beside the output, which `option` names, that is another file of the command.
 #[cold]
-fn replaces_other(option: &str, file: &Path) -> Error {
+pub(crate) fn replaces_other(option: &str, file: &Path) -> Error {
     let message = format!("`{option} {}` would replace another file of this command", file.display());
     Error::new(ErrorKind::Usage, message).with_remedy("name another file")
 }

@@ -241,8 +241,8 @@ const FILE_MODE: u32 = 0o666;
 pub(crate) struct Temps<'w> {
     folder: PathBuf,
     label: Box<dyn Fn(Unit) -> String + 'w>,
-    /// Refuses a file that was read.
-    spare: fn(&Path) -> Result<()>,
+    /// Refuses a file that was read, or is another output.
+    spare: Box<dyn Fn(&Path) -> Result<()> + 'w>,
 }
 
 impl<'w> Temps<'w> {
@@ -250,7 +250,7 @@ impl<'w> Temps<'w> {
     pub(crate) fn new(
         folder: PathBuf,
         label: Box<dyn Fn(Unit) -> String + 'w>,
-        spare: fn(&Path) -> Result<()>,
+        spare: Box<dyn Fn(&Path) -> Result<()> + 'w>,
     ) -> Temps<'w> {
         Temps { folder, label, spare }
     }

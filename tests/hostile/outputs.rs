@@ -276,6 +276,43 @@ fn outputs_fall_on_no_other_input() {
     }
 }
 
+/// Baselines, policies, compilers and libraries are read as inputs are, and outputs of a folder are known late.
+#[test]
+fn outputs_fall_on_nothing_that_a_command_names() {
+    let folder = Folder::new();
+    modules(&folder, &["m.spv", "n.spv"]);
+    for at in ["p", "q", "o", "dl"] {
+        std::fs::create_dir(folder.path().join(at)).unwrap();
+    }
+    done(&folder, "wrap m.spv --emit shared -o p/k.so");
+    done(&folder, "wrap m.spv --emit shared -o q/a.so");
+    done(&folder, "check m.spv -t intel_gpu_dg1 --no-policy --write-baseline b.json");
+    folder.put("o/a.so", "[build]\n");
+    folder.file("ocloc", b"#!/bin/sh\n");
+    std::fs::copy(folder.path().join("n.spv"), folder.path().join("dl/libsycl-fallback-cmath.spv")).unwrap();
+    let build = "-t spir64_x86_64 --no-policy";
+    let calls = [
+        "inspect p/k.so --baseline b.json --html b.json".to_owned(),
+        "record -o p/k.so --in p -- true".to_owned(),
+        "build q -t spir64_x86_64 --policy o/a.so -o o".to_owned(),
+        format!("build q {build} -o new --report new/a.so"),
+        format!("build q {build} -o new --time-trace new/a.so"),
+        format!("build q/a.so {build} --ocloc ./ocloc -o ocloc"),
+        format!("build q/a.so {build} --ocloc ./ocloc -o x.so --report ocloc"),
+        format!("build m.spv {build} --device-library dl -o dl/libsycl-fallback-cmath.spv"),
+        format!("build m.spv {build} --device-library dl -o x.table --report dl/libsycl-fallback-cmath.spv"),
+    ];
+    for call in calls {
+        let before = files(folder.path());
+        let done = tool(&folder, call.split(' '));
+        assert_eq!(done.status.code(), Some(2), "{call}: {}", said(&done));
+        assert!(said(&done).contains("replace"), "{call}: {}", said(&done));
+        assert!(files(folder.path()) == before, "{call} changed files");
+    }
+    done(&folder, "record -o p/profile.json --in p -- true");
+    done(&folder, "record -o p/profile.json --in p -- true");
+}
+
 /// Parts would stay, as files that no table lists.
 #[test]
 fn a_table_is_written_to_plain_files_alone() {

@@ -131,6 +131,11 @@ fn what_failed_leaves_no_stamp_and_records_replace_nothing() {
         let (code, said) = build(&records);
         assert!(code == Some(2) && said.contains("would replace"), "{records:?}: {said}");
     }
+    // Files of an image, which are named once it is known what is compiled.
+    for file in ["--report", "--time-trace"] {
+        let (code, said) = build(&["--save-temps", "temps", file, "temps/0.spir64_x86_64.opts"]);
+        assert!(code == Some(2) && said.contains("would replace"), "{file}: {said}");
+    }
     let (code, said) = build(&["--options=-bogus"]);
     assert_eq!(code, Some(4), "{said}");
     assert!(!at("done").exists() && at("out.so").exists(), "{said}");

@@ -18,6 +18,15 @@ use std::collections::{HashMap, HashSet};
 const LOAD: u16 = Op::Load as u16;
 const BITCAST: u16 = Op::Bitcast as u16;
 const COPY_OBJECT: u16 = Op::CopyObject as u16;
+/// Instructions that make a pointer of another, which comes first.
+const STEPS: [u16; 6] = [
+    BITCAST,
+    COPY_OBJECT,
+    op::ACCESS_CHAIN,
+    op::IN_BOUNDS_ACCESS_CHAIN,
+    op::PTR_ACCESS_CHAIN,
+    op::IN_BOUNDS_PTR_ACCESS_CHAIN,
+];
 const BUILT_IN: u32 = Decoration::BuiltIn as u32;
 
 /// A variable that holds an id.
@@ -158,7 +167,7 @@ impl<'a> Step<'a> {
             op::SPEC_CONSTANT_OP => (u16::try_from(instruction.word(2)).ok()?, 3usize),
             opcode => (opcode, 2),
         };
-        let is_step = matches!(opcode, BITCAST | COPY_OBJECT | op::ACCESS_CHAIN..=op::IN_BOUNDS_PTR_ACCESS_CHAIN);
+        let is_step = STEPS.contains(&opcode);
         is_step.then(|| Step {
             result: instruction.word(1),
             opcode,
@@ -197,11 +206,11 @@ fn read_otherwise(index: &Index<'_>, variables: &HashMap<u32, Variable>, places:
     let mut found = HashSet::new();
     for (_, instruction) in index.instructions(0..index.len()) {
         let is_pointer = index.result(&instruction).is_some_and(|id| places.contains_key(&id));
-        if is_pointer || is_said_of_an_id(instruction.opcode) {
+        let of = instruction.word(0);
+        if is_pointer || is_said_of_an_id(instruction.opcode) && places.contains_key(&of) {
             continue;
         }
-        let of = instruction.word(0);
-        index.for_each_id(&instruction, |at, _| {
+        let is_known = index.for_each_id(&instruction, |at, _| {
             let Some(place) = places.get(&instruction.word(at)) else { return };
             let variable = variables.get(&place.variable);
             let takes_part = || variable.is_some_and(|variable| variable.part(place, of).is_some());
@@ -209,6 +218,9 @@ fn read_otherwise(index: &Index<'_>, variables: &HashMap<u32, Variable>, places:
                 found.insert(place.variable);
             }
         });
+        if !is_known {
+            found.extend(instruction.words().filter_map(|word| places.get(&word)).map(|place| place.variable));
+        }
     }
     found
 }

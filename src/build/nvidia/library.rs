@@ -21,8 +21,9 @@ const EXTENSIONS: &str = "-cl-ext=+cl_khr_fp16,+cl_khr_fp64,+cl_khr_int64_base_a
     +__opencl_c_atomic_order_acq_rel,+__opencl_c_atomic_scope_device,+__opencl_c_atomic_scope_all_devices";
 
 /// Source of what rewrites modules: a digest of it keeps code of another version from being taken for that of this one.
-const REWRITERS: [&str; 10] = [
+const REWRITERS: [&str; 11] = [
     include_str!("groups.rs"),
+    include_str!("ids.rs"),
     include_str!("library.rs"),
     include_str!("lower.rs"),
     include_str!("mod.rs"),
@@ -114,6 +115,18 @@ fn references(symbols: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_file_that_rewrites_counts() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/build/nvidia");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let sources: Vec<String> = files
+            .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+            .map(|path| std::fs::read_to_string(path).unwrap())
+            .collect();
+        assert_eq!(sources.len(), REWRITERS.len());
+        assert!(sources.iter().all(|source| REWRITERS.contains(&source.as_str())));
+    }
 
     #[test]
     fn functions_of_libclc_are_referred_to_and_variables_not() {

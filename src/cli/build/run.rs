@@ -19,8 +19,8 @@ use crate::cli::worker::{self, OfflineArgs};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::build::{BuildOptions, Outcome, PlannedBuild};
-use crate::files::input::opened_beside;
-use crate::files::sources::{spare_opened_by, spare_others, spare_parts};
+use crate::files::input::{Input, opened_beside};
+use crate::files::sources::{spare_opened, spare_opened_by, spare_others, spare_parts};
 use crate::files::write::{below, folder_of, touch, write_atomically};
 use crate::limits;
 use crate::report::batch::Batch;
@@ -104,8 +104,11 @@ impl Args {
             prerequisites.extend(recipes.device_library.files());
             // Parts of tables, and what lies beside modules.
             let beside = opened_beside(&prerequisites);
+            recipes.device_library.files().chain(self.offline.ocloc.clone()).for_each(|file| Input::spare(&file));
+            planned.outputs().into_iter().try_for_each(spare_opened)?;
             for (option, file) in self.beside(options.place())? {
                 spare_opened_by(option, &file)?;
+                spare_others(planned.outputs(), option, &file)?;
             }
             match &self.draft {
                 Some((draft, to)) => {
@@ -124,15 +127,18 @@ impl Args {
         global: &Global,
         mut planned: PlannedBuild<'_, '_>,
         options: &BuildOptions<'_>,
-        (mut named, beside): (Vec<PathBuf>, &[PathBuf]),
+        (mut named, read_beside): (Vec<PathBuf>, &[PathBuf]),
         out: &mut Output,
     ) -> Result<Exit> {
         let begun = Instant::now();
         let trial = self.dry_run.then(|| planned.trial());
         let jobs = std::mem::take(&mut planned.jobs);
         let mut harvested = std::mem::take(&mut planned.harvested);
+        let outputs: Vec<PathBuf> = planned.outputs().into_iter().map(Path::to_owned).collect();
         let batch = &planned.batch;
-        let mut watch = self.record.watch(batch)?;
+        let beside = self.beside(options.place())?;
+        let written = beside.iter().map(|(_, file)| file.as_path()).chain(outputs.iter().map(PathBuf::as_path));
+        let mut watch = self.record.watch(batch, &written.collect::<Vec<_>>())?;
         let done = match trial {
             Some(trial) => Ok(trial),
             None => self.compile(global, (planned.wanted, batch), jobs, &mut watch),
@@ -151,7 +157,7 @@ impl Args {
         let Outcome { built, exit, whole } = planned.finish(global, done)?;
         if options.writes() {
             named.extend(libraries);
-            self.depend.write(options.place(), self.stamp.as_deref(), (&named, beside))?;
+            self.depend.write(options.place(), self.stamp.as_deref(), (&named, read_beside))?;
         }
         let idle = !self.dry_run && exit == Exit::Done && built.made_nothing();
         // An output of a build that ends with another code than 0 is made again.

@@ -277,9 +277,10 @@ fn kernel<'s>(
             continue;
         }
         let pairs = pairs(sides);
+        budget.begin();
         pairs.iter().for_each(|(old, new)| shared.add(target, [&old.shared, &new.shared]));
         for (old, new) in pairs {
-            if !budget.take([&old.traits, &new.traits], length) {
+            if !budget.take([old, new], |shot| length(&shot.traits)) {
                 // The gates of arguments and requirements do not pass for what is not looked at.
                 let there = || Some("not compared".to_owned());
                 for what in [What::Arguments, What::Aspects, What::Code] {
@@ -308,7 +309,7 @@ fn kernel<'s>(
 /// Bytes of what may be compared again. A file has room for the first time.
 struct Budget {
     left: usize,
-    /// Addresses of what was compared.
+    /// Addresses of what was compared since [`Budget::begin`].
     met: HashSet<usize>,
 }
 
@@ -319,9 +320,14 @@ impl Default for Budget {
 }
 
 impl Budget {
+    /// Forgets what was compared: a file has all things of a kernel for itself.
+    fn begin(&mut self) {
+        self.met.clear();
+    }
+
     /// Counts that two things are compared, and returns whether they may be.
-    fn take<T>(&mut self, sides: [&Arc<T>; 2], length: impl Fn(&T) -> usize) -> bool {
-        let again = sides.into_iter().filter(|side| !self.met.insert(Arc::as_ptr(side).addr()));
+    fn take<T>(&mut self, sides: [&T; 2], length: impl Fn(&T) -> usize) -> bool {
+        let again = sides.into_iter().filter(|side| !self.met.insert(std::ptr::from_ref(*side).addr()));
         let cost = again.fold(0usize, |sum, side| sum.saturating_add(length(side)));
         let left = self.left.checked_sub(cost);
         self.left = left.unwrap_or(0);
@@ -495,7 +501,7 @@ fn changes(old: &Snapshot, new: &Snapshot, shared: &SharedBy<'_>) -> Vec<ImageCh
     let mut budget = Budget::default();
     for (target, [before, after], kernels) in &shared.pairs {
         let mut changes = Vec::new();
-        match budget.take([before, after], length_of_map) {
+        match budget.take([&***before, &***after], length_of_map) {
             true => named(What::Properties, target, before, after, &mut changes),
             false => {
                 changes.push(change(

@@ -211,6 +211,27 @@ mod tests {
         assert_eq!(changes(&old, &twice), told);
     }
 
+    /// Kernels have their arguments each for itself in a file, and share them here.
+    #[test]
+    fn kernels_with_the_same_arguments_are_compared_whole() {
+        let traits: Arc<Traits> = Traits { arguments: vec!["x".repeat(1 << 20)], ..Traits::default() }.into();
+        let build = |code: u8| {
+            let shots: Vec<(&str, Shot)> = (0..2u8)
+                .map(|image| {
+                    let mut shot = shot(code + image, 10);
+                    Arc::make_mut(&mut shot.about).traits = Arc::clone(&traits);
+                    ("spir64", shot)
+                })
+                .collect();
+            let names: Vec<String> = (0..100).map(|kernel| format!("k{kernel}")).collect();
+            snapshot(&names.iter().map(|name| (name.as_str(), shots.as_slice())).collect::<Vec<_>>())
+        };
+        let diff = compare(&build(1), &build(8), &[]);
+        let changes: Vec<&Change> = diff.diffs.iter().flat_map(|kernel| &kernel.changes).collect();
+        assert_eq!(changes.len(), 100);
+        assert!(changes.iter().all(|change| change.what == What::Code && change.name.is_empty()));
+    }
+
     #[test]
     fn what_images_say_is_told_once() {
         let say =

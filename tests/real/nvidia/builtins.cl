@@ -279,3 +279,12 @@ POWN(float) POWN(double)
     out[i] = mad_sat(factor, factor, (T)1 << 62);                                        \
   }
 MAD_SAT(long) MAD_SAT(ulong)
+// Of SYCL's device library.
+ushort __devicelib_ConvertFToBF16INTEL(const float *from);
+float __devicelib_ConvertBF16ToFINTEL(const ushort *from);
+kernel void bfloat_uint(global const uint *in, global uint *out) {
+  size_t i = get_global_id(0);
+  float number = as_float(in[i] * 0x9e3779b1u + (uint)i);
+  ushort rounded = __devicelib_ConvertFToBF16INTEL(&number);
+  out[i] = rounded | as_uint(__devicelib_ConvertBF16ToFINTEL(&rounded));
+}
