@@ -237,21 +237,19 @@ fn cost(how: BinaryOrigin, artifact: &Artifact) -> Cost {
 /// Permission bits of files of an image, before the process's umask.
 const FILE_MODE: u32 = 0o666;
 
+/// Refuses a file that was read, or is another output.
+type Spare<'w> = Box<dyn Fn(&Path) -> Result<()> + 'w>;
+
 /// Files of each image.
 pub(crate) struct Temps<'w> {
     folder: PathBuf,
     label: Box<dyn Fn(Unit) -> String + 'w>,
-    /// Refuses a file that was read, or is another output.
-    spare: Box<dyn Fn(&Path) -> Result<()> + 'w>,
+    spare: Spare<'w>,
 }
 
 impl<'w> Temps<'w> {
     /// In a folder, by names that `label` gives, in the place of files that `spare` does not refuse.
-    pub(crate) fn new(
-        folder: PathBuf,
-        label: Box<dyn Fn(Unit) -> String + 'w>,
-        spare: Box<dyn Fn(&Path) -> Result<()> + 'w>,
-    ) -> Temps<'w> {
+    pub(crate) fn new(folder: PathBuf, label: Box<dyn Fn(Unit) -> String + 'w>, spare: Spare<'w>) -> Temps<'w> {
         Temps { folder, label, spare }
     }
 
