@@ -134,11 +134,7 @@ fn what_was_read_is_not_replaced() {
     wheel.write_all(&folder.read("k.so")).unwrap();
     wheel.finish().unwrap();
     for call in calls {
-        let before = files(folder.path());
-        let done = tool(&folder, call.split(' '));
-        assert_eq!(done.status.code(), Some(2), "{call}: {}", said(&done));
-        assert!(said(&done).contains("replace"), "{call}: {}", said(&done));
-        assert!(files(folder.path()) == before, "{call} changed files");
+        refused(&folder, call, "replace");
     }
     done(&folder, "embed k.so q.spv --as-target spir64_x86_64 --in-place");
 }
@@ -266,13 +262,7 @@ fn outputs_fall_on_no_other_input() {
         "build y/k.so x -t spir64_x86_64 -o x",
         "build y z/s/k.so -t spir64_x86_64 -o z",
     ] {
-        let before = files(folder.path());
-        let done = tool(&folder, call.split(' '));
-        assert_eq!(done.status.code(), Some(2), "{call}: {}", said(&done));
-        assert!(files(folder.path()) == before, "{call} changed files");
-    }
-    for call in ["build x y -t spir64_x86_64 -o x", "build y z/s/k.so -t spir64_x86_64 -o z"] {
-        assert!(said(&tool(&folder, call.split(' '))).contains("replace"), "{call}");
+        refused(&folder, call, "replace");
     }
 }
 
@@ -303,11 +293,7 @@ fn outputs_fall_on_nothing_that_a_command_names() {
         format!("build m.spv {build} --device-library dl -o x.table --report dl/libsycl-fallback-cmath.spv"),
     ];
     for call in calls {
-        let before = files(folder.path());
-        let done = tool(&folder, call.split(' '));
-        assert_eq!(done.status.code(), Some(2), "{call}: {}", said(&done));
-        assert!(said(&done).contains("replace"), "{call}: {}", said(&done));
-        assert!(files(folder.path()) == before, "{call} changed files");
+        refused(&folder, &call, "replace");
     }
     done(&folder, "record -o p/profile.json --in p -- true");
     done(&folder, "record -o p/profile.json --in p -- true");
