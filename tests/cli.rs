@@ -175,6 +175,18 @@ fn a_full_standard_error_changes_no_exit_code() {
     assert_eq!(run(&["build", "add.spv", "-t", "spir64_x86_64", "-o", "a.table", "--install-driver"]), Some(5));
 }
 
+/// As `head` leaves one.
+#[test]
+fn a_closed_standard_output_is_no_error() {
+    for command in ["--help", "--version", "help build", "inspect -h", "targets", "man"] {
+        let mut tool = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        let (read, write) = std::io::pipe().unwrap();
+        drop(read);
+        let output = tool.args(arguments(command)).stdin(Stdio::null()).stdout(write).output().unwrap();
+        assert!(output.status.code() == Some(0) && output.stderr.is_empty(), "{command}: {output:?}");
+    }
+}
+
 #[test]
 fn a_full_standard_output_is_told() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,6 +8,7 @@ use crate::device::target::{IpVersion, Target};
 use crate::error::{Error, ErrorKind, Result};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -215,9 +216,12 @@ impl Offline {
 }
 
 impl Inventory {
-    /// Returns the files around which workers may read: those of the drivers, and all that was loaded for them.
+    /// Returns the files around which workers may read: those of the drivers, and all that was loaded for them. What lies above a
+    /// driver's folder may be anybody's.
     pub(super) fn read(&self) -> Vec<PathBuf> {
-        [self.files.as_slice(), &self.loaded].concat()
+        let folders: HashSet<&Path> = self.loaded.iter().filter_map(|file| file.parent()).collect();
+        let is_of_driver = |file: &&PathBuf| file.parent().is_some_and(|folder| folders.contains(folder));
+        self.files.iter().filter(is_of_driver).chain(&self.loaded).cloned().collect()
     }
 
     pub(super) fn encode(&self) -> Vec<Vec<u8>> {

@@ -510,6 +510,23 @@ mod tests {
     }
 
     #[test]
+    fn libraries_of_the_compiler_are_told_from_those_of_the_system() {
+        let own = [
+            "libocloc.so",
+            "libigc.so.2",
+            "libigdfcl.so.1",
+            "libopencl-clang.so.14",
+            "libLLVM-14.so.1",
+            "libLLVMSPIRVLib.so.14",
+        ];
+        let others = ["libc.so.6", "libstdc++.so.6", "libz.so.1"];
+        let all = own.iter().chain(&others).map(|name| Path::new("/usr/lib").join(name)).collect();
+        let names: Vec<String> =
+            compilers(all).iter().map(|path| path.file_name().unwrap().to_string_lossy().into()).collect();
+        assert_eq!(names, own);
+    }
+
+    #[test]
     fn what_it_says_is_told_once() {
         let error = "error: Double type is not supported on this platform.\nin kernel: 'k'\nerror: backend compiler failed build.";
         let text = format!("{error}\n\n{error}\n\nBuild failed with error code: -11\n\0");

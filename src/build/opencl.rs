@@ -17,7 +17,6 @@ use super::serve::{Asked, Compiler};
 use crate::bundle::format::Format;
 use crate::compat::native::not_compiled;
 use crate::error::{Error, ErrorKind, Result};
-use crate::plain_file;
 use devices::{devices, loader_path, no_device};
 use opencl3::context::Context;
 use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_PROGRAM, CL_INVALID_VALUE, error_text};
@@ -33,8 +32,6 @@ use opencl3::types::{cl_device_id, cl_int, cl_kernel, cl_program};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
@@ -151,20 +148,15 @@ fn beside(drivers: &[PathBuf]) -> BTreeSet<PathBuf> {
     };
     let folders: BTreeSet<&Path> = drivers.iter().filter_map(|file| file.parent()).collect();
     let own = folders.iter().flat_map(|folder| plain_files(folder, of_intel));
-    // `/usr/share/pocl` of `/usr/lib/x86_64-linux-gnu/libpocl.so`, or that of a folder that PoCL was moved to with it. Anybody may
-    // have made a folder of that name above another one, with links in it.
+    // `/usr/share/pocl` of `/usr/lib/x86_64-linux-gnu/libpocl.so`, or that of a folder that PoCL was moved to with it.
     let is_pocl = |file: &&PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().contains("pocl"));
     let above = drivers.iter().filter(is_pocl).flat_map(|file| file.ancestors().skip(2).take(2));
     let shares: BTreeSet<PathBuf> = above.map(|folder| folder.join("share/pocl")).collect();
     let of_pocl = shares.iter().flat_map(|folder| plain_files(folder, |name| name.ends_with(".bc")));
-    let is_trusted = |file: &PathBuf| {
-        let trusted = |state: Metadata| state.is_file() && [0, plain_file::user()].contains(&state.uid());
-        file.symlink_metadata().is_ok_and(trusted)
-    };
     // Intel's driver looks above its folder for the functions that all processors share, and there first.
     let parents: BTreeSet<&Path> = folders.iter().filter_map(|folder| folder.parent()).collect();
     let shared = parents.iter().flat_map(|folder| plain_files(folder, |name| name.ends_with(".rtl")));
-    own.chain(of_pocl.chain(shared).filter(is_trusted)).collect()
+    own.chain(of_pocl).chain(shared).collect()
 }
 
 /// Returns the plain files of a folder whose names are wanted.
@@ -419,5 +411,34 @@ impl Opened {
             }
             _ => answer.into(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_drivers_read_when_they_compile_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let wanted = [
+            "lib/cl.cfg",
+            "lib/clbltfnl9.rtl",
+            "lib/cllibraryl9.o",
+            "lib/libocl_svml_l9.so",
+            "clbltfnshared.rtl",
+            "share/pocl/kernel-x86_64.bc",
+        ];
+        let others =
+            ["lib/libintelocl.so", "lib/libpocl.so.2", "share/pocl/README", "share/other/x.bc", "lib/notes.txt"];
+        for name in wanted.iter().chain(&others) {
+            std::fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+            std::fs::write(at(name), "").unwrap();
+        }
+        let drivers = ["lib/libintelocl.so", "lib/libpocl.so.2"].map(&at);
+        assert_eq!(beside(&drivers), wanted.map(&at).into());
+        // Another driver's folder says nothing of PoCL.
+        assert!(!beside(&drivers[..1]).contains(&at("share/pocl/kernel-x86_64.bc")));
     }
 }

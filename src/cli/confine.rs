@@ -219,8 +219,7 @@ const REFUSED: [libc::c_long; 38] = [
 /// others change flags, versions and attributes of files, encrypt folders, or keep files from being written to again.
 const OF_DESCRIPTORS: [u8; 1] = [b'T'];
 /// Types of the requests that drivers of GPUs make: of DRM and accelerators, AMD, NVIDIA (two), WSL, Arm, Qualcomm, and of the
-/// memory and fences that GPUs share. Of file systems those of type 0 tell
-/// of blocks alone.
+/// memory and fences that GPUs share. Of file systems those of type 0 only tell of blocks.
 const OF_GPUS: [u8; 9] = [b'd', b'K', b'F', 0, b'G', 0x80, 0x09, b'b', b'>'];
 
 /// Calls that change how the system treats a process, by the place of its number among their arguments.

@@ -143,8 +143,12 @@ impl Cli {
             }
             let printed = error.print().and_then(|()| std::io::stdout().flush());
             if let Some(failed) = printed.err().filter(|_| !error.use_stderr()) {
-                output::say(&format!("error: cannot write to standard output: {failed}"));
-                std::process::exit(Exit::Environment.code().into());
+                let error = output::lost(&failed);
+                let exit = Exit::for_error(&error);
+                if exit != Exit::Done {
+                    output::say(&format!("error: {error}"));
+                }
+                std::process::exit(exit.code().into());
             }
             std::process::exit(error.exit_code())
         });

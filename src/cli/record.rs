@@ -9,7 +9,7 @@ use super::process::{Forwarding, descendants};
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::package::kind_of;
-use crate::files::sources::{replaces_other, spare_opened_by, spare_others};
+use crate::files::sources::{lies_below, replaces_other, spare_opened_by, spare_others};
 use crate::files::write::write_atomically;
 use crate::files::{mapped_code, record};
 use crate::report::document::Form;
@@ -103,17 +103,16 @@ impl Args {
         let given = self.command.iter().skip(1).map(Path::new).filter(|path| path.is_file());
         let others = self.within.iter().chain(&program).map(PathBuf::as_path);
         spare_others(others.chain(given), "-o", output)?;
-        // Files of a folder may be no copies of others; another profile may be replaced.
-        let is_below = |folder: &PathBuf| {
-            let real = |path: &Path| path.canonicalize().ok();
-            folder.is_dir() && real(output).zip(real(folder)).is_some_and(|(file, folder)| file.starts_with(folder))
-        };
-        if self.within.iter().any(is_below) && kind_of(output).is_some() {
+        // A library of such a folder may be the only copy; a profile there may be an earlier one.
+        if self.within.iter().any(|folder| lies_below(output, folder)) && kind_of(output).is_some() {
             return Err(replaces_other("-o", output));
         }
         // Told before the program runs, which may take hours.
-        for path in &self.within {
-            path.metadata().map_err(|error| Error::io("cannot read", &error).context(path.display().to_string()))?;
+        for path in self.within.iter().filter(|path| !path.exists()) {
+            global.note(&format!(
+                "`{}` is not there: images are looked for in it if the program makes it",
+                path.display()
+            ));
         }
         let failed = |error| Error::new(ErrorKind::Environment, format!("cannot make a temporary folder: {error}"));
         let temporary = Scratch::temporary().map_err(failed)?;

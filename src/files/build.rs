@@ -152,10 +152,10 @@ pub(crate) struct PlannedBuild<'p, 'a> {
 }
 
 impl PlannedBuild<'_, '_> {
-    /// Returns the paths of what is written, but for files that are changed in place.
+    /// Returns the paths of what is written, or would be, but for files that are changed in place.
     pub(crate) fn outputs(&self) -> Vec<&Path> {
         match self.package {
-            _ if !self.options.writes() || self.options.in_place => Vec::new(),
+            _ if self.options.in_place => Vec::new(),
             Some(package) => package.outputs().collect(),
             None => vec![self.options.place()],
         }

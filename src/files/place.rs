@@ -310,7 +310,7 @@ pub(super) fn identities(path: &Path) -> impl Iterator<Item = Identity> {
     let file = real.as_ref().and_then(|real| std::fs::metadata(real).ok());
     let file = file.filter(|file| file.is_file() && file.nlink() == 1);
     let file = file.map(|file| Identity::File(file.dev(), file.ino()));
-    // In a folder that is to be made a path is one place.
+    // In a folder that is to be made a place is known by how it is spelled alone.
     let path = real.or_else(|| (!is_stream && place.is_none()).then(|| plain(path)));
     path.map(Identity::Real).into_iter().chain(place).chain(file)
 }

@@ -202,6 +202,12 @@ impl Files {
     }
 }
 
+/// Whether there is a file at a path, and it lies below a folder.
+pub(crate) fn lies_below(file: &Path, folder: &Path) -> bool {
+    let real = |path: &Path| place::real(path).ok();
+    folder.is_dir() && real(file).zip(real(folder)).is_some_and(|(file, folder)| file.starts_with(folder))
+}
+
 /// Creates the error for a file beside the output, which `option` names, that is another file of the command.
 #[cold]
 pub(crate) fn replaces_other(option: &str, file: &Path) -> Error {

@@ -264,6 +264,7 @@ fn outputs_fall_on_no_other_input() {
     ] {
         refused(&folder, call, "replace");
     }
+    refused(&folder, "build x y -t spir64_x86_64 --dry-run -o new", "would be the output of");
 }
 
 /// Baselines, policies, compilers and libraries are read as inputs are, and outputs of a folder are known late.
@@ -271,12 +272,13 @@ fn outputs_fall_on_no_other_input() {
 fn outputs_fall_on_nothing_that_a_command_names() {
     let folder = Folder::new();
     modules(&folder, &["m.spv", "n.spv"]);
-    for at in ["p", "q", "o", "dl"] {
+    for at in ["p", "q", "o", "dl", "old"] {
         std::fs::create_dir(folder.path().join(at)).unwrap();
     }
     done(&folder, "wrap m.spv --emit shared -o p/k.so");
     done(&folder, "wrap m.spv --emit shared -o q/a.so");
     done(&folder, "check m.spv -t intel_gpu_dg1 --no-policy --write-baseline b.json");
+    folder.put("old/a.so", "of an earlier build");
     folder.put("o/a.so", "[build]\n");
     folder.file("ocloc", b"#!/bin/sh\n");
     std::fs::copy(folder.path().join("n.spv"), folder.path().join("dl/libsycl-fallback-cmath.spv")).unwrap();
@@ -289,6 +291,9 @@ fn outputs_fall_on_nothing_that_a_command_names() {
         format!("build q {build} -o new --time-trace new/a.so"),
         format!("build q/a.so {build} --ocloc ./ocloc -o ocloc"),
         format!("build q/a.so {build} --ocloc ./ocloc -o x.so --report ocloc"),
+        format!("build q {build} --dry-run -o old --report old/a.so"),
+        format!("build q/a.so {build} --llvm p --cuda dl -o x.so --report p/k.so"),
+        format!("build q/a.so {build} --cuda p -o p/k.so"),
         format!("build m.spv {build} --device-library dl -o dl/libsycl-fallback-cmath.spv"),
         format!("build m.spv {build} --device-library dl -o x.table --report dl/libsycl-fallback-cmath.spv"),
     ];

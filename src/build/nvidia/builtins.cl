@@ -615,6 +615,14 @@ ushort __devicelib_ConvertFToBF16INTEL(const float *from) {
   return isnan(*from) ? 0xffc1 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 float __devicelib_ConvertBF16ToFINTEL(const ushort *from) { return as_float((uint)*from << 16); }
+#define BFLOATS(N)                                                                      \
+  void __devicelib_ConvertFToBF16INTELVec##N(const float *from, ushort *to) {            \
+    for (int i = 0; i < N; i++) to[i] = __devicelib_ConvertFToBF16INTEL(from + i);       \
+  }                                                                                      \
+  void __devicelib_ConvertBF16ToFINTELVec##N(const ushort *from, float *to) {            \
+    for (int i = 0; i < N; i++) to[i] = __devicelib_ConvertBF16ToFINTEL(from + i);       \
+  }
+BFLOATS(1) BFLOATS(2) BFLOATS(3) BFLOATS(4) BFLOATS(8) BFLOATS(16)
 
 // What a half is, by its bits. A component of a vector is -1 where it holds.
 #define BITS(x) (__builtin_astype(x, ushort) & 0x7fff)

@@ -20,7 +20,7 @@ use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Exit, Result};
 use crate::files::build::{BuildOptions, Outcome, PlannedBuild};
 use crate::files::input::{Input, opened_beside};
-use crate::files::sources::{spare_opened, spare_opened_by, spare_others, spare_parts};
+use crate::files::sources::{lies_below, replaces_other, spare_opened, spare_opened_by, spare_others, spare_parts};
 use crate::files::write::{below, folder_of, touch, write_atomically};
 use crate::limits;
 use crate::report::batch::Batch;
@@ -104,10 +104,22 @@ impl Args {
             prerequisites.extend(recipes.device_library.files());
             // Parts of tables, and what lies beside modules.
             let beside = opened_beside(&prerequisites);
-            recipes.device_library.files().chain(self.offline.ocloc.clone()).for_each(|file| Input::spare(&file));
-            planned.outputs().into_iter().try_for_each(spare_opened)?;
+            // A name alone is looked for in PATH.
+            let ocloc = self.offline.ocloc.clone().filter(|path| path.components().count() > 1);
+            recipes.device_library.files().chain(ocloc).for_each(|file| Input::spare(&file));
+            let compilers = || self.offline.llvm.iter().chain(&self.offline.cuda);
+            let is_compilers = |file: &Path| compilers().any(|folder| lies_below(file, folder));
+            for output in planned.outputs() {
+                spare_opened(output)?;
+                if is_compilers(output) {
+                    return Err(replaces_other("-o", output));
+                }
+            }
             for (option, file) in self.beside(options.place())? {
                 spare_opened_by(option, &file)?;
+                if is_compilers(&file) {
+                    return Err(replaces_other(option, &file));
+                }
                 spare_others(planned.outputs(), option, &file)?;
             }
             match &self.draft {

@@ -322,7 +322,8 @@ impl Default for Budget {
 impl Budget {
     /// Forgets what was compared: a file has all things of a kernel for itself.
     fn begin(&mut self) {
-        self.met.clear();
+        // A table that was once large would be cleared again and again.
+        self.met = HashSet::new();
     }
 
     /// Counts that two things are compared, and returns whether they may be.

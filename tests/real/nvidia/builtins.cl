@@ -282,6 +282,17 @@ MAD_SAT(long) MAD_SAT(ulong)
 // Of SYCL's device library.
 ushort __devicelib_ConvertFToBF16INTEL(const float *from);
 float __devicelib_ConvertBF16ToFINTEL(const ushort *from);
+void __devicelib_ConvertFToBF16INTELVec4(const float *from, ushort *to);
+void __devicelib_ConvertBF16ToFINTELVec4(const ushort *from, float *to);
+kernel void bfloats_uint(global const uint *in, global uint *out) {
+  size_t i = get_global_id(0);
+  float numbers[4] = {1, 1, 1, 1}, back[4];
+  ushort rounded[4];
+  numbers[i % 4] = as_float(in[i] * 0x9e3779b1u + (uint)i);
+  __devicelib_ConvertFToBF16INTELVec4(numbers, rounded);
+  __devicelib_ConvertBF16ToFINTELVec4(rounded, back);
+  out[i] = rounded[i % 4] | as_uint(back[i % 4]);
+}
 kernel void bfloat_uint(global const uint *in, global uint *out) {
   size_t i = get_global_id(0);
   float number = as_float(in[i] * 0x9e3779b1u + (uint)i);

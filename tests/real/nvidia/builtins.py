@@ -195,7 +195,7 @@ def expected(name, data, size):
             got = np.concatenate([of_ballot(warp) for warp in warps])
         elif name == "some_int":
             got = np.concatenate([of_some(warp) for warp in warps])
-        elif name == "bfloat_uint":
+        elif name in ("bfloat_uint", "bfloats_uint"):
             bits = (part.astype(np.uint64) * 0x9e3779b1 + np.arange(group, group + size).astype(np.uint64)) & 0xffffffff
             rounded = np.where(bits & 0x7fffffff > 0x7f800000, 0xffc1, (bits + 0x7fff + (bits >> 16 & 1)) >> 16)
             got = (rounded << 16 | rounded).astype(np.uint32)
