@@ -159,6 +159,14 @@ impl<'w> Watch<'w> {
         Watch { temps, trace, ..Watch::default() }
     }
 
+    /// Checks that no file of an image is another file of the command, before any is compiled.
+    ///
+    /// # Errors
+    /// `Usage` where one is.
+    pub(crate) fn check(&self, jobs: &[Job<'_>]) -> Result<()> {
+        self.temps.as_ref().map_or(Ok(()), |temps| jobs.iter().try_for_each(|job| temps.check(job.unit())))
+    }
+
     /// Seconds that compiling took, those of folded images counted as if they had been compiled.
     pub(crate) fn seconds(&self) -> f64 {
         self.costs.values().filter_map(|cost| cost.seconds).sum()
@@ -253,8 +261,16 @@ impl<'w> Temps<'w> {
         Temps { folder, label, spare }
     }
 
+    fn path(&self, unit: Unit, end: &str) -> PathBuf {
+        self.folder.join(format!("{}.{end}", (self.label)(unit)))
+    }
+
+    fn check(&self, unit: Unit) -> Result<()> {
+        ["spv", "opts", "bin", "log"].iter().try_for_each(|end| (self.spare)(&self.path(unit, end)))
+    }
+
     fn write(&self, unit: Unit, end: &str, bytes: &[u8]) -> Result<()> {
-        let path = self.folder.join(format!("{}.{end}", (self.label)(unit)));
+        let path = self.path(unit, end);
         (self.spare)(&path)?;
         // A link or a pipe that lies there is replaced.
         replace(&path, &[bytes], FILE_MODE)
@@ -265,7 +281,7 @@ impl<'w> Temps<'w> {
         let unit = job.unit();
         // Files that an earlier build left would be taken for this one's.
         for end in ["bin", "log"] {
-            let path = self.folder.join(format!("{}.{end}", (self.label)(unit)));
+            let path = self.path(unit, end);
             (self.spare)(&path)?;
             let _ = std::fs::remove_file(path);
         }

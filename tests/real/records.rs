@@ -135,6 +135,10 @@ fn what_failed_leaves_no_stamp_and_records_replace_nothing() {
     for file in ["--report", "--time-trace"] {
         let (code, said) = build(&["--save-temps", "temps", file, "temps/0.spir64_x86_64.opts"]);
         assert!(code == Some(2) && said.contains("would replace"), "{file}: {said}");
+        assert!(
+            !at("temps/0.spir64_x86_64.opts").exists() && !at("out.so").exists(),
+            "{file}: before anything is compiled"
+        );
     }
     let (code, said) = build(&["--options=-bogus"]);
     assert_eq!(code, Some(4), "{said}");

@@ -151,6 +151,9 @@ impl Args {
         let beside = self.beside(options.place())?;
         let written = beside.iter().map(|(_, file)| file.as_path()).chain(outputs.iter().map(PathBuf::as_path));
         let mut watch = self.record.watch(batch, &written.collect::<Vec<_>>())?;
+        if trial.is_none() {
+            watch.check(&jobs)?;
+        }
         let done = match trial {
             Some(trial) => Ok(trial),
             None => self.compile(global, (planned.wanted, batch), jobs, &mut watch),
