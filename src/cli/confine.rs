@@ -14,7 +14,7 @@ use landlock::{
     ABI, Access as _, AccessFs, AccessNet, AddRuleError, AddRulesError, CompatLevel, Compatible as _, LandlockStatus,
     RestrictionStatus, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
 };
-use readable::{options, readable};
+use readable::{Readable, options, readable};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getpgid, getppid, getrlimit, setpgid, setrlimit, setsid};
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
@@ -126,10 +126,10 @@ const NVIDIA: &str = "nvidia";
 const SOURCES: [&str; 2] = ["random", "urandom"];
 
 /// Applies Landlock's rules to this thread and all that it starts; rules that this kernel does not know are left out.
-fn restrict(folder: &Path, readable: &[PathBuf]) -> std::result::Result<RestrictionStatus, RulesetError> {
+fn restrict(folder: &Path, readable: &Readable) -> std::result::Result<RestrictionStatus, RulesetError> {
     let write = AccessFs::from_write(ABI::V9);
     // A device file for a disk would be the disk.
-    let read = AccessFs::ReadFile;
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let below = write & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev) | read;
     let to_devices = AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
     let dev = Path::new("/dev");
@@ -150,7 +150,8 @@ fn restrict(folder: &Path, readable: &[PathBuf]) -> std::result::Result<Restrict
         .add_rules(path_beneath_rules(shared.as_deref().into_iter().chain([folder]), below))?
         .add_rules(path_beneath_rules(devices, to_devices | read))?
         .add_rules(path_beneath_rules(sources, read))?;
-    for rule in path_beneath_rules(readable, read) {
+    let whole = path_beneath_rules(&readable.whole, read);
+    for rule in whole.chain(path_beneath_rules(&readable.listed, AccessFs::ReadDir)) {
         if let Err(error) = (&mut rules).add_rule(rule?)
             && !can_have_no_rule(&error)
         {
@@ -171,9 +172,9 @@ fn can_have_no_rule(error: &RulesetError) -> bool {
 /// System calls that change what Landlock does not look at, wherever it is: permissions, owners, times and attributes of files,
 /// which are changed without opening them for writing, the user's keys, and the queues and memory that processes share by System V
 /// and POSIX. Sockets lead to
-/// processes that are not confined. What is asked for through `io_uring` passes no filter. The rest is for the system itself, and much
+/// processes that are not confined. Watches tell the names of what others make and open, and handles open files without a path. What is asked for through `io_uring` passes no filter. The rest is for the system itself, and much
 /// of what is wrong with kernels is behind it.
-const REFUSED: [libc::c_long; 38] = [
+const REFUSED: [libc::c_long; 41] = [
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     FCHMODAT2,
@@ -208,6 +209,9 @@ const REFUSED: [libc::c_long; 38] = [
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
     libc::SYS_request_key,
+    libc::SYS_inotify_init1,
+    libc::SYS_fanotify_init,
+    libc::SYS_open_by_handle_at,
     libc::SYS_bpf,
     libc::SYS_userfaultfd,
     libc::SYS_setns,
@@ -244,8 +248,15 @@ const FILE_SETATTR: libc::c_long = 469;
 
 /// Older forms of the same calls, which only some processors have.
 #[cfg(target_arch = "x86_64")]
-const OLD: [libc::c_long; 6] =
-    [libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat];
+const OLD: [libc::c_long; 7] = [
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+    libc::SYS_inotify_init,
+];
 #[cfg(not(target_arch = "x86_64"))]
 const OLD: [libc::c_long; 0] = [];
 

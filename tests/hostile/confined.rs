@@ -19,6 +19,8 @@ const PROBE: &str = r#"
 #include <mqueue.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/fanotify.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
@@ -90,6 +92,12 @@ int main(int count, char **words) {
     told("affinity", sched_setaffinity(getppid(), sizeof all, &all));
     told("scheduler", sched_setscheduler(getppid(), SCHED_BATCH, &(struct sched_param){0}));
     told("limits", prlimit(getppid(), RLIMIT_FSIZE, &limit, NULL));
+    told("watch", inotify_init1(0));
+    told("watches", fanotify_init(0, 0));
+    struct {struct file_handle head; char rest[128];} handle = {{128}};
+    int mount;
+    name_to_handle_at(AT_FDCWD, victim, &handle.head, &mount, 0);
+    told("handle", open_by_handle_at(AT_FDCWD, &handle.head, O_RDONLY));
     told("kill", kill(getppid(), 0));
     told("device", mknod("disk", S_IFBLK | 0600, 0x800));
     told("inherited", write(9, "x", 1));
@@ -121,7 +129,10 @@ const OWN: [&str; 9] = [
     "landlock6",
 ];
 /// Calls that the filter refuses, whatever else would come of them.
-const REFUSED: [&str; 18] = [
+const REFUSED: [&str; 21] = [
+    "watch",
+    "watches",
+    "handle",
     "snapshot",
     "subvolume's end",
     "encryption",
@@ -199,6 +210,7 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
     };
     let library = put("driver/lib/libdriver.so");
     let of_user = put("home/libown.so.1");
+    let at = |path: &str| folder.path().join(path).to_str().unwrap().to_owned();
     let known = [
         library.clone(),
         of_user.clone(),
@@ -216,7 +228,14 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
         "/proc/self/status".to_owned(),
         "/usr/bin/env".to_owned(),
         "/etc/ld.so.cache".to_owned(),
+        // Names are seen where loaders and interpreters look for files.
+        at("driver/lib"),
+        at("project"),
+        at("own"),
+        at("vendors"),
+        "/usr/lib".to_owned(),
     ];
+    std::fs::create_dir(folder.path().join("vendors")).unwrap();
     let others = [
         put("driver/token"),
         put("home/.ssh/key"),
@@ -233,6 +252,11 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
         put("keys/other"),
         put("key"),
         "/etc/passwd".to_owned(),
+        at(""),
+        at("home"),
+        at("home/.ssh"),
+        at("keys"),
+        "/var".to_owned(),
     ];
     std::os::unix::fs::symlink(folder.path().join("elsewhere/linked.so"), folder.path().join("linked.so")).unwrap();
     let linked = folder.path().join("linked.so");
@@ -240,9 +264,11 @@ fn a_worker_with_modules_reads_the_systems_files_and_those_around_its_driver() {
     std::os::unix::fs::symlink("/dev/stdout", folder.path().join("project/link")).unwrap();
     // Nor is what a link leads to the compiler's.
     std::os::unix::fs::symlink(folder.path().join("keys"), folder.path().join("project/linked")).unwrap();
-    let confined = r#"reads=$1; shift; export HOME=$PWD/../home LD_LIBRARY_PATH=$PWD/../named
+    let confined = r#"reads=$1; shift; export HOME=$PWD/../home LD_LIBRARY_PATH=$PWD/../named OCL_ICD_VENDORS=$PWD/../vendors
         exec "$0" worker --confined $reads --run sh -c '
-            for file in "$@" /proc/$PPID/environ; do head -c1 "$file" > /dev/null && echo "$file"; done' sh "$@""#;
+            for file in "$@" /proc/$PPID/environ; do
+                if test -d "$file"; then ls "$file"; else head -c1 "$file"; fi > /dev/null && echo "$file"
+            done' sh "$@""#;
     let compiler = folder.path().join("project/compiler");
     std::fs::create_dir(folder.path().join("wrapped/bin")).unwrap();
     // A script has what it starts read, not what lies beside other files that it names.

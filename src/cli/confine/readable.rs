@@ -56,12 +56,22 @@ const VARIABLES: [&str; 4] = ["LD_LIBRARY_PATH", "OCL_ICD_FILENAMES", "OCL_ICD_V
 /// Beginning of the variables that name programs of PoCL.
 const PROGRAMS: &str = "POCL_PATH_";
 
+/// Files and folders that a worker reads.
+pub(super) struct Readable {
+    /// Files, and folders with all that is below them.
+    pub(super) whole: Vec<PathBuf>,
+    /// Folders in which, and below which, names are seen: loaders look for lists of drivers there, and Python for modules.
+    pub(super) listed: Vec<PathBuf>,
+}
+
 /// Returns what may be read: all, where the files of the driver or compiler are not known yet, and else the system's files, what
 /// this process was loaded from, what variables name, and what is around those files. The folder of options, and what comes
 /// to be beside it or above, is never among it.
-pub(super) fn readable(files: Option<&[PathBuf]>, folder: &Path) -> Vec<PathBuf> {
+pub(super) fn readable(files: Option<&[PathBuf]>, folder: &Path) -> Readable {
     let options = options();
-    let Some(files) = files else { return without(Path::new("/"), &[&options]) };
+    let Some(files) = files else {
+        return Readable { whole: without(Path::new("/"), &[&options]), listed: Vec::new() };
+    };
     let named = VARIABLES.iter().filter_map(std::env::var_os);
     let named: Vec<PathBuf> = named.flat_map(|paths| std::env::split_paths(&paths).collect::<Vec<_>>()).collect();
     // A list of a loader may be a link to a file elsewhere.
@@ -80,12 +90,16 @@ pub(super) fn readable(files: Option<&[PathBuf]>, folder: &Path) -> Vec<PathBuf>
     let own = home.as_deref().filter(|home| is_systems(home) && !of_system.iter().any(|folder| folder == home));
     let hidden: Vec<&Path> = own.into_iter().chain([options.as_path()]).collect();
     let is_open = |path: &Path| is_systems(path) && !own.is_some_and(|home| path.starts_with(home));
+    let of_vendors = std::env::var_os("OCL_ICD_VENDORS").map(PathBuf::from);
+    let around = of_driver.iter().filter(|path| !is_open(path) && !holds_users(path, &of_user)).cloned();
+    let listed = around.chain(of_vendors).filter(|path| path.is_dir()).collect();
     let beside = of_driver.iter().filter(|path| !is_open(path)).flat_map(|path| narrow(path, &of_user));
     let beside = beside.chain(reached.whole.into_iter().filter(|path| !holds_users(path, &of_user)));
     let beside = beside.flat_map(|path| without(&path, &[&options]));
     // The program, by its link: its file may be gone, or another.
     let program = [PathBuf::from("/proc/self/exe")];
-    of_system.iter().flat_map(|path| without(path, &hidden)).chain(beside).chain(program).collect()
+    let whole = of_system.iter().flat_map(|path| without(path, &hidden)).chain(beside).chain(program).collect();
+    Readable { whole, listed }
 }
 
 /// Whether a folder holds what is the user's, or is that.
