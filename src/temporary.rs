@@ -22,7 +22,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 /// The prefix of temporary files and folders, should the process be killed while one is there; the process's number
 /// follows. Whoever writes one holds a lock on it.
@@ -139,6 +139,20 @@ pub(crate) fn in_folder<T>(folder: &Path, make: impl Fn() -> std::io::Result<T>)
         }
         made => made,
     }
+}
+
+/// Makes a temporary file in a folder, of these permission bits less the umask's, and locks it.
+///
+/// # Errors
+/// The system's, where it cannot be made.
+pub(crate) fn file(folder: &Path, mode: u32) -> std::io::Result<(Begun, NamedTempFile)> {
+    let prefix = prefix();
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).rand_bytes(RANDOM).permissions(Permissions::from_mode(mode));
+    let (begun, file) = begin(|| in_folder(folder, || builder.tempfile_in(folder)), NamedTempFile::path)?;
+    // Where a file system has no locks, the process's number must do.
+    let _ = flock(file.as_file(), FlockOperation::NonBlockingLockExclusive);
+    Ok((begun, file))
 }
 
 /// Makes a temporary file or folder, and says so before a signal can come between.
@@ -551,15 +565,13 @@ impl OwnFolder {
         // A signal's handler that was faster removes the folder, and does not let go of what it holds.
         let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
         let marked = self.open.metadata()?.mode();
+        // The marks go last: without them nobody removes what lies under the temporary name where this process is killed.
+        std::fs::rename(&self.path, name)?;
+        all.retain(|(path, _)| *path != self.path);
+        self.is_kept = true;
         let _ = unlinkat(&self.open, MARKER, AtFlags::empty());
         // A folder may hand its group on.
         let _ = self.open.set_permissions(Permissions::from_mode(marked & !MARK | mode));
-        if let Err(error) = std::fs::rename(&self.path, name) {
-            let _ = self.open.set_permissions(Permissions::from_mode(marked));
-            return Err(error);
-        }
-        all.retain(|(path, _)| *path != self.path);
-        self.is_kept = true;
         Ok(())
     }
 }

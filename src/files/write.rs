@@ -9,10 +9,8 @@ use super::place::{Dangling, Place, is_open_file, steps};
 use crate::bytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plain_file;
-use crate::temporary::{Begun, Made, OwnFolder, RANDOM, appear, begin, hold, in_folder, make_folder, prefix, sweep};
-use rustix::fs::{
-    FlockOperation, Mode, OFlags, XattrFlags, fchown, flock, fremovexattr, fsetxattr, getxattr, listxattr,
-};
+use crate::temporary::{self, Made, OwnFolder, appear, hold, in_folder, make_folder, sweep};
+use rustix::fs::{Mode, OFlags, XattrFlags, fchown, fremovexattr, fsetxattr, getxattr, listxattr};
 use rustix::process::{Gid, PidfdFlags, PidfdGetfdFlags, Uid, getpid, pidfd_getfd, pidfd_open};
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, Permissions};
@@ -84,7 +82,7 @@ fn write_at(mut place: Place, path: &Path, bytes: &[u8], mut mode: Option<u32>) 
     let _made = Made::folder(&folder).map_err(|error| failed(&error))?;
     sweep(&folder);
     let access = Access::new(mode, existing.as_ref(), kept);
-    let (_begun, mut file) = temporary(&folder, access).map_err(|error| failed(&error))?;
+    let (_begun, mut file) = temporary::file(&folder, access.first).map_err(|error| failed(&error))?;
     place.open_folder().map_err(|error| failed(&error))?;
     write_sparse(file.as_file_mut(), bytes).map_err(|error| failed(&error))?;
     access.grant(file.as_file(), &place.path).map_err(|error| failed(&error))?;
@@ -364,7 +362,7 @@ pub(crate) fn write_streamed<T>(
         let existing = existing.as_ref().filter(|_| mode.is_some());
         Access::new(mode, existing, existing.filter(|there| is_own(there)))
     };
-    let (_begun, mut file) = temporary(&folder, access).map_err(|error| failed(&error))?;
+    let (_begun, mut file) = temporary::file(&folder, access.first).map_err(|error| failed(&error))?;
     place.open_folder().map_err(|error| failed(&error))?;
     let written = write(file.as_file_mut())?;
     input::unchanged()?;
@@ -419,16 +417,6 @@ fn open_special(place: &Place) -> std::io::Result<File> {
             Err(error) => return Err(error),
         }
     }
-}
-
-fn temporary(folder: &Path, access: Access) -> std::io::Result<(Begun, NamedTempFile)> {
-    let prefix = prefix();
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).rand_bytes(RANDOM).permissions(Permissions::from_mode(access.first));
-    let (begun, file) = begin(|| in_folder(folder, || builder.tempfile_in(folder)), NamedTempFile::path)?;
-    // Where a file system has no locks, the process's number must do.
-    let _ = flock(file.as_file(), FlockOperation::NonBlockingLockExclusive);
-    Ok((begun, file))
 }
 
 /// The permission bits of an input, which a rewritten copy keeps.
@@ -870,7 +858,7 @@ mod tests {
     fn a_folder_that_another_process_took_away_is_made_again() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("gone/too");
-        assert!(temporary(&folder, Access::new(None, None, None)).is_ok() && folder.is_dir());
+        assert!(temporary::file(&folder, Access::new(None, None, None).first).is_ok() && folder.is_dir());
     }
 
     #[test]
@@ -932,7 +920,7 @@ mod tests {
         let path = folder.path().join("out.whl");
         let during = write_streamed(&path, Some(0o640), |file| Ok(file.metadata().unwrap().mode() & 0o777)).unwrap();
         assert_eq!((during, mode(&path)), (0o600, 0o640));
-        let (_begun, file) = temporary(folder.path(), Access::new(Some(0o444), None, None)).unwrap();
+        let (_begun, file) = temporary::file(folder.path(), Access::new(Some(0o444), None, None).first).unwrap();
         assert_eq!(file.as_file().metadata().unwrap().mode() & 0o777, 0o600);
     }
 

@@ -4,17 +4,18 @@
 //! additive.
 
 use super::json::SchemaVersion;
-use crate::build::cache::replace;
 use crate::build::compile::Observer;
 use crate::build::estimate::Forecast;
 use crate::build::{Artifact, Event, Job, Outcome, Step, Unit};
 use crate::demangle::demangle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::native::Kernel;
+use crate::temporary::{self, sweep};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -272,8 +273,14 @@ impl<'w> Temps<'w> {
     fn write(&self, unit: Unit, end: &str, bytes: &[u8]) -> Result<()> {
         let path = self.path(unit, end);
         (self.spare)(&path)?;
-        // A link or a pipe that lies there is replaced.
-        replace(&path, &[bytes], FILE_MODE)
+        sweep(&self.folder);
+        let write = || -> std::io::Result<()> {
+            let (_begun, mut file) = temporary::file(&self.folder, FILE_MODE)?;
+            file.write_all(bytes)?;
+            // A link or a pipe that lies there is replaced.
+            file.persist(&path).map(drop).map_err(|error| error.error)
+        };
+        write()
             .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot write `{}`: {error}", path.display())))
     }
 
@@ -363,5 +370,28 @@ impl<'w> Trace<'w> {
         });
         let lines: Vec<String> = lanes.chain(self.events.iter().cloned()).map(|event| event.to_string()).collect();
         format!("[\n{}\n]\n", lines.join(",\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn files_of_images_replace_links_and_what_killed_builds_left_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        // No process has this number.
+        fs::write(at(".sycl-bundle-4294967294-abcdefghijkl"), b"left").unwrap();
+        fs::write(at("theirs"), b"precious").unwrap();
+        std::os::unix::fs::symlink(at("theirs"), at("image.spv")).unwrap();
+        let temps = Temps::new(folder.path().to_owned(), Box::new(|_| "image".to_owned()), Box::new(|_| Ok(())));
+        temps.write((0, 0), "spv", b"module").unwrap();
+        let mut names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["image.spv", "theirs"]);
+        assert_eq!(fs::read(at("image.spv")).unwrap(), b"module");
+        assert_eq!(fs::read(at("theirs")).unwrap(), b"precious");
     }
 }

@@ -3,8 +3,10 @@
 use super::support::folder::Folder;
 use super::support::spirv::module;
 use rustix::process::{Pid, Signal, kill_process};
-use std::collections::BTreeMap;
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -131,6 +133,65 @@ fn what_is_ended_leaves_nothing_or_the_whole_and_stops_no_later_run() {
         }
         clean(&folder, &inputs);
     }
+}
+
+/// Calls by which outputs come to be.
+const CALLS: [libc::c_long; 13] = [
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_linkat,
+    libc::SYS_unlinkat,
+    libc::SYS_mkdirat,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_ftruncate,
+    libc::SYS_fallocate,
+    libc::SYS_fsync,
+    libc::SYS_flock,
+    libc::SYS_sendfile,
+    libc::SYS_copy_file_range,
+];
+/// Older forms of the same calls, which only some processors have.
+#[cfg(target_arch = "x86_64")]
+const OLD_CALLS: [libc::c_long; 6] =
+    [libc::SYS_rename, libc::SYS_link, libc::SYS_unlink, libc::SYS_mkdir, libc::SYS_rmdir, libc::SYS_chmod];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_CALLS: [libc::c_long; 0] = [];
+
+/// Runs a command that the kernel kills at its first call of a number, and returns whether that came.
+fn killed_at(call: libc::c_long, mut command: Command) -> bool {
+    // The filter is this thread's and that of processes which it starts.
+    let run = std::thread::spawn(move || {
+        let rules = BTreeMap::from([(call, Vec::new())]);
+        let arch = std::env::consts::ARCH.try_into().unwrap();
+        let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::KillProcess, arch).unwrap();
+        apply_filter(&BpfProgram::try_from(filter).unwrap()).unwrap();
+        command.status().unwrap()
+    });
+    let status = run.join().unwrap();
+    assert!(status.success() || status.signal() == Some(libc::SIGSYS), "{status} by call {call}");
+    !status.success()
+}
+
+#[test]
+fn what_is_killed_at_any_call_leaves_nothing_that_the_next_run_does_not_remove() {
+    let (folder, inputs) = inputs();
+    let mut met = BTreeSet::new();
+    for arguments in WRITERS {
+        let whole = added(&folder, arguments, &inputs);
+        for call in CALLS.into_iter().chain(OLD_CALLS) {
+            clean(&folder, &inputs);
+            let mut limited = Command::new("/bin/sh");
+            limited.args(["-c", "ulimit -c 0; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_sycl-bundle")]).args(arguments);
+            limited.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
+            if killed_at(call, limited) {
+                met.insert(call);
+            }
+            assert_eq!(added(&folder, arguments, &inputs), whole, "{arguments:?} after call {call}");
+        }
+        clean(&folder, &inputs);
+    }
+    assert!(met.len() >= 4, "{met:?}");
 }
 
 /// Number of images of a table that is large enough to be met while it is written.
