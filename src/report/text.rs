@@ -80,12 +80,15 @@ impl Shown {
         let _ = fmt::write(&mut self.0, arguments);
         let written = self.0.get(start..).unwrap_or_default();
         let body = written.strip_suffix('\n').unwrap_or(written);
-        let commands = opens && opens_command(body);
-        if let (Cow::Borrowed(_), false) = (visible(body), commands) {
+        let command = opening(body).filter(|_| opens);
+        if let (Cow::Borrowed(_), None) = (visible(body), &command) {
             return;
         }
         let end = if body.len() < written.len() { "\n" } else { "" };
-        let body = if commands { body.replacen("::", "\\u{3a}:", 1) } else { body.to_owned() };
+        let mut body = body.to_owned();
+        if let Some((at, sign)) = command {
+            body.replace_range(at..at.saturating_add(sign.len_utf8()), &sign.escape_unicode().to_string());
+        }
         self.0.truncate(start);
         self.0.push_str(&visible(&body));
         self.0.push_str(end);
@@ -167,14 +170,20 @@ fn commands(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a line is a command of GitHub's CI.
-fn opens_command(line: &str) -> bool {
-    line.trim_start().starts_with("::")
+/// Beginnings of lines by which Buildkite opens, closes and hides groups of a log, and Travis folds and times them.
+const OPENINGS: [&str; 6] = ["---", "+++", "~~~", "^^^", "travis_fold:", "travis_time:"];
+
+/// Returns the place of the first sign of a command that a line begins with, and the sign. Those of GitHub (`::error::`) may stand
+/// behind spaces.
+fn opening(line: &str) -> Option<(usize, char)> {
+    let command = line.trim_start();
+    let is_command = command.starts_with("::") || OPENINGS.iter().any(|opening| line.starts_with(opening));
+    command.chars().next().filter(|_| is_command).map(|sign| (line.len().saturating_sub(command.len()), sign))
 }
 
 /// Whether a line of a text that is printed as it is would command a terminal or a CI.
 pub(crate) fn is_command(line: &str) -> bool {
-    opens_command(line) || !commands(line).is_empty() || line.chars().any(|letter| letter != '\t' && !shows(letter))
+    opening(line).is_some() || !commands(line).is_empty() || line.chars().any(|letter| letter != '\t' && !shows(letter))
 }
 
 /// Text for a reader: what does not show, turns the direction of writing, or commands a terminal or a CI, is spelled out
@@ -478,6 +487,9 @@ mod tests {
         ];
         assert_eq!(&*out, lines.join("\n"));
         assert_eq!(&*Shown::of_lines("one\r\n::two\x07"), "one\n\\u{3a}:two\\u{7}\n");
+        let groups = "--- a\n+++ b\n~~~ c\n^^^ +++\ntravis_fold:start:x\n -- d ---\n";
+        let shown = "\\u{2d}-- a\n\\u{2b}++ b\n\\u{7e}~~ c\n\\u{5e}^^ +++\n\\u{74}ravis_fold:start:x\n -- d ---\n";
+        assert_eq!(&*Shown::of_lines(groups), shown);
     }
 
     #[test]

@@ -423,14 +423,15 @@ fn arguments_that_nobody_takes_command_no_ci() {
 fn texts_for_programs_command_no_ci() {
     let folder = Folder::new();
     folder.put("m.spv", super::judged::module(&[], &[], &[], &[]));
-    for name in ["::error::pwned", "  ::add-mask::e", "##vso[task.complete]", "a##[error]b", "a##teamcity[b"] {
+    for name in ["::error::pwned", "  ::add-mask::e", "##vso[task.complete]", "a##[error]b", "a##teamcity[b", "--- a"] {
         folder.put("m.prop", format!("[SYCL/x]\n{name}=1|1\n"));
         let done = command(&folder, &["props", "m.spv", "--format", "text"]).output().unwrap();
         let (status, text) =
             (done.status.code(), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned());
         assert!(status == Some(3) && text.contains("would command a terminal or a CI"), "{name}: {text}");
         assert!(
-            !text.contains("##") && !text.lines().any(|line| line.trim_start().starts_with("::")),
+            !text.contains("##")
+                && !text.lines().any(|line| line.trim_start().starts_with("::") || line.starts_with("---")),
             "{name}: {text}"
         );
     }
