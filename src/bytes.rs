@@ -10,6 +10,7 @@
 //! files that it maps ([`keep_large_ones_in`]); until it does, all are in memory.
 
 use crate::error::{Error, ErrorKind, Result};
+use std::io::Read;
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
 
@@ -248,6 +249,28 @@ impl Draft {
         let at = self.len;
         self.resize(at.saturating_add(bytes.len()))?;
         if put_over_zeros(self, at, bytes) { Ok(()) } else { Err(no_memory(bytes.len())) }
+    }
+
+    /// Appends what a reader yields, to its end or up to a number of bytes; returns the reader's error, where it has one, behind
+    /// what it yielded before.
+    ///
+    /// # Errors
+    /// Errors of [`Draft::with_capacity`].
+    pub(crate) fn read_from(&mut self, mut reader: impl Read, most: usize) -> Result<std::io::Result<()>> {
+        const PIECE: usize = 128 << 10;
+        let end = self.len.saturating_add(most);
+        loop {
+            let begin = self.len;
+            self.resize(begin.saturating_add(PIECE).min(end))?;
+            let read = reader.read(self.get_mut(begin..).unwrap_or_default());
+            self.truncate(begin.saturating_add(*read.as_ref().unwrap_or(&0)));
+            match read {
+                Ok(0) => return Ok(Ok(())),
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Ok(Err(error)),
+            }
+        }
     }
 
     /// Changes the length; what is new is zeros.

@@ -132,6 +132,21 @@ pub(crate) const MAX_PACKAGE_FLOOR: u64 = 128 << 20;
 /// KiB of memory that an xz stream may ask for. The highest preset of xz needs 65 MiB.
 pub(crate) const MAX_XZ_MEMORY: u32 = 96 << 10;
 
+/// Members of a zip archive.
+pub(crate) const MAX_ZIP_MEMBERS: usize = 1 << 20;
+
+/// Binary logarithm of the bytes of a zstd frame's window: what `zstd -d` takes without being asked for more, and `--ultra` makes.
+pub(crate) const MAX_ZSTD_WINDOW: u32 = 27;
+
+/// Packages around a compressed one that may have decoders as large as [`MAX_XZ_MEMORY`] and [`MAX_ZSTD_WINDOW`] say.
+pub(crate) const MAX_DEPTH_OF_LARGE_DECODERS: usize = 2;
+
+/// KiB of memory that an xz stream may ask for where it is deeper. Preset 6, which is the default, needs 9 MiB.
+pub(crate) const MAX_DEEP_XZ_MEMORY: u32 = 16 << 10;
+
+/// Binary logarithm of the bytes of a zstd frame's window where it is deeper. All levels but those of `--ultra` keep to it.
+pub(crate) const MAX_DEEP_ZSTD_WINDOW: u32 = 23;
+
 /// Bytes of the path of one member; the rest is cut off.
 pub(crate) const MAX_MEMBER_PATH: usize = 4096;
 
@@ -411,6 +426,9 @@ pub(crate) const MANY_MODES: usize = 32;
 
 /// Calls that are followed to find what all kernels of a module of LLVM bitcode reach.
 pub(crate) const MAX_BITCODE_REACHED: usize = 1 << 21;
+
+/// Images that one is split into. One descriptor, which a runtime is handed, holds no more; each takes thousands of bytes of memory.
+pub(crate) const MAX_SPLIT_IMAGES: usize = 65_535;
 
 /// Factor by which the parts of a module together may exceed its size. Many entry points of a hostile module may each
 /// reach all of it; with debug information the parts of real modules reach ten times the whole.

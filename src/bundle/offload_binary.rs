@@ -228,8 +228,7 @@ fn inflate<'a>(
     let size = inflated
         .checked_sub(entries)
         .ok_or_else(|| place.at(32).error(format!("an inflated size of {inflated} bytes, less than the header")))?;
-    let body = inflate::sized(packed, size, reader.arena).map_err(|error| place.at(entries).locate(error))?;
-    let whole = reader.arena.keep_inflated([header, &body].concat()).map_err(|error| place.locate(error))?;
+    let whole = inflate::sized(header, packed, size, reader.arena).map_err(|error| place.at(entries).locate(error))?;
     reader.grant(whole.len());
     Ok((whole, place.inflated()))
 }

@@ -287,9 +287,9 @@ fn inflate_first<'a>(
     if head.size.is_some() && is_zstd && !inflate::is_one_frame(stored) {
         return Err(place.at(head.header as u64).error("the compressed bundle holds more than one frame of zstd"));
     }
-    let bytes = inflate::sized(stored, head.inflated, reader.arena)
+    let bytes = inflate::sized(&[], stored, head.inflated, reader.arena)
         .map_err(|error| place.at(head.header as u64).locate(error))?;
-    Ok((reader.arena.keep_inflated(bytes).map_err(|error| place.locate(error))?, place.inflated()))
+    Ok((bytes, place.inflated()))
 }
 
 /// Compresses a bundle with zstd as version 2 or 3. `hash` is the first half of the bundle's MD5, little-endian, which

@@ -332,12 +332,16 @@ impl<'a> Walker<'a> {
         self.map.slice(begin, len).ok_or_else(|| self.outside(begin, len, holder, what))
     }
 
-    /// Checks that a loader writes a pointer that is not null: it else stays what the linker took for an address.
+    /// Checks that a loader writes a pointer where it is not null, and there alone: it else stays what the linker took for an
+    /// address, or becomes the address of the program's first byte.
     fn points(&self, place: u64, pointer: u64, what: &str) -> Result<()> {
-        if pointer == 0 || self.map.may_be_pointer(place) {
-            return Ok(());
-        }
-        Err(self.error(place, format!("no relocation writes the pointer to the {what} at address {place:#x}")))
+        let wrong = match pointer {
+            0 if self.map.first_changed(place, 8).is_some() => "a relocation writes the null pointer",
+            0 => return Ok(()),
+            _ if self.map.may_be_pointer(place) => return Ok(()),
+            _ => "no relocation writes the pointer",
+        };
+        Err(self.error(place, format!("{wrong} to the {what} at address {place:#x}")))
     }
 
     /// Checks that no loader changes bytes that are no pointers.

@@ -1,6 +1,7 @@
 //! How is a compressed image inflated without trusting its size?
 
 use super::Arena;
+use crate::bytes::{self, Draft};
 use crate::error::{Error, Result};
 use crate::limits;
 use std::io::Read;
@@ -81,14 +82,80 @@ pub(crate) fn is_one_frame(stored: &[u8]) -> bool {
     zstd::zstd_safe::find_frame_compressed_size(stored).is_ok_and(|size| size == stored.len())
 }
 
-/// Returns the number of bytes that [`zstd`] inflates a frame to, at most; counts no further than `most`.
+/// Number of bytes that are inflated elsewhere in the time that a compressed block takes for its tables, which sixteen bytes of it
+/// may ask for.
+const TABLES: u64 = 4096;
+/// The same for what a block of another kind takes.
+const BLOCK: u64 = 128;
+
+/// Number of bytes that are inflated elsewhere in the time of one that zlib reads, where its blocks are small.
+const DEFLATE: u64 = 4;
+
+/// Returns the number of bytes that are inflated elsewhere in the time that the blocks of zstd frames take, however few bytes they
+/// yield. Bytes behind the last frame count as blocks of the costliest kind.
+pub(crate) fn zstd_effort(stored: &[u8]) -> u64 {
+    const SMALLEST: u64 = 16;
+    let (mut rest, mut effort) = (stored, 0u64);
+    while let Some(frame) = Frame::read(rest) {
+        let end = match frame {
+            Frame::Skipped { end } => end,
+            Frame::Blocks { begin, has_checksum } => {
+                let (mut at, mut is_last) = (begin, false);
+                while let (false, Some(head)) = (is_last, bytes::slice_at(rest, at, 3)) {
+                    // RFC 8878, 3.1.1.2: whether it is the last, its kind, and its size, from the lowest bit.
+                    let head = head.iter().rev().fold(0, |head, byte| head << 8 | u32::from(*byte));
+                    let (kind, size) = (head >> 1 & 3, head >> 3);
+                    let stored = if kind == 1 { 1 } else { size as usize };
+                    effort = effort.saturating_add(if kind == 2 { TABLES } else { BLOCK });
+                    at = at.saturating_add(3).saturating_add(stored);
+                    is_last = head & 1 == 1;
+                }
+                at.saturating_add(if has_checksum { 4 } else { 0 })
+            }
+        };
+        rest = rest.get(end..).unwrap_or_default();
+    }
+    effort.saturating_add((rest.len() as u64 / SMALLEST).saturating_mul(TABLES))
+}
+
+/// Beginning of a zstd frame (RFC 8878, 3.1.1.1 and 3.1.2).
+enum Frame {
+    /// Bytes that decoders pass over.
+    Skipped { end: usize },
+    /// Blocks, the last of which says so.
+    Blocks { begin: usize, has_checksum: bool },
+}
+
+impl Frame {
+    fn read(bytes: &[u8]) -> Option<Frame> {
+        const SKIPPED: u32 = 0x184d_2a50;
+        if !bytes.starts_with(&ZSTD_MAGIC) {
+            bytes::u32_at(bytes, 0).filter(|magic| magic & !0xf == SKIPPED)?;
+            let len = usize::try_from(bytes::u32_at(bytes, 4)?).ok()?;
+            return Some(Frame::Skipped { end: len.saturating_add(8) });
+        }
+        let flags = *bytes.get(4)?;
+        let is_single = flags & 0x20 != 0;
+        let size = match flags >> 6 {
+            0 => usize::from(is_single),
+            power => 1 << power,
+        };
+        let dictionary = [0, 1, 2, 4].get(usize::from(flags & 3)).copied().unwrap_or(0);
+        let fields = [usize::from(!is_single), dictionary, size].into_iter().fold(5, usize::saturating_add);
+        Some(Frame::Blocks { begin: fields, has_checksum: flags & 4 != 0 })
+    }
+}
+
+/// Returns the number of bytes that [`zstd`] inflates a frame to, at most, or in its time; counts no further than `most`.
 pub(crate) fn zstd_cost(stored: &[u8], most: u64) -> u64 {
     let ceiling = ceiling(stored.len());
+    let effort = zstd_effort(stored);
     match zstd::zstd_safe::get_frame_content_size(stored) {
         // Refused before anything is inflated.
         Err(_) => 0,
         Ok(Some(size)) if size > ceiling => 0,
-        Ok(Some(size)) => size,
+        Ok(Some(size)) => size.max(effort),
+        Ok(None) if effort > most => effort,
         Ok(None) => {
             let decoder = zstd::stream::read::Decoder::with_buffer(stored);
             let most = ceiling.min(most).saturating_add(1);
@@ -97,56 +164,65 @@ pub(crate) fn zstd_cost(stored: &[u8], most: u64) -> u64 {
     }
 }
 
-/// Inflates a zstd frame or a zlib stream that must hold `size` bytes, for [`Arena::keep_inflated`]. What is inflated for nothing
-/// takes its room: a file of frames that lie about their sizes would else be inflated without end.
+/// Inflates a zstd frame or a zlib stream that must hold `size` bytes, and keeps them in the arena, behind a header. What is
+/// inflated for nothing takes its room: a file of frames that lie about their sizes would else be inflated without end.
 ///
 /// # Errors
-/// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond the arena's room.
-pub(crate) fn sized(stored: &[u8], size: u64, arena: &Arena) -> Result<Vec<u8>> {
-    let ceiling = ceiling(stored.len()).min(arena.room_inflated());
-    if size > ceiling {
-        return Err(Error::input(format!(
-            "{} compressed bytes declare {size} bytes inflated; the limit is {ceiling}",
-            stored.len()
-        )));
+/// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond the arena's room; errors of
+/// [`Arena::keep_inflated`].
+pub(crate) fn sized<'a>(header: &[u8], stored: &[u8], size: u64, arena: &'a Arena) -> Result<&'a [u8]> {
+    let wanted = warranted(stored, size, arena)?;
+    let is_zstd = stored.starts_with(&ZSTD_MAGIC);
+    let effort = if is_zstd { zstd_effort(stored) } else { (stored.len() as u64).saturating_mul(DEFLATE) };
+    let effort = effort.saturating_sub(size);
+    if effort > arena.room_inflated() {
+        return Err(Error::input(format!("{} compressed bytes take as long as {effort} bytes more", stored.len())));
     }
-    let mut out = Vec::new();
-    let bounded = size.saturating_add(1);
-    let read = if stored.starts_with(&ZSTD_MAGIC) {
+    arena.waste(effort);
+    let bounded = wanted.saturating_add(1);
+    let mut out = Draft::with_capacity(header.len().saturating_add(bounded.min(limits::LARGE)))?;
+    out.extend(header)?;
+    let read = if is_zstd {
         let decoder = zstd::stream::read::Decoder::with_buffer(stored).map_err(|error| broken(&error))?;
-        decoder.single_frame().take(bounded).read_to_end(&mut out)
+        out.read_from(decoder.single_frame(), bounded)
     } else {
-        flate2::bufread::ZlibDecoder::new(stored).take(bounded).read_to_end(&mut out)
+        out.read_from(flate2::bufread::ZlibDecoder::new(stored), bounded)
     };
-    let inflated = out.len() as u64;
+    let inflated = out.len().saturating_sub(header.len()) as u64;
     if inflated == size && read.is_ok() {
-        return Ok(out);
+        return arena.keep_inflated(out);
     }
     arena.waste(inflated);
-    read.map_err(|error| broken(&error))?;
+    read?.map_err(|error| broken(&error))?;
     let more = if inflated > size { "more than" } else { "not" };
     Err(Error::input(format!("compressed bytes hold {more} the {size} bytes they declare")))
 }
 
-/// Inflates an LZ4 block that must hold `size` bytes, as [`sized`] does a frame.
+/// Inflates an LZ4 block that must hold `size` bytes, and keeps them as [`sized`] does.
 ///
 /// # Errors
-/// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond the arena's room.
-pub(crate) fn lz4_block(stored: &[u8], size: u64, arena: &Arena) -> Result<Vec<u8>> {
-    let ceiling = ceiling(stored.len()).min(arena.room_inflated());
-    let wanted = usize::try_from(size).ok().filter(|_| size <= ceiling).ok_or_else(|| {
-        Error::input(format!("{} compressed bytes declare {size} bytes inflated; the limit is {ceiling}", stored.len()))
-    })?;
-    let mut out = vec![0; wanted];
+/// Errors of [`sized`].
+pub(crate) fn lz4_block<'a>(stored: &[u8], size: u64, arena: &'a Arena) -> Result<&'a [u8]> {
+    let wanted = warranted(stored, size, arena)?;
+    let mut out = Draft::with_capacity(wanted)?;
+    out.resize(wanted)?;
     let inflated = lz4_flex::block::decompress_into(stored, &mut out);
     if !inflated.as_ref().is_ok_and(|len| *len == wanted) {
         arena.waste(size);
     }
     match inflated {
-        Ok(len) if len == wanted => Ok(out),
+        Ok(len) if len == wanted => arena.keep_inflated(out),
         Ok(len) => Err(Error::input(format!("the LZ4 block holds {len} bytes, not the {size} that it declares"))),
         Err(error) => Err(Error::input(format!("the LZ4 block does not inflate: {error}"))),
     }
+}
+
+/// Returns the size that compressed bytes declare, where they warrant it and the arena has room.
+fn warranted(stored: &[u8], size: u64, arena: &Arena) -> Result<usize> {
+    let ceiling = ceiling(stored.len()).min(arena.room_inflated());
+    usize::try_from(size).ok().filter(|_| size <= ceiling).ok_or_else(|| {
+        Error::input(format!("{} compressed bytes declare {size} bytes inflated; the limit is {ceiling}", stored.len()))
+    })
 }
 
 /// Compresses bytes as one zstd frame with their size, as DPC++ does (level 10 there).
@@ -203,11 +279,11 @@ mod tests {
         zlib.write_all(&data).unwrap();
         for stored in [frame, zlib.finish().unwrap()] {
             let arena = Arena::default();
-            assert_eq!(sized(&stored, 3000, &arena).unwrap(), data);
-            assert!(sized(&stored, 2999, &arena).is_err());
-            assert!(sized(&stored, 3001, &arena).is_err());
-            assert!(sized(&stored, 3000, &Arena::with_limit(2999)).unwrap_err().to_string().contains("limit"));
-            assert!(sized(&stored[..stored.len() / 2], 3000, &arena).is_err());
+            assert_eq!(sized(b"head", &stored, 3000, &arena).unwrap(), [b"head", &data[..]].concat());
+            assert!(sized(b"", &stored, 2999, &arena).is_err());
+            assert!(sized(b"", &stored, 3001, &arena).is_err());
+            assert!(sized(b"", &stored, 3000, &Arena::with_limit(2999)).unwrap_err().to_string().contains("limit"));
+            assert!(sized(b"", &stored[..stored.len() / 2], 3000, &arena).is_err());
         }
     }
 
@@ -215,7 +291,7 @@ mod tests {
     fn what_is_inflated_for_nothing_takes_room() {
         let arena = Arena::with_limit(1 << 20);
         let frame = zstd_frame(&[5u8; 3000], 10).unwrap();
-        let lie = || sized(&frame, 2999, &arena).unwrap_err().to_string();
+        let lie = || sized(b"", &frame, 2999, &arena).unwrap_err().to_string();
         let told: Vec<String> = (0..400).map(|_| lie()).collect();
         assert!(told[0].contains("more than"), "{told:?}");
         assert!(told[399].contains("the limit is"), "{}", told[399]);
@@ -226,6 +302,32 @@ mod tests {
         assert!(lz4_block(&block, 3001, &arena).is_err());
         assert!(lz4_block(&block, 2999, &arena).is_err());
         assert_eq!(arena.room(), before - 6000);
+    }
+
+    #[test]
+    fn slow_blocks_count_as_what_is_inflated_in_their_time() {
+        let random = |count: u32| (0..count).flat_map(|nth| blake3::hash(&nth.to_le_bytes()).as_bytes().to_owned());
+        let data: Vec<u8> = random(1 << 15).chain([0; 1 << 20]).collect();
+        let frame = zstd_frame(&data, 10).unwrap();
+        let blocks = data.len() as u64 / (128 << 10);
+        let usual = zstd_effort(&frame);
+        assert!((1..=blocks * TABLES).contains(&usual), "{usual}");
+        assert_eq!(zstd_cost(&frame, u64::MAX), data.len() as u64);
+        // A frame with a checksum, one that is skipped, and a block of a byte that is repeated.
+        let mut checked = zstd::bulk::Compressor::new(3).unwrap();
+        checked.include_checksum(true).unwrap();
+        let repeated = [&ZSTD_MAGIC[..], &[0x20, 0xff], &(255u32 << 3 | 1 << 1 | 1).to_le_bytes()[..3], &[7]].concat();
+        assert_eq!(super::zstd(&repeated).unwrap(), [7; 255]);
+        let skipped = [&0x184d_2a53u32.to_le_bytes()[..], &4u32.to_le_bytes(), &[0; 4]].concat();
+        let all = [frame, checked.compress(&data).unwrap(), skipped, repeated].concat();
+        assert!((usual + BLOCK..=3 * blocks * TABLES).contains(&zstd_effort(&all)), "{}", zstd_effort(&all));
+        assert!(zstd_effort(&[&all[..], &[1; 1 << 20]].concat()) > 1 << 28);
+        // Blocks of sixteen bytes, whose tables take their time and which yield nearly nothing.
+        let block = [&((13u32 << 3 | 2 << 1).to_le_bytes()[..3]), &[0; 13]].concat();
+        let slow = [&ZSTD_MAGIC[..], &[0x80, 0x58, 0, 0, 48, 0], &block.repeat(1 << 20), &[1, 0, 0]].concat();
+        assert_eq!(zstd_effort(&slow), TABLES * (1 << 20) + BLOCK);
+        assert!(sized(&[], &slow, 3 << 20, &Arena::default()).unwrap_err().to_string().contains("as long as"));
+        assert_eq!(zstd_cost(&slow, 1 << 30), TABLES * (1 << 20) + BLOCK);
     }
 
     #[test]

@@ -349,19 +349,14 @@ impl Arena {
         self.put(Entry::Bytes(bytes), cost)
     }
 
-    /// Keeps bytes that were inflated: many in a file without a name, where the program has a place for those.
+    /// Keeps bytes that were inflated: many are in a file without a name, where the program has a place for those.
     ///
     /// # Errors
-    /// Errors of [`Arena::keep`], and where that file cannot be written.
-    pub(crate) fn keep_inflated(&self, bytes: Vec<u8>) -> Result<&[u8]> {
-        if bytes.len() < limits::LARGE {
-            return self.keep(bytes);
-        }
-        let draft = Draft::copy_of(&bytes, 0)?;
+    /// Errors of [`Arena::keep`].
+    pub(crate) fn keep_inflated(&self, draft: Draft) -> Result<&[u8]> {
         if draft.is_in_memory() {
-            return self.keep(bytes);
+            return self.keep(draft.into_vec());
         }
-        drop(bytes);
         let cost = draft.len() as u64 / self.filed_bytes;
         self.put(Entry::Other(Box::new(draft)), cost)
     }

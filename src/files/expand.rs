@@ -78,7 +78,11 @@ pub(crate) fn expand(argument: &Path, allowance: &Allowance, each: &mut Each<'_>
                     expansion.package(&input, kind, argument, 0)?;
                     Ok(ArgumentKind::Package)
                 }
-                _ => expansion.plain(ArgumentKind::Plain, &input).map(|()| ArgumentKind::Plain),
+                kind => {
+                    let behind = kind.ok().and_then(|kind| package::unread_behind(kind, input.bytes()));
+                    expansion.plain(ArgumentKind::Plain, &input)?;
+                    behind.map_or(Ok(()), |error| expansion.damaged(&name, error)).map(|()| ArgumentKind::Plain)
+                }
             }
         }
     }

@@ -158,11 +158,11 @@ fn entry<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], at: usize, place: Plac
         method => {
             let packed = bytes_of.get(..compressed).unwrap_or(bytes_of);
             let contents = match inflated {
-                Some(size) if method & ZSTD != 0 => inflate::sized(packed, size, reader.arena),
+                Some(size) if method & ZSTD != 0 => inflate::sized(&[], packed, size, reader.arena),
                 Some(size) => inflate::lz4_block(packed, size, reader.arena),
                 None => Err(Error::input("the entry does not state its size inflated")),
             };
-            match contents.and_then(|contents| reader.arena.keep_inflated(contents)) {
+            match contents {
                 Ok(contents) => {
                     reader.grant(contents.len());
                     Some((contents, here.inflated()))

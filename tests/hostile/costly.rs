@@ -242,6 +242,15 @@ fn many_kernels_of_the_same_code() {
     bounded(&folder, &["kernels", "m.spv", "--format", "json"]);
 }
 
+/// A descriptor holds no more images, and each takes a hundred times the bytes of an empty kernel.
+#[test]
+fn a_module_of_more_kernels_than_a_descriptor_holds_images_stays_whole() {
+    let folder = Folder::new();
+    folder.put("m.spv", Module::kernels(70_000).bytes());
+    run_bounded(&folder, &["split", "m.spv", "--mode", "per_kernel", "-o", "out.table"], TIME_LIMIT, &[3]);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
 /// Each has its own reason why a target does not run it.
 #[test]
 fn many_kernels_that_use_an_aspect_themselves() {

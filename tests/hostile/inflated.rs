@@ -5,7 +5,8 @@
 use super::costly::{TIME_LIMIT, run_bounded};
 use super::repeated::{INSPECT, frame, of_device, read, words};
 use super::support::folder::Folder;
-use std::io::{Cursor, Write as _};
+use std::io::{Cursor, Read as _, Write as _};
+use std::process::Command;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 /// Members of a package, and files of a folder, of two kilobytes that inflate to 60 MB.
@@ -88,17 +89,50 @@ fn empty_streams_of_a_compressed_archive() {
     run_bounded(&folder, &["inspect", "a.tar.bz2"], 5, &[3]);
 }
 
+/// Bytes without a pattern.
+fn random(count: usize) -> Vec<u8> {
+    let mut state = 1u64;
+    let next = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    (0..count).map(next).collect()
+}
+
+/// What inflates to much is in a file without a name, and not in memory besides.
+#[test]
+fn large_bundles_and_binaries_are_not_inflated_into_memory() {
+    const ZEROS: usize = 200 << 20;
+    const KIB: u64 = 128 << 10;
+    let folder = Folder::new();
+    let image = [of_device(224, 3, &[]), random(2 << 20), vec![0; ZEROS]].concat();
+    folder.put("a.hipfb", compressed(&entries_of(1, &image)));
+    // An OffloadBinary of version 3 with an entry without strings, compressed behind its header.
+    let (header, entry) = (40u64, 48u64);
+    let body = [words(&[2 << 16 | 5, 0, 0, header + entry, image.len() as u64]), vec![0; 8], image].concat();
+    let packed = zstd::bulk::compress(&body, 3).unwrap();
+    let sizes = [header + packed.len() as u64, header, 1, header + body.len() as u64];
+    let head = [&b"\x10\xff\x10\xad\x03\0\0\0"[..], &words(&sizes)].concat();
+    assert_eq!(head.len() as u64, header);
+    folder.put("a.ob", [head, packed].concat());
+    for name in ["a.hipfb", "a.ob"] {
+        let mut command = Command::new("sh");
+        let script = format!("ulimit -d {KIB}; exec \"$@\"");
+        command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_sycl-bundle"), "inspect", name]);
+        let done = command.env("RAYON_NUM_THREADS", "2").current_dir(folder.path()).output().unwrap();
+        let told = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+        // A list of the image, with whatever is wrong with it.
+        assert!(
+            matches!(done.status.code(), Some(0 | 3)) && told.contains("202 MiB"),
+            "{name}: {} {told}",
+            done.status
+        );
+    }
+}
+
 /// Streams of bzip2 take ten times as long as others, and a window of another form repeats them for nothing.
 #[test]
 fn slow_streams_that_another_form_repeats() {
-    let mut state = 1u64;
-    let mut random = |count: usize| -> Vec<u8> {
-        let next = |_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 56) as u8
-        };
-        (0..count).map(next).collect()
-    };
     let block: Vec<u8> = random(890_000).into_iter().map(|byte| byte & 1).collect();
     let mut tar = tar::Header::new_gnu();
     tar.set_path("x").unwrap();
@@ -114,6 +148,43 @@ fn slow_streams_that_another_form_repeats() {
     let folder = Folder::new();
     folder.put("a.tar.zst", zstd::bulk::compress(&outer.into_inner().unwrap(), 3).unwrap());
     run_bounded(&folder, &["inspect", "a.tar.zst"], 8, &[3]);
+}
+
+/// A block of sixteen bytes has zstd make three tables, and yields three bytes: valid, and a thousand times as slow as others.
+/// Another form repeats it for nothing, as images do that share a frame.
+#[test]
+fn blocks_of_zstd_that_make_tables_for_nothing() {
+    const BLOCKS: usize = 4 << 20;
+    // Its size and kind; no literals; one sequence by three tables that stand there, each of one symbol; and its bits.
+    let block = [&[0x6c, 0, 0][..], &[0], &[1, 0xa8], &[0xf4, 0x3f, 0xf3, 0x1f, 0xf4, 0x3f], &[0, 0, 0, 4]].concat();
+    let raw = |bytes: &[u8]| [&((bytes.len() as u32) << 3).to_le_bytes()[..3], bytes].concat();
+    let frame = |head: &[u8], count: usize| {
+        [&b"\x28\xb5\x2f\xfd\0\x50"[..], &raw(head), &block.repeat(count), &[1, 0, 0]].concat()
+    };
+    let mut yields = Vec::new();
+    zstd::stream::read::Decoder::new(&frame(b"head", 10)[..]).unwrap().read_to_end(&mut yields).unwrap();
+    assert_eq!(yields.len(), 4 + 30, "the frame is sound");
+    let folder = Folder::new();
+    let mut tar = tar::Header::new_gnu();
+    tar.set_path("x").unwrap();
+    tar.set_size(3 * BLOCKS as u64);
+    tar.set_cksum();
+    let stream = frame(tar.as_bytes(), BLOCKS);
+    folder.put("a.tar.zst.zst", zstd::bulk::compress(&stream, 3).unwrap());
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    zip.start_file("in.tar.zst", SimpleFileOptions::default()).unwrap();
+    zip.write_all(&stream).unwrap();
+    folder.put("a.zip", zip.finish().unwrap().into_inner());
+    let bundle = entries_of(1, &[of_device(224, 3, &[]), vec![0; 3 * BLOCKS]].concat());
+    let (head, zeros) = bundle.split_at(bundle.len() - 3 * BLOCKS);
+    assert!(head.len() < 1024 && zeros.iter().all(|byte| *byte == 0));
+    let packed = frame(head, BLOCKS);
+    let numbers = [24 + packed.len() as u32, bundle.len() as u32, 0, 0];
+    let slow = [&b"CCOB\x02\0\x01\0"[..], &numbers.map(u32::to_le_bytes).concat(), &packed].concat();
+    folder.put("a.hipfb", compressed(&entries_of(1, &slow)));
+    for name in ["a.tar.zst.zst", "a.zip", "a.hipfb"] {
+        run_bounded(&folder, &["inspect", name], 6, &[3]);
+    }
 }
 
 /// A stream of xz takes as long as thousands of bytes, whatever it holds, and another form repeats it for nothing.

@@ -339,6 +339,20 @@ fn what_stands_before_a_segment_without_bytes_is_open() {
     assert!(seen == Some(3) && told.contains("image 1"), "{told}");
 }
 
+/// It would be the address of the file's first byte, and not null.
+#[test]
+fn a_null_pointer_that_a_relocation_writes_is_told() {
+    for (field, code) in [(None, 0), (Some(16), 3), (Some(24), 3)] {
+        let (file, places) = image();
+        let null = field.map(|field| [places.structure + field, RELATIVE, 0]).unwrap_or_default();
+        let target = [places.structure + 8, RELATIVE, places.target];
+        let relocations = if field.is_some() { [target, null].concat() } else { target.to_vec() };
+        let (seen, told) = checked(relocated(file, &relocations, true, &[LOCAL, 0, 8]));
+        assert_eq!(seen, Some(code), "{field:?}: {told}");
+        assert_eq!(told.contains("a relocation writes the null pointer"), code == 3, "{field:?}: {told}");
+    }
+}
+
 /// Loaders read it at its address, to its end.
 #[test]
 fn the_dynamic_section_is_where_loaders_read_it() {
@@ -495,7 +509,7 @@ fn heads_of_entries_are_no_pointers() {
 /// Linux clears nothing in a segment that may not be written; other loaders do.
 #[test]
 fn what_only_some_loaders_clear_is_refused() {
-    for (flags, kind, code) in [(7, 2, 0), (5, 2, 3), (7, 3, 0), (5, 3, 3)] {
+    for (flags, kind, is_read) in [(7, 2, true), (5, 2, false), (7, 3, true), (5, 3, false)] {
         let (mut file, _) = image();
         file.add(&[1; 16]);
         let mut file = file.finish(None, None);
@@ -504,7 +518,9 @@ fn what_only_some_loaders_clear_is_refused() {
         file[68] = flags;
         file[16] = kind;
         let (seen, told) = checked(file);
-        assert_eq!(seen, Some(code), "{flags} {kind}: {told}");
+        // What stands behind the segment is told of either.
+        assert_eq!(seen, Some(3), "{flags} {kind}: {told}");
+        assert_eq!(told.contains(" compatible"), is_read, "{flags} {kind}: {told}");
     }
 }
 

@@ -10,6 +10,7 @@ use super::{Begin, Budget, HEAD, PackageLocation, Walk, begin, is_useless, may_i
 use crate::bytes::Draft;
 use crate::bytes::{slice_at, u16_at, u32_at, u64_at};
 use crate::container::address::{find, find_last};
+use crate::container::inflate::zstd_effort;
 use crate::container::kind::{self, ZIP_END, ZIP_RECORD};
 use crate::error::{Error, Result};
 use crate::limits;
@@ -73,6 +74,11 @@ pub(super) fn walk_archive(walk: &mut Walk<'_>, place: PackageLocation<'_>, byte
 
 pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &[u8]) -> Result<()> {
     let broken = |error: &dyn std::fmt::Display| Error::input(format!("the zip archive is malformed: {error}"));
+    if lists_too_many(bytes) {
+        let most = limits::MAX_ZIP_MEMBERS;
+        let error = Error::input(format!("the zip archive has more members than the limit of {most}"));
+        return walk.damaged(place.path, error.with_remedy("unpack it, and name the folder"));
+    }
     let mut archive = match ZipArchive::new(Cursor::new(bytes)) {
         Ok(archive) => archive,
         Err(error) => return walk.damaged(place.path, broken(&error)),
@@ -113,7 +119,7 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
                 Error::input("the member shares its bytes with another")
             }
             Ok(file) => {
-                plan.extend(planned(file, index, bytes, walk.budget));
+                plan.extend(planned(file, index, bytes, walk.budget, place.depth > 0));
                 continue;
             }
             Err(error) => Error::input(error.to_string()),
@@ -202,11 +208,27 @@ fn planned<'z, R: Read>(
     index: usize,
     bytes: &'z [u8],
     budget: &Budget<'_>,
+    is_nested: bool,
 ) -> Vec<(Option<Vec<u8>>, Planned<'z>)> {
     let name = file.name_raw().to_vec();
     // Whatever differs, the member is read as the directory has it.
     let differs = disagreement(&file, bytes).map(|what| (Some(name), Planned::Damaged(Error::input(what))));
-    differs.into_iter().chain(listed(file, index, bytes, budget)).collect()
+    differs.into_iter().chain(listed(file, index, bytes, budget, is_nested)).collect()
+}
+
+/// Returns the bytes that are inflated elsewhere in the time that a compressed member takes, however few it yields. What another
+/// form repeats for nothing counts by what is read of it.
+fn effort<R: Read>(file: &ZipFile<'_, R>, bytes: &[u8], is_nested: bool) -> u64 {
+    let stored = file.compressed_size();
+    let begin = file.data_start().and_then(|at| usize::try_from(at).ok());
+    let packed = begin.zip(usize::try_from(stored).ok()).and_then(|(at, len)| slice_at(bytes, at, len));
+    match packed {
+        Some(packed) if file.compression() == CompressionMethod::Zstd => {
+            zstd_effort(packed).saturating_sub(file.size())
+        }
+        _ if is_nested => stored.saturating_mul(stream::SLOWNESS),
+        _ => 0,
+    }
 }
 
 /// Returns what is to be done with a member as the directory lists it.
@@ -215,6 +237,7 @@ fn listed<'z, R: Read>(
     index: usize,
     bytes: &'z [u8],
     budget: &Budget<'_>,
+    is_nested: bool,
 ) -> Vec<(Option<Vec<u8>>, Planned<'z>)> {
     let name = Some(file.name_raw().to_vec());
     let one = |planned| vec![(name.clone(), planned)];
@@ -229,6 +252,7 @@ fn listed<'z, R: Read>(
             }
             Err(error) => return one(Planned::Damaged(unreadable(&error))),
         }
+        budget.spend(effort(&file, bytes, is_nested));
         if let Err(error) = may_inflate(size, ceiling.min(limits::MAX_MEMBER), budget.left()) {
             return one(Planned::Damaged(error));
         }
@@ -350,18 +374,37 @@ fn directory_for_python(bytes: &[u8]) -> Option<(usize, usize)> {
     Some((end.checked_sub(usize::try_from(size).ok()?)?, end))
 }
 
+/// Bytes of a member in the directory, before its name and more (4.3.12), and their signature.
+const LISTED: usize = 46;
+const LISTED_SIGNATURE: u32 = 0x0201_4b50;
+
+/// Returns the place behind a member of the directory.
+fn behind_listed(bytes: &[u8], at: usize) -> Option<usize> {
+    u32_at(bytes, at).filter(|signature| *signature == LISTED_SIGNATURE)?;
+    let field = |offset: usize| u16_at(bytes, at.saturating_add(offset)).map_or(0, usize::from);
+    let more = [28, 30, 32].map(field).into_iter().fold(LISTED, usize::saturating_add);
+    Some(at.saturating_add(more))
+}
+
+/// Whether the directory at the end has more members than there is memory for: each takes several times its bytes there.
+fn lists_too_many(bytes: &[u8]) -> bool {
+    let begin = directory_for_python(bytes).map(|(begin, _)| begin);
+    let members = std::iter::successors(begin, |at| behind_listed(bytes, *at));
+    bytes.len() / LISTED > limits::MAX_ZIP_MEMBERS
+        && members.take(limits::MAX_ZIP_MEMBERS + 2).count() > limits::MAX_ZIP_MEMBERS + 1
+}
+
 impl<'z> Directory<'z> {
     pub(crate) fn read<R: Read + Seek>(bytes: &'z [u8], archive: &ZipArchive<R>) -> Directory<'z> {
-        const SIGNATURE: u32 = 0x0201_4b50;
         let (mut seen, mut listed) = (HashSet::new(), Directory::default());
         let begin = usize::try_from(archive.central_directory_start()).unwrap_or(usize::MAX);
         let mut at = begin;
-        while u32_at(bytes, at) == Some(SIGNATURE) {
+        while let Some(next) = behind_listed(bytes, at) {
             let field = |offset: usize| u16_at(bytes, at.saturating_add(offset)).map_or(0, usize::from);
-            let (name, extra, comment) = (field(28), field(30), field(32));
-            let Some(text) = slice_at(bytes, at.saturating_add(46), name) else { break };
+            let (name, extra) = (field(28), field(30));
+            let Some(text) = slice_at(bytes, at.saturating_add(LISTED), name) else { break };
             listed.count = listed.count.saturating_add(1);
-            let extra = slice_at(bytes, at.saturating_add(46).saturating_add(name), extra).unwrap_or_default();
+            let extra = slice_at(bytes, at.saturating_add(LISTED).saturating_add(name), extra).unwrap_or_default();
             if large_fields(extra) > 1 {
                 listed.ambiguity =
                     Some("a member has two fields for the sizes of large ones, and programs differ in which counts");
@@ -372,7 +415,7 @@ impl<'z> Directory<'z> {
                     listed.duplicates.push(text);
                 }
             }
-            at = at.saturating_add(46).saturating_add(name).saturating_add(extra.len()).saturating_add(comment);
+            at = next;
         }
         if directory_for_python(bytes) != Some((begin, at)) {
             listed.ambiguity = Some("programs differ in where its directory is");
@@ -420,7 +463,7 @@ fn descriptor(bytes: &[u8], start: usize, end: usize) -> usize {
 }
 
 pub(super) fn walk_tar(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &[u8]) -> Result<()> {
-    let decoder = match stream::decoder(bytes, walk.budget, place.depth > 0) {
+    let decoder = match stream::decoder(bytes, walk.budget, place.depth) {
         Ok(Some(decoder)) => decoder,
         Ok(None) => {
             let mut archive = Archive::new(Cursor::new(bytes));

@@ -1,6 +1,7 @@
 //! How is a compressed stream read without trusting its size?
 
 use super::Budget;
+use crate::container::inflate::zstd_effort;
 use crate::container::kind::is_zstd_stream;
 use crate::error::Result;
 use crate::limits;
@@ -47,9 +48,9 @@ fn beyond() -> io::Error {
     io::Error::other("the package inflates beyond the limit for its size")
 }
 
-/// Bytes of other forms that are inflated in the time of one of bzip2, or of one that xz reads. Each of a stream within another one
+/// Bytes of other forms that are inflated in the time of one of bzip2, or of one that xz or deflate reads. Each of a stream within another one
 /// counts as so many: what is slow does not shrink much, but another form may repeat it for nothing.
-const SLOWNESS: u64 = 8;
+pub(super) const SLOWNESS: u64 = 8;
 
 /// Reader of bzip2 streams, one behind the other.
 struct BzStreams<'b> {
@@ -93,6 +94,8 @@ impl Read for BzStreams<'_> {
 struct GzStreams<'b> {
     stream: GzDecoder<&'b [u8]>,
     budget: &'b Budget<'b>,
+    /// Whether they are within another package: what is read counts then, as blocks may have a byte each.
+    is_nested: bool,
 }
 
 impl Read for GzStreams<'_> {
@@ -100,8 +103,13 @@ impl Read for GzStreams<'_> {
         /// Bytes that are inflated in the time that a stream takes to begin: an empty one has 20.
         const STREAM: u64 = 4096;
         loop {
+            let before = self.stream.get_ref().len();
             let read = self.stream.read(out)?;
             let rest = *self.stream.get_ref();
+            if self.is_nested {
+                let taken = before.saturating_sub(rest.len()) as u64;
+                self.budget.spend(taken.saturating_mul(SLOWNESS));
+            }
             if read > 0 || out.is_empty() || rest.iter().all(|byte| *byte == 0) {
                 return Ok(read);
             }
@@ -132,22 +140,35 @@ impl Read for Charged<'_> {
     }
 }
 
-/// Returns the decoder for a compressed file, or none where it is not compressed. Concatenated streams are read as one.
+/// Returns the decoder for a compressed file in so many packages, or none where it is not compressed. Concatenated streams are
+/// read as one. Decoders of all packages around it keep their memory meanwhile, so that in deep ones each has less.
 pub(super) fn decoder<'a>(
     bytes: &'a [u8],
     budget: &'a Budget<'a>,
-    is_nested: bool,
+    depth: usize,
 ) -> io::Result<Option<Box<dyn Read + 'a>>> {
+    let is_nested = depth > 0;
+    let (xz_memory, zstd_window) = match depth {
+        0..=limits::MAX_DEPTH_OF_LARGE_DECODERS => (limits::MAX_XZ_MEMORY, limits::MAX_ZSTD_WINDOW),
+        _ => (limits::MAX_DEEP_XZ_MEMORY, limits::MAX_DEEP_ZSTD_WINDOW),
+    };
     Ok(Some(if bytes.starts_with(b"\x1f\x8b\x08") {
-        Box::new(GzStreams { stream: GzDecoder::new(bytes), budget })
+        Box::new(GzStreams { stream: GzDecoder::new(bytes), budget, is_nested })
     } else if is_zstd_stream(bytes) {
-        Box::new(zstd::stream::read::Decoder::with_buffer(bytes)?)
+        // Blocks may be slow, and another form may repeat them for nothing.
+        budget.spend(zstd_effort(bytes).saturating_sub(bytes.len() as u64));
+        if budget.left() == 0 {
+            return Err(beyond());
+        }
+        let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes)?;
+        decoder.window_log_max(zstd_window)?;
+        Box::new(decoder)
     } else if bytes.starts_with(b"BZh") {
         Box::new(BzStreams::new(bytes, budget, is_nested)?)
     } else if bytes.starts_with(b"\xfd7zXZ\0") && is_nested {
-        Box::new(lzma_rust2::XzReader::new_mem_limit(Charged { bytes, budget }, true, limits::MAX_XZ_MEMORY))
+        Box::new(lzma_rust2::XzReader::new_mem_limit(Charged { bytes, budget }, true, xz_memory))
     } else if bytes.starts_with(b"\xfd7zXZ\0") {
-        Box::new(lzma_rust2::XzReader::new_mem_limit(bytes, true, limits::MAX_XZ_MEMORY))
+        Box::new(lzma_rust2::XzReader::new_mem_limit(bytes, true, xz_memory))
     } else {
         return Ok(None);
     }))
@@ -249,6 +270,41 @@ mod tests {
     use crate::container::Allowance;
     use crate::error::Error;
     use std::cell::Cell;
+    use std::io::Write as _;
+
+    /// All decoders on the way to a member are there at once.
+    #[test]
+    fn decoders_of_deep_packages_have_less_memory() {
+        let of_zstd = |window: u32| {
+            let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+            encoder.window_log(window).unwrap();
+            // A frame that is no longer than a part of its window has a smaller one.
+            encoder.include_contentsize(false).unwrap();
+            encoder.write_all(b"contents").unwrap();
+            encoder.finish().unwrap()
+        };
+        let of_xz = |preset: u32| {
+            let options = lzma_rust2::XzOptions::with_preset(preset);
+            let mut writer = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+            writer.write_all(b"contents").unwrap();
+            writer.finish().unwrap()
+        };
+        for (large, usual) in
+            [(of_zstd(limits::MAX_ZSTD_WINDOW), of_zstd(limits::MAX_DEEP_ZSTD_WINDOW)), (of_xz(9), of_xz(6))]
+        {
+            let reads = |bytes: &[u8], depth: usize| {
+                let (own, all) = (Cell::new(1 << 20), &Allowance::default());
+                let budget = Budget { own, all };
+                let mut out = Vec::new();
+                let read = decoder(bytes, &budget, depth).map(|decoder| decoder.unwrap().read_to_end(&mut out));
+                read.is_ok_and(|read| read.is_ok()) && out == b"contents"
+            };
+            for depth in 0..=limits::MAX_NESTING {
+                assert_eq!(reads(&large, depth), depth <= limits::MAX_DEPTH_OF_LARGE_DECODERS, "{depth}");
+                assert!(reads(&usual, depth), "{depth}");
+            }
+        }
+    }
 
     #[test]
     fn a_budget_is_shared_and_may_be_met_exactly() {

@@ -170,6 +170,11 @@ pub(crate) fn split_indexed<'k>(
         // A library whose functions are linked by other means than exports cannot be divided.
         return Ok(unsplit(image));
     }
+    if groups.len() > limits::MAX_SPLIT_IMAGES {
+        let (images, most) = (groups.len(), limits::MAX_SPLIT_IMAGES);
+        return Err(Error::input(format!("it would become {images} images; the limit is {most}"))
+            .with_remedy("split into fewer"));
+    }
     let cutter = Module::parse(image.stored)?.check_names().and_then(|()| Cutter::new(&index));
     let mut cutter = match cutter {
         Ok(cutter) => cutter,

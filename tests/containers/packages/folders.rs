@@ -134,6 +134,11 @@ fn archives_in_forms_that_are_not_read_are_told() {
         "zj.sh",
     ];
     assert_eq!(told, all, "{:?}", seen.problems);
+    // Whoever names a program is told, too.
+    for (name, code) in [("za", 3), ("zd", 6), ("zda", 3), ("zhc.exe", 3), ("zhe.exe", 6)] {
+        let seen = inspect(&folder.path().join("in").join(name));
+        assert_eq!(seen.code, code, "{name}: {}", seen.stderr);
+    }
 }
 
 /// Compilers, preprocessors and people write comments before the first statement, which ptxas takes.

@@ -42,6 +42,30 @@ fn bombs_are_refused_and_their_neighbours_read() {
     }
 }
 
+/// Each takes several times the bytes in memory that it has in the directory.
+#[test]
+fn a_directory_without_an_end_is_refused() {
+    const COUNT: u32 = (1 << 20) + 1;
+    let folder = tempfile::tempdir().unwrap();
+    let listed = |count: u32| {
+        let member = [&b"PK\x01\x02"[..], &[0; 24], b"\x01\0", &[0; 16], b"m"].concat();
+        assert_eq!(member.len(), 47);
+        let directory = member.repeat(count as usize);
+        let large = [44, 45 | 45 << 16, 0, count.into(), count.into(), directory.len() as u64, 0].map(u64::to_le_bytes);
+        let mut large = [b"PK\x06\x06", &large.concat()[..]].concat();
+        large.drain(16..20);
+        let locator = [&b"PK\x06\x07\0\0\0\0"[..], &(directory.len() as u64).to_le_bytes(), b"\x01\0\0\0"].concat();
+        let end = [&b"PK\x05\x06\0\0\0\0"[..], &[0xff; 12], &[0; 2]].concat();
+        [directory, large, locator, end].concat()
+    };
+    for (count, told) in [(COUNT, true), (10, false)] {
+        let path = file(&folder, "many.zip", &listed(count));
+        let seen = inspect(&path);
+        assert_eq!(seen.code, 3, "{}", seen.stderr);
+        assert_eq!(seen.stderr.contains("more members than the limit"), told, "{}", seen.stderr);
+    }
+}
+
 #[test]
 fn members_that_share_their_bytes_are_refused() {
     let folder = tempfile::tempdir().unwrap();
