@@ -229,7 +229,8 @@ impl Prepared {
             if same.contains(&engine) {
                 continue;
             }
-            let version = offline_until(engine, &[], timeout, stops)?.version;
+            // Asked about a device, it does not look for its files again.
+            let version = offline_until(engine, &[&program.device], timeout, stops)?.version;
             if version != program.version {
                 return Err(program.unlike(&version));
             }
@@ -556,6 +557,8 @@ struct Program {
     name: String,
     /// Version that it told while it could read everything.
     version: String,
+    /// Device that it compiles for.
+    device: String,
 }
 
 impl Program {
@@ -612,7 +615,8 @@ fn identify(order: &CompileOptions<'_>, wanted: &BTreeSet<usize>) -> Result<Iden
                     EngineAnswer::Devices(inventory, prints)
                 }
                 Open::Ocloc(_) | Open::Nvidia(_) => {
-                    let answer = offline(engine, &[], order.patience)?;
+                    // A compiler that hangs is given up for each module, by the time that this may take.
+                    let answer = offline(engine, &[], STARTUP)?;
                     found.libraries.extend(answer.files.iter().cloned());
                     let prints = prints(&answer.files)?;
                     EngineAnswer::Offline(answer, prints)
@@ -626,7 +630,8 @@ fn identify(order: &CompileOptions<'_>, wanted: &BTreeSet<usize>) -> Result<Iden
                 // Of NVIDIA's compiler any of several programs may be another one.
                 let programs = files.iter().filter(|file| !is_library(file));
                 let files: Vec<String> = programs.map(|file| file.display().to_string()).collect();
-                let program = Program { name: files.join(", "), version: version.clone() };
+                let device = target.compile_target.clone().unwrap_or_default();
+                let program = Program { name: files.join(", "), version: version.clone(), device };
                 found.programs.insert(place, program);
             }
             found.compilers.insert(place, compiler(target, answer, order.environment, &engine.launch.env));

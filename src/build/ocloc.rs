@@ -412,14 +412,18 @@ impl Program {
 
     /// Returns its own file, and the libraries that it loads to compile a module, IGC among them.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let libraries = |device: &str| {
-            let scratch = scratch(&self.surroundings.scratch).ok()?;
-            let mut command = self.compiling(&scratch, &least(), device, "", &[]).ok()?;
-            let found = compilers(programs::libraries_of(&mut command, scratch.path()));
-            (!delivered(scratch.path()).is_empty()).then_some(found)
-        };
-        let libraries = PROBES.iter().find_map(|device| libraries(device)).unwrap_or_default();
-        [vec![self.path.clone()], libraries].concat()
+        let mut files = vec![self.path.clone()];
+        for device in PROBES {
+            let Ok(scratch) = scratch(&self.surroundings.scratch) else { break };
+            let Ok(mut command) = self.compiling(&scratch, &least(), device, "", &[]) else { break };
+            // One that hangs compiles nothing for another device either.
+            let Some(found) = programs::libraries_of(&mut command, scratch.path()) else { break };
+            if !delivered(scratch.path()).is_empty() {
+                files.extend(compilers(found));
+                break;
+            }
+        }
+        files
     }
 
     /// Returns the command that compiles a module in a folder.

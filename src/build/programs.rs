@@ -71,13 +71,19 @@ pub(super) fn run(command: &mut Command) -> io::Result<Ended> {
     run_within(command, Duration::MAX)?.ok_or_else(|| ErrorKind::TimedOut.into())
 }
 
+/// Time within which a program loads its libraries and compiles a module of one empty kernel, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Runs a program without input to its end, and returns the libraries that it and those that it starts load, as the loader of glibc
-/// writes them to files in a folder. None of a program that has no loader, or another.
-pub(super) fn libraries_of(command: &mut Command, folder: &Path) -> Vec<PathBuf> {
+/// writes them to files in a folder. None of a program that has no loader, or another; and nothing where it does not end in time.
+pub(super) fn libraries_of(command: &mut Command, folder: &Path) -> Option<Vec<PathBuf>> {
     const NAME: &str = "libraries";
     // A line of the loader for each library that it has read, before the library's own code runs.
     const READ: &str = "calling init: ";
-    let _ = run(command.env("LD_DEBUG", "files").env("LD_DEBUG_OUTPUT", folder.join(NAME)));
+    let command = command.env("LD_DEBUG", "files").env("LD_DEBUG_OUTPUT", folder.join(NAME));
+    if matches!(run_within(command, PATIENCE), Ok(None)) {
+        return None;
+    }
     let written = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let written = written.filter(|entry| entry.file_name().to_string_lossy().starts_with(NAME));
     let texts = written.filter_map(|entry| plain_file::read_itself(&entry.path(), limits::MAX_LIBRARY_LIST).ok());
@@ -89,7 +95,7 @@ pub(super) fn libraries_of(command: &mut Command, folder: &Path) -> Vec<PathBuf>
         });
         found.extend(lines.map(|path| PathBuf::from(OsStr::from_bytes(path))));
     }
-    found.into_iter().filter(|path| path.is_absolute() && path.is_file()).collect()
+    Some(found.into_iter().filter(|path| path.is_absolute() && path.is_file()).collect())
 }
 
 /// Runs a program without input to its end; none where that did not come in time, and the program was killed.
@@ -147,7 +153,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut script = Command::new("sh");
         script.args(["-c", "cat /dev/null"]);
-        let found = libraries_of(&mut script, folder.path());
+        let found = libraries_of(&mut script, folder.path()).unwrap();
         let is_there = |part: &str| found.iter().any(|path| path.file_name().unwrap().to_string_lossy().contains(part));
         // Machines without glibc have another loader, which tells nothing.
         let has_glibc =

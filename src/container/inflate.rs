@@ -85,7 +85,7 @@ pub(crate) fn is_one_frame(stored: &[u8]) -> bool {
 /// Number of bytes that are inflated elsewhere in the time that a compressed block takes for its tables, which sixteen bytes of it
 /// may ask for.
 const TABLES: u64 = 4096;
-/// The same for what a block of another kind takes.
+/// Number of bytes that are inflated elsewhere in the time that a block of another kind takes.
 const BLOCK: u64 = 128;
 
 /// Number of bytes that are inflated elsewhere in the time of one that zlib reads, where its blocks are small.
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn slow_blocks_count_as_what_is_inflated_in_their_time() {
         let random = |count: u32| (0..count).flat_map(|nth| blake3::hash(&nth.to_le_bytes()).as_bytes().to_owned());
-        let data: Vec<u8> = random(1 << 15).chain([0; 1 << 20]).collect();
+        let data: Vec<u8> = random(1 << 15).chain(std::iter::repeat_n(0, 1 << 20)).collect();
         let frame = zstd_frame(&data, 10).unwrap();
         let blocks = data.len() as u64 / (128 << 10);
         let usual = zstd_effort(&frame);
@@ -321,7 +321,7 @@ mod tests {
         let skipped = [&0x184d_2a53u32.to_le_bytes()[..], &4u32.to_le_bytes(), &[0; 4]].concat();
         let all = [frame, checked.compress(&data).unwrap(), skipped, repeated].concat();
         assert!((usual + BLOCK..=3 * blocks * TABLES).contains(&zstd_effort(&all)), "{}", zstd_effort(&all));
-        assert!(zstd_effort(&[&all[..], &[1; 1 << 20]].concat()) > 1 << 28);
+        assert!(zstd_effort(&[&all[..], &vec![1; 1 << 20]].concat()) > 1 << 28);
         // Blocks of sixteen bytes, whose tables take their time and which yield nearly nothing.
         let block = [&((13u32 << 3 | 2 << 1).to_le_bytes()[..3]), &[0; 13]].concat();
         let slow = [&ZSTD_MAGIC[..], &[0x80, 0x58, 0, 0, 48, 0], &block.repeat(1 << 20), &[1, 0, 0]].concat();

@@ -99,7 +99,7 @@ fn random(count: usize) -> Vec<u8> {
     (0..count).map(next).collect()
 }
 
-/// What inflates to much is in a file without a name, and not in memory besides.
+/// Contents that are large are in a file without a name, and not in memory besides.
 #[test]
 fn large_bundles_and_binaries_are_not_inflated_into_memory() {
     const ZEROS: usize = 200 << 20;
@@ -155,7 +155,7 @@ fn slow_streams_that_another_form_repeats() {
 #[test]
 fn blocks_of_zstd_that_make_tables_for_nothing() {
     const BLOCKS: usize = 4 << 20;
-    // Its size and kind; no literals; one sequence by three tables that stand there, each of one symbol; and its bits.
+    // Size and kind; no literals; one sequence by three tables that stand there, each of one symbol; and its bits.
     let block = [&[0x6c, 0, 0][..], &[0], &[1, 0xa8], &[0xf4, 0x3f, 0xf3, 0x1f, 0xf4, 0x3f], &[0, 0, 0, 4]].concat();
     let raw = |bytes: &[u8]| [&((bytes.len() as u32) << 3).to_le_bytes()[..3], bytes].concat();
     let frame = |head: &[u8], count: usize| {

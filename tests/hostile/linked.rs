@@ -339,7 +339,7 @@ fn what_stands_before_a_segment_without_bytes_is_open() {
     assert!(seen == Some(3) && told.contains("image 1"), "{told}");
 }
 
-/// It would be the address of the file's first byte, and not null.
+/// A loader makes it the address of the file's first byte.
 #[test]
 fn a_null_pointer_that_a_relocation_writes_is_told() {
     for (field, code) in [(None, 0), (Some(16), 3), (Some(24), 3)] {
@@ -518,7 +518,7 @@ fn what_only_some_loaders_clear_is_refused() {
         file[68] = flags;
         file[16] = kind;
         let (seen, told) = checked(file);
-        // What stands behind the segment is told of either.
+        // Bytes behind the segment are told of either.
         assert_eq!(seen, Some(3), "{flags} {kind}: {told}");
         assert_eq!(told.contains(" compatible"), is_read, "{flags} {kind}: {told}");
     }

@@ -157,7 +157,7 @@ impl Tools {
         let libraries = own.into_iter().filter_map(|program| {
             let scratch = scratch(&surroundings.scratch).ok()?;
             let mut command = surroundings.command(program, scratch.path());
-            Some(programs::libraries_of(command.arg("--version"), scratch.path()))
+            programs::libraries_of(command.arg("--version"), scratch.path())
         });
         let libraries: BTreeSet<PathBuf> = libraries.flatten().filter(is_of_llvm).collect();
         let others = [&self.libclc, &self.ptxas, &self.libdevice];
