@@ -385,6 +385,13 @@ mod tests {
     }
 
     #[test]
+    fn workers_hand_every_probe_to_the_driver() {
+        for (subject, module) in subjects() {
+            assert_eq!(crate::compat::native::not_compiled(&module), None, "{}", subject.name());
+        }
+    }
+
+    #[test]
     fn the_line_that_says_why_is_found() {
         let log = "Compilation started\nUnsupported SPIR-V module\nSPIRV module requires unsupported capability 71\n";
         assert_eq!(telling(log), Some("SPIRV module requires unsupported capability 71"));

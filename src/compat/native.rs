@@ -254,7 +254,15 @@ pub(crate) fn on_nvidia(examined: &Examined<'_, '_>) -> Option<Stay> {
 
 /// Tells what a module has a CPU driver do beside compiling it, for whoever wrote the module: reading files, running code.
 pub(crate) fn beyond_compiling(module: &Module) -> Option<Stay> {
-    if module.has_assembly() {
+    if module.declares_assembly() {
+        return Some(Stay::Assembly);
+    }
+    done_beside(module)
+}
+
+/// Tells which instructions of a module have a CPU driver do something beside compiling.
+fn done_beside(module: &Module) -> Option<Stay> {
+    if module.uses_assembly {
         return Some(Stay::Assembly);
     }
     if module.has_constructors {
@@ -264,12 +272,12 @@ pub(crate) fn beyond_compiling(module: &Module) -> Option<Stay> {
 }
 
 /// Tells why a module's bytes are not handed to a compiler by which whoever wrote them would run code or read files: they are
-/// damaged, or do more than [`beyond_compiling`] lets them.
+/// damaged, or do something beside being compiled. A capability that is declared alone does nothing: probes declare each.
 pub(crate) fn not_compiled(il: &[u8]) -> Option<String> {
     match Module::parse(il) {
         Err(error) => Some(error.to_string()),
         Ok(Module { stopped: Some(error), .. }) => Some(error.to_string()),
-        Ok(module) => beyond_compiling(&module).map(|stay| stay.to_string()),
+        Ok(module) => done_beside(&module).map(|stay| stay.to_string()),
     }
 }
 

@@ -111,7 +111,7 @@ pub struct Module {
     /// for those that could not be read.
     pub(crate) assembly: BTreeSet<String>,
     /// Whether it has instructions for inline assembly, also where their text has none.
-    uses_assembly: bool,
+    pub(crate) uses_assembly: bool,
     /// The source language (`OpSource`), where the module names one.
     pub(crate) source_language: Option<u32>,
     /// Number of instructions that no grammar has: what they need is not known.
