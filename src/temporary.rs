@@ -564,16 +564,34 @@ impl OwnFolder {
     pub(crate) fn appear_as(&mut self, name: &Path, mode: u32) -> std::io::Result<()> {
         // A signal's handler that was faster removes the folder, and does not let go of what it holds.
         let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
-        let marked = self.open.metadata()?.mode();
-        // The marks go last: without them nobody removes what lies under the temporary name where this process is killed.
-        std::fs::rename(&self.path, name)?;
+        // A file marks it until it has its name, so that its permissions are right from then on: whatever moment this process is
+        // killed at, the folder is one that is removed, or whole. Where the file is there, it is the mark.
+        let _ = self.write(MARKER, &[]);
+        let before = self.open.metadata()?.mode();
+        // A folder may hand its group on.
+        let _ = self.open.set_permissions(Permissions::from_mode(before & !MARK | mode));
+        if let Err(error) = std::fs::rename(&self.path, name) {
+            let _ = self.open.set_permissions(Permissions::from_mode(before));
+            let _ = unmark(&self.open);
+            return Err(error);
+        }
         all.retain(|(path, _)| *path != self.path);
         self.is_kept = true;
-        let _ = unlinkat(&self.open, MARKER, AtFlags::empty());
-        // A folder may hand its group on.
-        let _ = self.open.set_permissions(Permissions::from_mode(marked & !MARK | mode));
+        let _ = unmark(&self.open);
         Ok(())
     }
+}
+
+/// Removes the file that marks a folder, which a killed process leaves where the folder has its own name already. One with contents
+/// is a user's.
+///
+/// # Errors
+/// The system's, where there is none.
+pub(crate) fn unmark(folder: &File) -> std::io::Result<()> {
+    if statat(folder, MARKER, AtFlags::SYMLINK_NOFOLLOW)?.st_size == 0 {
+        unlinkat(folder, MARKER, AtFlags::empty())?;
+    }
+    Ok(())
 }
 
 impl Drop for OwnFolder {

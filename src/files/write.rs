@@ -9,7 +9,7 @@ use super::place::{Dangling, Place, is_open_file, steps};
 use crate::bytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plain_file;
-use crate::temporary::{self, Made, OwnFolder, appear, hold, in_folder, make_folder, sweep};
+use crate::temporary::{self, Made, OwnFolder, appear, hold, in_folder, make_folder, sweep, unmark};
 use rustix::fs::{Mode, OFlags, XattrFlags, fchown, fremovexattr, fsetxattr, getxattr, listxattr};
 use rustix::process::{Gid, PidfdFlags, PidfdGetfdFlags, Uid, getpid, pidfd_getfd, pidfd_open};
 use std::ffi::OsStr;
@@ -538,7 +538,10 @@ impl Folder {
             Ok(plain_file::id(&there.metadata()?) == plain_file::id(&std::fs::metadata(&self.target)?))
         };
         let appeared = there.and_then(|there| match is_there(&there)? {
-            true => appear(&self.temporary, &there, &self.names, outdated),
+            true => {
+                let _ = unmark(&there);
+                appear(&self.temporary, &there, &self.names, outdated)
+            }
             false => Err(std::io::Error::other("another folder has come to its place")),
         });
         appeared.map_err(|error| cannot_write(&self.target, &error))

@@ -135,6 +135,11 @@ fn what_is_ended_leaves_nothing_or_the_whole_and_stops_no_later_run() {
     }
 }
 
+/// Returns the permissions of the folder that a command makes, if it makes one.
+fn mode(folder: &Folder) -> Option<u32> {
+    Some(std::fs::metadata(folder.path().join("out")).ok()?.mode())
+}
+
 /// Calls by which outputs come to be.
 const CALLS: [libc::c_long; 13] = [
     libc::SYS_renameat,
@@ -179,6 +184,7 @@ fn what_is_killed_at_any_call_leaves_nothing_that_the_next_run_does_not_remove()
     let mut met = BTreeSet::new();
     for arguments in WRITERS {
         let whole = added(&folder, arguments, &inputs);
+        let permissions = mode(&folder);
         for call in CALLS.into_iter().chain(OLD_CALLS) {
             clean(&folder, &inputs);
             let mut limited = Command::new("/bin/sh");
@@ -188,6 +194,7 @@ fn what_is_killed_at_any_call_leaves_nothing_that_the_next_run_does_not_remove()
                 met.insert(call);
             }
             assert_eq!(added(&folder, arguments, &inputs), whole, "{arguments:?} after call {call}");
+            assert_eq!(mode(&folder), permissions, "{arguments:?} after call {call}");
         }
         clean(&folder, &inputs);
     }
