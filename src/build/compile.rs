@@ -19,6 +19,7 @@ use crate::native::Native;
 use crate::native::also_takes;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher as _, RandomState};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -293,10 +294,22 @@ fn kept_library(
 /// `Environment` where something is missing, or does not work.
 pub(crate) fn try_nvidia(reporter: &dyn Reporter, engine: &Engine, cache: Option<&Cache>) -> Result<Offline> {
     let answer = offline(engine, &[], STARTUP)?;
-    let prints = fingerprints(&answer.files)?;
+    let prints = prints_of(&answer)?;
     let key = Key::for_library(&identity("ptxas", &answer, &prints));
     kept_library(reporter, engine, cache.map(|cache| (cache, key)), STARTUP, &|| false)?;
     Ok(answer)
+}
+
+/// Returns the digests of an offline compiler's files. Where not all are known, nothing of another run is taken for what it compiles.
+///
+/// # Errors
+/// Errors of [`fingerprint`].
+fn prints_of(offline: &Offline) -> Result<Vec<String>> {
+    let mut prints = fingerprints(&offline.files)?;
+    if offline.unsure {
+        prints.push(format!("{:x}", RandomState::new().hash_one(())));
+    }
+    Ok(prints)
 }
 
 /// Returns the digests of a compiler's files, in the same order wherever these lie.
@@ -600,7 +613,6 @@ impl EngineAnswer {
 fn identify(order: &CompileOptions<'_>, wanted: &BTreeSet<usize>) -> Result<Identities> {
     let mut found = Identities { engines: order.engines.to_vec(), ..Identities::default() };
     let mut known: Vec<(&Engine, EngineAnswer)> = Vec::new();
-    let prints = |files: &[PathBuf]| if order.has_keys() { fingerprints(files) } else { Ok(Vec::new()) };
     for (place, ((target, engine), own)) in order.targets.iter().zip(order.engines).zip(&mut found.engines).enumerate()
     {
         if !wanted.contains(&place) {
@@ -611,14 +623,14 @@ fn identify(order: &CompileOptions<'_>, wanted: &BTreeSet<usize>) -> Result<Iden
                 Open::Cpu | Open::Device(_) => {
                     let inventory = drivers(&engine.launch, order.patience)?;
                     found.libraries.extend(libraries(&inventory, order.environment));
-                    let prints = prints(&inventory.files)?;
+                    let prints = if order.has_keys() { fingerprints(&inventory.files)? } else { Vec::new() };
                     EngineAnswer::Devices(inventory, prints)
                 }
                 Open::Ocloc(_) | Open::Nvidia(_) => {
-                    // A compiler that hangs is given up for each module, by the time that this may take.
+                    // The time for a module is not that for all which is asked here. A compiler that hangs is given up for each.
                     let answer = offline(engine, &[], STARTUP)?;
                     found.libraries.extend(answer.files.iter().cloned());
-                    let prints = prints(&answer.files)?;
+                    let prints = if order.has_keys() { prints_of(&answer)? } else { Vec::new() };
                     EngineAnswer::Offline(answer, prints)
                 }
             };
@@ -731,4 +743,17 @@ fn libraries(inventory: &Inventory, environment: &[(OsString, OsString)]) -> Vec
     let named: Vec<PathBuf> = named.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect();
     let all = std::iter::once(Path::new(&inventory.loader)).chain(named.iter().map(PathBuf::as_path));
     all.filter(|path| path.is_absolute() && path.is_file()).map(Path::to_path_buf).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_that_is_not_known_whole_has_no_digests_of_another_run() {
+        let known = Offline::default();
+        assert_eq!(prints_of(&known).unwrap(), prints_of(&known).unwrap());
+        let unsure = Offline { unsure: true, ..known };
+        assert_ne!(prints_of(&unsure).unwrap(), prints_of(&unsure).unwrap());
+    }
 }

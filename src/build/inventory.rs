@@ -64,6 +64,8 @@ pub struct Offline {
     pub added: Vec<String>,
     /// Whether it works inside the worker; else as a process per module.
     pub in_process: bool,
+    /// Whether its libraries did not become known in time: another version of these would compile otherwise, and nobody knows.
+    pub unsure: bool,
 }
 
 /// An OpenCL device.

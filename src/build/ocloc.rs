@@ -145,6 +145,7 @@ impl Ocloc {
         };
         let unknown: Vec<String> =
             devices.iter().filter(|device| !known(device)).map(|device| device.clone().into_owned()).collect();
+        let mut unsure = false;
         let files = match &self.kind {
             Kind::Library(_) if !devices.is_empty() => Vec::new(),
             Kind::Library(_) => {
@@ -155,7 +156,11 @@ impl Ocloc {
                 compilers(loaded())
             }
             Kind::Program(_) if !devices.is_empty() => Vec::new(),
-            Kind::Program(program) => program.files(),
+            Kind::Program(program) => {
+                let libraries = program.libraries();
+                unsure = libraries.is_none();
+                std::iter::once(program.path.clone()).chain(libraries.unwrap_or_default()).collect()
+            }
         };
         let added = devices.iter().map(|device| (device, self.added(device).join(" ")));
         let added = added.filter(|(_, options)| !options.is_empty());
@@ -167,6 +172,7 @@ impl Ocloc {
             unknown,
             added: added.map(|(device, options)| format!("{device} {options}")).collect(),
             in_process: matches!(self.kind, Kind::Library(_)),
+            unsure,
         }
     }
 
@@ -410,20 +416,18 @@ impl Program {
         })
     }
 
-    /// Returns its own file, and the libraries that it loads to compile a module, IGC among them.
-    pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let mut files = vec![self.path.clone()];
+    /// Returns the libraries that it loads to compile a module, IGC among them. None where it does not end in time.
+    fn libraries(&self) -> Option<Vec<PathBuf>> {
         for device in PROBES {
             let Ok(scratch) = scratch(&self.surroundings.scratch) else { break };
             let Ok(mut command) = self.compiling(&scratch, &least(), device, "", &[]) else { break };
             // One that hangs compiles nothing for another device either.
-            let Some(found) = programs::libraries_of(&mut command, scratch.path()) else { break };
+            let found = programs::libraries_of(&mut command, scratch.path())?;
             if !delivered(scratch.path()).is_empty() {
-                files.extend(compilers(found));
-                break;
+                return Some(compilers(found));
             }
         }
-        files
+        Some(Vec::new())
     }
 
     /// Returns the command that compiles a module in a folder.

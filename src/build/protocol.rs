@@ -264,7 +264,8 @@ impl Reply {
                 let [unknown, added] = [&offline.unknown, &offline.added].map(|list| list.join("\n"));
                 let [files, loaded, unknown, added] = [&files, &loaded, &unknown, &added].map(|text| text.as_bytes());
                 let how: &[u8] = if offline.in_process { b"library" } else { b"program" };
-                frame(8, &[offline.version.as_bytes(), files, loaded, unknown, added, how])
+                let known: &[u8] = if offline.unsure { b"unsure" } else { b"known" };
+                frame(8, &[offline.version.as_bytes(), files, loaded, unknown, added, how, known])
             }
             Reply::Answers { kernels, log } => {
                 let kernels: Vec<Vec<u8>> = kernels.iter().flat_map(KernelAnswers::fields).collect();
@@ -345,6 +346,7 @@ impl Reply {
                 unknown: fields.names()?,
                 added: fields.names()?,
                 in_process: fields.bytes()? == b"library",
+                unsure: fields.bytes()? == b"unsure",
             })),
             other => return Err(Error::input(format!("a reply of unknown kind {other}"))),
         })
@@ -560,6 +562,7 @@ mod tests {
             unknown: vec!["bmg-g21".into()],
             added: vec!["dg2 --format zebin".into()],
             in_process: true,
+            unsure: true,
         };
         for reply in [
             Reply::Ready("x".into()),

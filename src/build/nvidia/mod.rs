@@ -100,11 +100,14 @@ impl Toolchain {
         let lists = |list: &str| list.split(',').all(is_known);
         let unknown = architectures.iter().filter(|list| !lists(list)).map(|list| list.clone().into_owned()).collect();
         let version = format!("{}, built-ins {}", self.tools.versions.join(", "), library::digest());
-        let [files, loaded] = match architectures.is_empty() {
-            true => [self.tools.files(&self.surroundings), self.tools.programs()],
-            false => [Vec::new(), Vec::new()],
-        };
-        Offline { version, files, loaded, unknown, added: Vec::new(), in_process: false }
+        let about = Offline { version, unknown, ..Offline::default() };
+        if !architectures.is_empty() {
+            return about;
+        }
+        let libraries = self.tools.libraries(&self.surroundings);
+        let unsure = libraries.is_none();
+        let files = self.tools.files().into_iter().chain(libraries.unwrap_or_default()).collect();
+        Offline { files, loaded: self.tools.programs(), unsure, ..about }
     }
 
     /// Compiles a module for architectures, which are separated by commas, with options as

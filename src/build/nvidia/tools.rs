@@ -147,21 +147,30 @@ impl Tools {
         vec![self.llvm_nm.clone()]
     }
 
-    /// Returns the files that decide what is made, and the libraries of LLVM that its programs load.
-    pub(crate) fn files(&self, surroundings: &Surroundings) -> Vec<PathBuf> {
-        let own = [&self.opt, &self.llc, &self.llvm_link, &self.clang, &self.llvm_spirv];
+    /// Returns the files that decide what is made.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let others = [&self.libclc, &self.ptxas, &self.libdevice];
+        self.of_llvm().into_iter().chain(others).cloned().collect()
+    }
+
+    fn of_llvm(&self) -> [&PathBuf; 5] {
+        [&self.opt, &self.llc, &self.llvm_link, &self.clang, &self.llvm_spirv]
+    }
+
+    /// Returns the libraries of LLVM that its programs load. None where one of them does not end in time.
+    pub(crate) fn libraries(&self, surroundings: &Surroundings) -> Option<BTreeSet<PathBuf>> {
         let is_of_llvm = |path: &PathBuf| {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             ["LLVM", "clang"].iter().any(|part| name.contains(part))
         };
-        let libraries = own.into_iter().filter_map(|program| {
-            let scratch = scratch(&surroundings.scratch).ok()?;
+        let mut all = BTreeSet::new();
+        for program in self.of_llvm() {
+            let Ok(scratch) = scratch(&surroundings.scratch) else { break };
             let mut command = surroundings.command(program, scratch.path());
-            programs::libraries_of(command.arg("--version"), scratch.path())
-        });
-        let libraries: BTreeSet<PathBuf> = libraries.flatten().filter(is_of_llvm).collect();
-        let others = [&self.libclc, &self.ptxas, &self.libdevice];
-        own.into_iter().chain(others).cloned().chain(libraries).collect()
+            let found = programs::libraries_of(command.arg("--version"), scratch.path())?;
+            all.extend(found.into_iter().filter(is_of_llvm));
+        }
+        Some(all)
     }
 }
 
