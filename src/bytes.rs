@@ -173,22 +173,33 @@ pub(crate) trait Space: Send + Sync {
     /// # Errors
     /// `Environment` where there is none.
     fn grow(&mut self, len: usize) -> Result<()>;
+
+    /// Gives back the memory of its bytes, which are read anew from where they are.
+    fn give_back(&self);
+
+    /// Gives back all that is not needed to read what is there: it grows no more.
+    fn settle(&mut self);
 }
 
-/// Function that makes room for this many bytes, or returns none where they are to stay in memory.
-pub(crate) type MakeSpace = fn(usize) -> Result<Option<Box<dyn Space>>>;
+/// Function that makes an empty space, or returns none where there is no place for one.
+pub(crate) type MakeSpace = fn() -> Option<Box<dyn Space>>;
 
-static SPACES: OnceLock<MakeSpace> = OnceLock::new();
+/// Length from which drafts are large, and what makes a space.
+static SPACES: OnceLock<(usize, MakeSpace)> = OnceLock::new();
 
-/// Keeps drafts for which this function makes a space outside of memory, for the rest of the process. The first call counts.
-pub(crate) fn keep_large_ones_in(make: MakeSpace) {
-    let _ = SPACES.set(make);
+/// Keeps drafts of this length or more in spaces that this function makes outside of memory, for the rest of the process. The first
+/// call counts.
+pub(crate) fn keep_large_ones_in(large: usize, make: MakeSpace) {
+    let _ = SPACES.set((large, make));
 }
 
 /// Whether there is a place outside of memory for large drafts.
 pub(crate) fn keeps_large_ones() -> bool {
     SPACES.get().is_some()
 }
+
+/// Bytes of a space whose memory is given back at a time.
+const MANY: usize = 16 << 20;
 
 /// Bytes of a file that is being made.
 pub struct Draft {
@@ -209,7 +220,7 @@ impl Draft {
     /// # Errors
     /// `Environment` or `Input` where there is no room.
     pub(crate) fn with_capacity(capacity: usize) -> Result<Draft> {
-        if let Some(mut space) = space(capacity)? {
+        if let Some(mut space) = space(capacity) {
             space.grow(capacity)?;
             return Ok(Draft { store: Store::Space(space), len: 0, reached: 0 });
         }
@@ -259,8 +270,13 @@ impl Draft {
     pub(crate) fn read_from(&mut self, mut reader: impl Read, most: usize) -> Result<std::io::Result<()>> {
         const PIECE: usize = 128 << 10;
         let end = self.len.saturating_add(most);
+        let mut given_back = self.len;
         loop {
             let begin = self.len;
+            if begin.saturating_sub(given_back) >= MANY {
+                self.give_back();
+                given_back = begin;
+            }
             self.resize(begin.saturating_add(PIECE).min(end))?;
             let read = reader.read(self.get_mut(begin..).unwrap_or_default());
             self.truncate(begin.saturating_add(*read.as_ref().unwrap_or(&0)));
@@ -298,7 +314,7 @@ impl Draft {
     pub(crate) fn reserve(&mut self, len: usize) -> Result<()> {
         match &mut self.store {
             Store::Memory(bytes) if len <= bytes.capacity() => {}
-            Store::Memory(bytes) => match space(len)? {
+            Store::Memory(bytes) => match space(len) {
                 Some(mut space) => {
                     space.grow(grown(len))?;
                     space.bytes_mut().get_mut(..bytes.len()).unwrap_or_default().copy_from_slice(bytes);
@@ -317,6 +333,31 @@ impl Draft {
         matches!(self.store, Store::Memory(_))
     }
 
+    /// Moves the bytes out of memory, where there is a place for them.
+    #[must_use]
+    pub(crate) fn moved_out(self) -> Draft {
+        let Store::Memory(bytes) = &self.store else { return self };
+        let Some(mut space) = SPACES.get().and_then(|(_, make)| make()) else { return self };
+        if space.grow(bytes.len()).is_err() || !put_over_zeros(space.bytes_mut(), 0, bytes) {
+            return self;
+        }
+        Draft { store: Store::Space(space), len: self.len, reached: self.len }
+    }
+
+    /// Gives back the memory of bytes that are outside of it.
+    pub(crate) fn give_back(&self) {
+        if let Store::Space(space) = &self.store {
+            space.give_back();
+        }
+    }
+
+    /// Gives back all that is not needed to read the bytes, which change no more.
+    pub(crate) fn settle(&mut self) {
+        if let Store::Space(space) = &mut self.store {
+            space.settle();
+        }
+    }
+
     /// Shortens the draft.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
@@ -329,14 +370,21 @@ impl Draft {
     pub fn into_vec(self) -> Vec<u8> {
         match self.store {
             Store::Memory(bytes) => bytes,
-            Store::Space(_) => self.to_vec(),
+            Store::Space(space) => {
+                let mut bytes = Vec::with_capacity(self.len);
+                for piece in space.bytes().get(..self.len).unwrap_or_default().chunks(MANY) {
+                    bytes.extend_from_slice(piece);
+                    space.give_back();
+                }
+                bytes
+            }
         }
     }
 }
 
 /// Returns room for a draft of this length; none where that stays in memory.
-fn space(len: usize) -> Result<Option<Box<dyn Space>>> {
-    SPACES.get().map_or(Ok(None), |make| make(len))
+fn space(len: usize) -> Option<Box<dyn Space>> {
+    SPACES.get().filter(|(large, _)| len >= *large).and_then(|(_, make)| make())
 }
 
 /// Length to grow to, so that many small additions cost little.
@@ -463,6 +511,10 @@ mod tests {
             self.0.resize(len, 0);
             Ok(())
         }
+
+        fn give_back(&self) {}
+
+        fn settle(&mut self) {}
     }
 
     #[test]

@@ -79,9 +79,22 @@ pub(crate) const MAX_INFLATED: u64 = 1 << 30;
 /// Bytes from which what is inflated or rewritten is kept in a file without a name, not in memory.
 pub(crate) const LARGE: usize = 16 << 20;
 
-/// Bytes in such files that count as one in memory, at most: of a library of 459 MB (XLA for ROCm) bundles of 29 MB inflate to
-/// 2.4 GB.
-pub(crate) const FILED_BYTES: u64 = 8;
+/// Bytes that are read of what was inflated into files, of which the memory is given back then.
+pub(crate) const MAX_READ_AT_A_TIME: usize = 64 << 20;
+
+/// Bytes that the parts of a file may inflate to, most of them in files without a name: of a library of 459 MB (XLA for ROCm) bundles of 29 MB
+/// inflate to 2.4 GB.
+pub(crate) const MAX_FILED: u64 = 8 * MAX_INFLATED;
+
+/// Bytes of them that are in memory, beyond [`MAX_HELD_RATIO`] times the file's size, and up to [`MAX_INFLATED`]: what is smaller than
+/// [`LARGE`] each.
+pub(crate) const MAX_HELD_FLOOR: u64 = 192 << 20;
+
+/// See [`MAX_HELD_FLOOR`].
+pub(crate) const MAX_HELD_RATIO: u64 = 2;
+
+/// Bytes below which a part stays in memory: each file takes a mapping, of which a process has tens of thousands.
+pub(crate) const SMALL_DRAFT: usize = 256 << 10;
 
 /// Bytes that a compressed image may inflate to beyond [`MAX_INFLATED_RATIO`] times its stored size.
 pub(crate) const MAX_INFLATED_FLOOR: u64 = 64 << 20;
@@ -89,15 +102,22 @@ pub(crate) const MAX_INFLATED_FLOOR: u64 = 64 << 20;
 /// Factor by which a large compressed image may exceed its stored size.
 pub(crate) const MAX_INFLATED_RATIO: u64 = 256;
 
-/// Bytes that the parts of a file may inflate to, beyond [`MAX_INFLATED_FILE_RATIO`] times its size, and up to [`MAX_INFLATED`].
+/// Bytes that the parts of a file may inflate to, beyond [`MAX_INFLATED_FILE_RATIO`] times its size, and up to [`MAX_FILED`].
 pub(crate) const MAX_INFLATED_FILE_FLOOR: u64 = 128 << 20;
 
 /// Factor by which all that a file holds may exceed it. Bundles for dozens of AMD's GPUs come to eighty times their size.
 pub(crate) const MAX_INFLATED_FILE_RATIO: u64 = 128;
 
-/// Factor by which all compressed images of a file together may exceed it, beyond [`MAX_INFLATED`]. Those of compilers have a
-/// tenth of it.
+/// Factor by which all compressed images of a file together may exceed it, beyond [`MAX_INFLATED_IMAGES_FLOOR`]. Those of compilers
+/// have a tenth of it.
 pub(crate) const MAX_INFLATED_IMAGES_RATIO: u64 = 32;
+
+/// Bytes that all compressed images of a file of any size may inflate to.
+pub(crate) const MAX_INFLATED_IMAGES_FLOOR: u64 = 256 << 20;
+
+/// Factor by which what the parts of all native payloads of a file inflate to may exceed these, beyond
+/// [`MAX_INFLATED_FILE_FLOOR`]. Compilers for NVIDIA GPUs have a tenth of it.
+pub(crate) const MAX_INFLATED_NATIVE_RATIO: u64 = 32;
 
 /// Bytes that the parts of a native payload may inflate to beyond [`MAX_INFLATED_RATIO`] times its size: a file may have
 /// payloads of a hundred bytes by the thousands.
@@ -138,13 +158,14 @@ pub(crate) const MAX_ZIP_MEMBERS: usize = 1 << 20;
 /// Binary logarithm of the bytes of a zstd frame's window: what `zstd -d` takes without being asked for more, and `--ultra` makes.
 pub(crate) const MAX_ZSTD_WINDOW: u32 = 27;
 
-/// Packages around a compressed one that may have decoders as large as [`MAX_XZ_MEMORY`] and [`MAX_ZSTD_WINDOW`] say.
+/// Packages around a compressed one that may have decoders as large as [`MAX_XZ_MEMORY`] and [`MAX_ZSTD_WINDOW`] say: more would have
+/// half a gigabyte together.
 pub(crate) const MAX_DEPTH_OF_LARGE_DECODERS: usize = 2;
 
 /// KiB of memory that an xz stream may ask for where it is deeper. Preset 6, which is the default, needs 9 MiB.
 pub(crate) const MAX_DEEP_XZ_MEMORY: u32 = 16 << 10;
 
-/// Binary logarithm of the bytes of a zstd frame's window where it is deeper. All levels but those of `--ultra` keep to it.
+/// Binary logarithm of the bytes of a zstd frame's window where it is deeper. All levels but those of `--ultra`, and of `--long`, keep to it.
 pub(crate) const MAX_DEEP_ZSTD_WINDOW: u32 = 23;
 
 /// Bytes of the path of one member; the rest is cut off.

@@ -5,13 +5,14 @@ use super::format::{Declared, ET_OPENCL_OBJECTS, Format, is_zstd};
 use super::property::Properties;
 use super::property_sets::{Decoded, GLOBAL_ID, decode, key, set};
 use super::{hcf, structure};
-use crate::bytes;
+use crate::bytes::{self, Draft};
 use crate::container::inflate;
 use crate::error::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Deref;
 
 /// Compression of a stored payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
@@ -127,10 +128,29 @@ pub struct Image<'a> {
     pub properties: Properties<'a>,
 }
 
+/// Payload of an image.
+pub(crate) enum Contents<'a> {
+    /// Bytes of the file.
+    Stored(&'a [u8]),
+    /// Bytes that were compressed there.
+    Inflated(Draft),
+}
+
+impl Deref for Contents<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Contents::Stored(bytes) => bytes,
+            Contents::Inflated(draft) => draft,
+        }
+    }
+}
+
 impl<'a> Image<'a> {
     /// Whether it is declared to be a compressed image, and is no zstd frame that states its size, as the runtime of DPC++ demands.
     pub(crate) fn lacks_its_size(&self) -> bool {
-        self.declared == Declared::CompressedNone && !inflate::is_sized_zstd(self.stored)
+        self.declared == Declared::CompressedNone && inflate::zstd_size(self.stored).is_none()
     }
 
     /// Creates an image from its bytes, with no other facts.
@@ -168,16 +188,27 @@ impl<'a> Image<'a> {
         (self.declared == Declared::CompressedNone && is_zstd(self.stored)).then_some(Compression::Zstd)
     }
 
-    /// Returns the payload, inflated.
+    /// Returns the payload, inflated into memory.
     ///
     /// # Errors
     /// `Input` with the file offset, where the compressed payload is damaged or too large.
     pub fn contents(&self) -> Result<Cow<'a, [u8]>> {
+        Ok(match self.inflate()? {
+            Contents::Stored(bytes) => Cow::Borrowed(bytes),
+            Contents::Inflated(draft) => Cow::Owned(draft.into_vec()),
+        })
+    }
+
+    /// Returns the payload, inflated: where it is large, into a file.
+    ///
+    /// # Errors
+    /// `Input` with the file offset, where the compressed payload is damaged or too large.
+    pub(crate) fn inflate(&self) -> Result<Contents<'a>> {
         match self.compression() {
             Some(Compression::Zstd) => {
-                inflate::zstd(self.stored).map(Cow::Owned).map_err(|error| error.with_offset(self.offset))
+                inflate::zstd(self.stored).map(Contents::Inflated).map_err(|error| error.with_offset(self.offset))
             }
-            None => Ok(Cow::Borrowed(self.stored)),
+            None => Ok(Contents::Stored(self.stored)),
         }
     }
 

@@ -23,7 +23,7 @@ pub mod structure;
 pub mod syclbin;
 pub mod table;
 
-use crate::container::{Allowance, Host, Kind, Place, REGISTRATION, address};
+use crate::container::{Allowance, Arena, Host, Kind, Place, REGISTRATION, address};
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::limits;
 use aspect::Epoch;
@@ -48,6 +48,8 @@ pub struct Bundle<'a> {
     pub problems: Vec<Problem>,
     /// Bytes that the parts of its native code may inflate to, with all else that is read with the file.
     pub(crate) allowance: Arc<Allowance>,
+    /// Arenas of the files, in which what was inflated is.
+    arenas: Vec<&'a Arena>,
 }
 
 impl<'a> Bundle<'a> {
@@ -55,6 +57,13 @@ impl<'a> Bundle<'a> {
     /// the lists, as the code of CUDA and HIP does.
     pub fn is_listed(&self, image: &Image<'_>) -> bool {
         image.origin.is_some() || self.descriptors.is_empty()
+    }
+
+    /// Gives back the memory of what was inflated into files, once so much was read that it counts; this image was.
+    pub(crate) fn give_back_after(&self, image: &Image<'_>) {
+        if image.inflated {
+            self.arenas.iter().for_each(|arena| arena.give_back_after(image.stored.len()));
+        }
     }
 
     /// Reads every image of a file.
@@ -89,6 +98,7 @@ impl<'a> Bundle<'a> {
             epoch: Epoch::From2026,
             problems: Vec::new(),
             allowance: Arc::default(),
+            arenas: Vec::new(),
         });
         for bundle in bundles {
             let first = union.images.last().map_or(0, |image| image.index.saturating_add(1));
@@ -96,6 +106,7 @@ impl<'a> Bundle<'a> {
                 image.index = image.index.saturating_add(first);
                 image
             }));
+            union.arenas.extend(bundle.arenas);
             union.problems.extend(bundle.problems.into_iter().map(|mut problem| {
                 problem.image = problem.image.map(|image| image.saturating_add(first));
                 problem
@@ -117,7 +128,15 @@ impl<'a> Bundle<'a> {
             return Err(problem.unwrap_or_else(no_device_code));
         }
         let (epoch, allowance) = (Epoch::detect(host, None), Arc::clone(&host.allowance));
-        Ok(Bundle { kind: host.kind, descriptors: Vec::new(), images, epoch, problems, allowance })
+        Ok(Bundle {
+            kind: host.kind,
+            descriptors: Vec::new(),
+            images,
+            epoch,
+            problems,
+            allowance,
+            arenas: vec![&host.arena],
+        })
     }
 
     /// Reads the images of a file table, whose files the caller has opened. `host` is the table.
@@ -227,7 +246,7 @@ impl<'a> Bundle<'a> {
         bound_inflated(host, &mut images, &mut problems, host.bytes.len());
         let version = images.first().and_then(|image| image.origin).map(|origin| origin.version);
         let (epoch, allowance) = (Epoch::detect(host, version), Arc::clone(&host.allowance));
-        Ok(Bundle { kind: host.kind, descriptors, images, epoch, problems, allowance })
+        Ok(Bundle { kind: host.kind, descriptors, images, epoch, problems, allowance, arenas: vec![&host.arena] })
     }
 }
 
@@ -259,7 +278,9 @@ fn unlisted(host: &Host<'_>, descriptors: &[structure::Descriptor]) -> Option<Er
 /// all files of the run may: thousands may share one frame, or have one that stands for a thousand times its size.
 fn bound_inflated(host: &Host<'_>, images: &mut Vec<Image<'_>>, problems: &mut Vec<Problem>, len: usize) {
     host.allowance.spend(host.arena.used());
-    let own = (len as u64).saturating_mul(limits::MAX_INFLATED_IMAGES_RATIO).saturating_add(limits::MAX_INFLATED);
+    let own = (len as u64)
+        .saturating_mul(limits::MAX_INFLATED_IMAGES_RATIO)
+        .saturating_add(limits::MAX_INFLATED_IMAGES_FLOOR);
     let most = own.min(host.allowance.left());
     let mut left = most;
     images.retain(|image| {

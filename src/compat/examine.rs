@@ -14,7 +14,7 @@ use super::contradictions::{contradictions, disguised};
 use crate::bundle::Bundle;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;
-use crate::bundle::image::{Image, State};
+use crate::bundle::image::{Contents, Image, State};
 use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::Sets;
@@ -24,12 +24,12 @@ use crate::container::{Allowance, Place};
 use crate::device::cpu::CpuArch;
 use crate::device::target::Has;
 use crate::error::{Error, Problem};
+use crate::limits;
 use crate::native::{Coverage, Driver, Native, Part, Room, Taken, bitcode, gpu_of};
 use crate::spirv::Module;
 use blake3::platform::Platform;
 use blake3::{CHUNK_LEN, IncrementCounter};
 use rayon::prelude::*;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -308,8 +308,9 @@ pub fn examine_some<'b, 'a>(bundle: &Bundle<'_>, images: &'b [Image<'a>], extent
     let examine = |image: &'b Image<'a>, room: &Room| {
         let (mut examined, contents) = walk(image, bundle.epoch, room, extent.code);
         if extent.hashes {
-            examined.blake3 = *blake3::hash(&contents).as_bytes();
+            examined.blake3 = digest(&contents);
         }
+        bundle.give_back_after(image);
         examined
     };
     // Threads that one image has no use for would cost their start and megabytes of memory.
@@ -370,9 +371,9 @@ pub fn examine_images<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch, allowance: 
     for (at, image) in images.iter().enumerate() {
         let (mut one, contents) = walk(image, epoch, &room, true);
         match contents {
-            Cow::Borrowed(payload) => payloads.push((at, payload)),
+            Contents::Stored(payload) => payloads.push((at, payload)),
             // The inflated payload is not kept until the others are there.
-            Cow::Owned(payload) => one.blake3 = *blake3::hash(&payload).as_bytes(),
+            inflated @ Contents::Inflated(_) => one.blake3 = digest(&inflated),
         }
         examined.push(one);
     }
@@ -390,18 +391,30 @@ pub fn examine_images<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch, allowance: 
 pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b, 'a> {
     let room = Room::of_one(image.stored.len());
     let (mut examined, contents) = walk(image, epoch, &room, true);
-    examined.blake3 = *blake3::hash(&contents).as_bytes();
+    examined.blake3 = digest(&contents);
     examined
+}
+
+/// Returns the hash of contents, of which no more than a piece is in memory where they are in a file.
+fn digest(contents: &Contents<'_>) -> Digest {
+    let mut hasher = blake3::Hasher::new();
+    for piece in contents.chunks(limits::MAX_READ_AT_A_TIME) {
+        hasher.update(piece);
+        if let Contents::Inflated(draft) = contents {
+            draft.give_back();
+        }
+    }
+    *hasher.finalize().as_bytes()
 }
 
 /// Name of a module in errors.
 const SPIRV: &str = "SPIR-V module";
 
 /// Examines an image but for the hash of its contents, and returns the contents beside it.
-fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> (Examined<'b, 'a>, Cow<'a, [u8]>) {
-    let (contents, mut problem) = match image.contents() {
+fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch, room: &Room, code: bool) -> (Examined<'b, 'a>, Contents<'a>) {
+    let (contents, mut problem) = match image.inflate() {
         Ok(contents) => (contents, None),
-        Err(error) => (image.stored.into(), Some(error)),
+        Err(error) => (Contents::Stored(image.stored), Some(error)),
     };
     let format = if problem.is_none() { image.format_of(&contents) } else { Format::Unknown };
     // A payload that does not inflate whole may still begin with its format's magic number.

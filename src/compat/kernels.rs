@@ -25,7 +25,7 @@ use crate::spirv::kernel::{Attributes, SubGroup};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Facts about a kernel in one image.
 #[derive(Debug, Clone, Default)]
@@ -200,7 +200,14 @@ pub(crate) fn kernels_of(
     depth: Depth,
     providers: &mut Providers,
 ) -> Vec<KernelFacts> {
-    let found: Vec<OfImage> = images.par_iter().map(|examined| of_image(examined, depth)).collect();
+    // A few bytes may stand for a module of a hundred megabytes, of which more than twice as many are held meanwhile.
+    let turn = Mutex::new(());
+    let of_image = |examined: &Examined<'_, '_>| {
+        let is_large = examined.image.compression().is_some() && examined.size >= limits::LARGE as u64;
+        let _turn = is_large.then(|| turn.lock().unwrap_or_else(PoisonError::into_inner));
+        of_image(examined, depth)
+    };
+    let found: Vec<OfImage> = images.par_iter().map(of_image).collect();
     let (mut all, mut codes) = (Vec::new(), Vec::new());
     let mut modules = HashMap::new();
     for (found, examined) in found.into_iter().zip(images) {

@@ -47,34 +47,41 @@ pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 ///
 /// # Errors
 /// `Input` where the bytes are no whole zstd frame or would inflate beyond the limit.
-pub(crate) fn zstd(stored: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn zstd(stored: &[u8]) -> Result<Draft> {
     let ceiling = ceiling(stored.len());
     let declared = zstd::zstd_safe::get_frame_content_size(stored)
         .map_err(|_| Error::input("the compressed image is not a zstd frame"))?;
-    if let Some(size) = declared {
-        if size > ceiling {
-            return Err(Error::input(format!(
-                "the compressed image of {} bytes declares {size} bytes inflated; the limit is {ceiling}",
-                stored.len()
-            )));
+    let decoder = || zstd::stream::read::Decoder::with_buffer(stored).map_err(|error| broken(&error));
+    let Some(size) = declared else {
+        let mut out = Vec::new();
+        decoder()?.take(ceiling.saturating_add(1)).read_to_end(&mut out).map_err(|error| broken(&error))?;
+        if out.len() as u64 > ceiling {
+            return Err(Error::input(format!("the compressed image inflates beyond the limit of {ceiling} bytes")));
         }
-        if let Ok(size) = usize::try_from(size) {
-            return zstd::bulk::decompress(stored, size).map_err(|error| broken(&error));
-        }
+        return Ok(Draft::from(out));
+    };
+    let len = usize::try_from(size).ok().filter(|_| size <= ceiling).ok_or_else(|| {
+        let stored = stored.len();
+        Error::input(format!(
+            "the compressed image of {stored} bytes declares {size} bytes inflated; the limit is {ceiling}"
+        ))
+    })?;
+    if len < limits::LARGE {
+        return zstd::bulk::decompress(stored, len).map(Draft::from).map_err(|error| broken(&error));
     }
-    let mut out = Vec::new();
-    let decoder = zstd::stream::read::Decoder::with_buffer(stored).map_err(|error| broken(&error))?;
-    decoder.take(ceiling.saturating_add(1)).read_to_end(&mut out).map_err(|error| broken(&error))?;
-    if out.len() as u64 > ceiling {
-        return Err(Error::input(format!("the compressed image inflates beyond the limit of {ceiling} bytes")));
+    let most = len.saturating_add(1);
+    let mut out = Draft::with_capacity(most)?;
+    out.read_from(decoder()?, most)?.map_err(|error| broken(&error))?;
+    if out.len() > len {
+        return Err(Error::input(format!("the compressed image holds more than the {size} bytes it declares")));
     }
     Ok(out)
 }
 
-/// Whether bytes begin with a zstd frame that states its size, as DPC++'s runtime demands
-/// (`sycl/source/detail/compression.hpp`).
-pub(crate) fn is_sized_zstd(stored: &[u8]) -> bool {
-    stored.starts_with(&ZSTD_MAGIC) && matches!(zstd::zstd_safe::get_frame_content_size(stored), Ok(Some(_)))
+/// Returns the size that a zstd frame states, as DPC++'s runtime demands (`sycl/source/detail/compression.hpp`).
+pub(crate) fn zstd_size(stored: &[u8]) -> Option<u64> {
+    let magic = stored.starts_with(&ZSTD_MAGIC);
+    zstd::zstd_safe::get_frame_content_size(stored).ok().flatten().filter(|_| magic)
 }
 
 /// Whether bytes are one zstd frame and nothing else.
@@ -98,7 +105,10 @@ pub(crate) fn zstd_effort(stored: &[u8]) -> u64 {
     let (mut rest, mut effort) = (stored, 0u64);
     while let Some(frame) = Frame::read(rest) {
         let end = match frame {
-            Frame::Skipped { end } => end,
+            Frame::Skipped { end } => {
+                effort = effort.saturating_add(BLOCK);
+                end
+            }
             Frame::Blocks { begin, has_checksum } => {
                 let (mut at, mut is_last) = (begin, false);
                 while let (false, Some(head)) = (is_last, bytes::slice_at(rest, at, 3)) {
@@ -173,9 +183,12 @@ pub(crate) fn zstd_cost(stored: &[u8], most: u64) -> u64 {
 pub(crate) fn sized<'a>(header: &[u8], stored: &[u8], size: u64, arena: &'a Arena) -> Result<&'a [u8]> {
     let wanted = warranted(stored, size, arena)?;
     let is_zstd = stored.starts_with(&ZSTD_MAGIC);
-    let effort = if is_zstd { zstd_effort(stored) } else { (stored.len() as u64).saturating_mul(DEFLATE) };
-    let effort = effort.saturating_sub(size);
-    if effort > arena.room_inflated() {
+    // Bytes behind it are read by nobody: the first version of bundles states no size.
+    let frame = zstd::zstd_safe::find_frame_compressed_size(stored).ok().filter(|_| is_zstd);
+    let stored = frame.and_then(|len| stored.get(..len)).unwrap_or(stored);
+    let effort = if is_zstd { zstd_effort(stored).saturating_sub(size) } else { 0 };
+    if effort > arena.room() {
+        arena.refuse();
         return Err(Error::input(format!("{} compressed bytes take as long as {effort} bytes more", stored.len())));
     }
     arena.waste(effort);
@@ -186,7 +199,11 @@ pub(crate) fn sized<'a>(header: &[u8], stored: &[u8], size: u64, arena: &'a Aren
         let decoder = zstd::stream::read::Decoder::with_buffer(stored).map_err(|error| broken(&error))?;
         out.read_from(decoder.single_frame(), bounded)
     } else {
-        out.read_from(flate2::bufread::ZlibDecoder::new(stored), bounded)
+        let most = usize::try_from(arena.room().saturating_add(size) / DEFLATE).unwrap_or(usize::MAX);
+        let mut decoder = flate2::bufread::ZlibDecoder::new(stored.get(..most).unwrap_or(stored));
+        let read = out.read_from(&mut decoder, bounded);
+        arena.waste(decoder.total_in().saturating_mul(DEFLATE).saturating_sub(size));
+        read
     };
     let inflated = out.len().saturating_sub(header.len()) as u64;
     if inflated == size && read.is_ok() {
@@ -219,10 +236,18 @@ pub(crate) fn lz4_block<'a>(stored: &[u8], size: u64, arena: &'a Arena) -> Resul
 
 /// Returns the size that compressed bytes declare, where they warrant it and the arena has room.
 fn warranted(stored: &[u8], size: u64, arena: &Arena) -> Result<usize> {
-    let ceiling = ceiling(stored.len()).min(arena.room_inflated());
-    usize::try_from(size).ok().filter(|_| size <= ceiling).ok_or_else(|| {
-        Error::input(format!("{} compressed bytes declare {size} bytes inflated; the limit is {ceiling}", stored.len()))
-    })
+    let (warranted, room) = (ceiling(stored.len()), arena.room());
+    let ceiling = warranted.min(room);
+    if size <= ceiling
+        && let Ok(size) = usize::try_from(size)
+    {
+        return Ok(size);
+    }
+    if size > room {
+        arena.refuse();
+    }
+    let stored = stored.len();
+    Err(Error::input(format!("{stored} compressed bytes declare {size} bytes inflated; the limit is {ceiling}")))
 }
 
 /// Compresses bytes as one zstd frame with their size, as DPC++ does (level 10 there).

@@ -26,7 +26,7 @@ pub use inflate::Allowance;
 pub use kind::Kind;
 use object_file::ObjectFile;
 use pe::Pe;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Function of a SYCL runtime to which a program hands its images.
@@ -286,6 +286,7 @@ pub type Owner = Box<dyn AsRef<[u8]> + Send + Sync>;
 /// Owned byte string.
 enum Entry {
     Bytes(Vec<u8>),
+    Draft(Draft),
     Other(Owner),
 }
 
@@ -293,6 +294,7 @@ impl Entry {
     fn bytes(&self) -> &[u8] {
         match self {
             Entry::Bytes(bytes) => bytes,
+            Entry::Draft(draft) => draft,
             Entry::Other(owner) => (**owner).as_ref(),
         }
     }
@@ -304,6 +306,46 @@ impl std::fmt::Debug for Entry {
     }
 }
 
+/// Bytes that may yet be added to several arenas together.
+#[derive(Debug)]
+pub(crate) struct Shares {
+    all: AtomicU64,
+    /// Bytes of them that may be in memory.
+    in_memory: AtomicU64,
+}
+
+impl Shares {
+    /// Creates shares of this many bytes for what parts of a file of `size` bytes inflate to.
+    pub(crate) fn for_file(all: u64, size: usize) -> Shares {
+        let held = (size as u64).saturating_mul(limits::MAX_HELD_RATIO).saturating_add(limits::MAX_HELD_FLOOR);
+        Shares { all: AtomicU64::new(all), in_memory: AtomicU64::new(held.min(limits::MAX_INFLATED)) }
+    }
+
+    /// Returns the bytes that are left.
+    pub(crate) fn left(&self) -> u64 {
+        self.all.load(Ordering::Relaxed)
+    }
+
+    /// Takes bytes, some of them in memory; returns whether there are so many.
+    fn take(&self, bytes: u64, in_memory: u64) -> bool {
+        let take = |from: &AtomicU64, bytes: u64| {
+            from.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
+        };
+        let is_taken = take(&self.all, bytes);
+        if is_taken && !take(&self.in_memory, in_memory) {
+            self.all.fetch_add(bytes, Ordering::Relaxed);
+            return false;
+        }
+        is_taken
+    }
+
+    /// Takes bytes that are not kept, as far as there are so many.
+    fn waste(&self, bytes: u64) {
+        let left = |left: u64| Some(left.saturating_sub(bytes));
+        self.all.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).ok();
+    }
+}
+
 /// Append-only store of byte strings.
 #[derive(Debug)]
 pub struct Arena {
@@ -311,8 +353,13 @@ pub struct Arena {
     count: AtomicUsize,
     bytes: AtomicU64,
     limit: u64,
-    /// Bytes in files without a name that count as one.
-    filed_bytes: u64,
+    /// Shares that are taken from, and the bytes in memory that were.
+    shares: Arc<Shares>,
+    taken: AtomicU64,
+    /// Whether something found no room.
+    refused: AtomicBool,
+    /// Bytes that were read since the memory of files was given back.
+    read: AtomicUsize,
 }
 
 impl Default for Arena {
@@ -322,11 +369,25 @@ impl Default for Arena {
     }
 }
 
+impl Drop for Arena {
+    fn drop(&mut self) {
+        self.shares.in_memory.fetch_add(*self.taken.get_mut(), Ordering::Relaxed);
+    }
+}
+
 impl Arena {
     /// Creates an arena for this many bytes.
     pub fn with_limit(limit: u64) -> Self {
-        let (count, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Arena { chunks: Default::default(), count, bytes, limit, filed_bytes: limits::FILED_BYTES }
+        let shares = Shares { all: AtomicU64::new(limit), in_memory: AtomicU64::new(limit) };
+        Arena::sharing(limit, Arc::new(shares))
+    }
+
+    /// Creates an arena for this many bytes, as far as others leave them.
+    pub(crate) fn sharing(limit: u64, shares: Arc<Shares>) -> Self {
+        let zero = || AtomicU64::new(0);
+        let (count, bytes, taken) = (AtomicUsize::new(0), zero(), zero());
+        let (refused, read) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Arena { chunks: Default::default(), count, bytes, limit, shares, taken, refused, read }
     }
 
     /// Creates an arena for what a file of this many bytes warrants: parts of a few kilobytes that each inflate to megabytes
@@ -334,10 +395,8 @@ impl Arena {
     fn for_file(size: usize, allowance: &Allowance) -> Arena {
         let warranted = (size as u64).saturating_mul(limits::MAX_INFLATED_FILE_RATIO);
         let warranted = warranted.saturating_add(limits::MAX_INFLATED_FILE_FLOOR);
-        let limit = warranted.min(limits::MAX_INFLATED).min(allowance.left());
-        // Bytes beyond the limit in memory may be in files.
-        let filed_bytes = (warranted / limit.max(1)).clamp(1, limits::FILED_BYTES);
-        Arena { filed_bytes, ..Arena::with_limit(limit) }
+        let limit = warranted.min(limits::MAX_FILED).min(allowance.left());
+        Arena::sharing(limit, Arc::new(Shares::for_file(limit, size)))
     }
 
     /// Keeps bytes for as long as the arena lives.
@@ -345,20 +404,22 @@ impl Arena {
     /// # Errors
     /// `Input` where the arena would hold more than its limit.
     pub fn keep(&self, bytes: Vec<u8>) -> Result<&[u8]> {
-        let cost = bytes.len() as u64;
-        self.put(Entry::Bytes(bytes), cost)
+        let len = bytes.len() as u64;
+        self.put(Entry::Bytes(bytes), len, len)
     }
 
-    /// Keeps bytes that were inflated: many are in a file without a name, where the program has a place for those.
+    /// Keeps bytes that were inflated: those for which there is no memory are in a file without a name, where the program has a
+    /// place for those.
     ///
     /// # Errors
     /// Errors of [`Arena::keep`].
     pub(crate) fn keep_inflated(&self, draft: Draft) -> Result<&[u8]> {
-        if draft.is_in_memory() {
-            return self.keep(draft.into_vec());
-        }
-        let cost = draft.len() as u64 / self.filed_bytes;
-        self.put(Entry::Other(Box::new(draft)), cost)
+        let len = draft.len() as u64;
+        let is_held = draft.len() < limits::SMALL_DRAFT || len < self.shares.in_memory.load(Ordering::Relaxed);
+        let mut draft = if is_held { draft } else { draft.moved_out() };
+        draft.settle();
+        let in_memory = if draft.is_in_memory() { len } else { 0 };
+        self.put(Entry::Draft(draft), len, in_memory)
     }
 
     /// Keeps an owner of bytes, such as a mapping of a file, for as long as the arena lives.
@@ -366,17 +427,21 @@ impl Arena {
     /// # Errors
     /// Errors of [`Arena::keep`].
     pub fn keep_owner(&self, owner: Owner) -> Result<&[u8]> {
-        let cost = (*owner).as_ref().len() as u64;
-        self.put(Entry::Other(owner), cost)
+        let len = (*owner).as_ref().len() as u64;
+        self.put(Entry::Other(owner), len, 0)
     }
 
-    fn put(&self, kept: Entry, cost: u64) -> Result<&[u8]> {
-        // The slot of a byte string counts too.
-        let cost = cost.saturating_add(32);
-        if self.bytes.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > self.limit {
-            self.bytes.fetch_sub(cost, Ordering::Relaxed);
+    fn put(&self, kept: Entry, len: u64, in_memory: u64) -> Result<&[u8]> {
+        /// Bytes that the slot of a byte string takes.
+        const SLOT: u64 = 32;
+        let (len, in_memory) = (len.saturating_add(SLOT), in_memory.saturating_add(SLOT));
+        let is_beyond = self.bytes.fetch_add(len, Ordering::Relaxed).saturating_add(len) > self.limit;
+        if is_beyond || !self.shares.take(len, in_memory) {
+            self.bytes.fetch_sub(len, Ordering::Relaxed);
+            self.refuse();
             return Err(full(self.limit));
         }
+        self.taken.fetch_add(in_memory, Ordering::Relaxed);
         let number = self.count.fetch_add(1, Ordering::Relaxed).checked_add(1).ok_or_else(|| full(self.limit))?;
         let chunk = number.ilog2();
         let slots = self.chunks.get(chunk as usize).ok_or_else(|| full(self.limit))?;
@@ -388,6 +453,17 @@ impl Arena {
     /// Takes room for bytes that are not kept.
     pub(crate) fn waste(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.shares.waste(bytes);
+    }
+
+    /// Notes that something found no room.
+    pub(crate) fn refuse(&self) {
+        self.refused.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether something found no room.
+    pub(crate) fn has_refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// Returns the number of bytes that were added or wasted.
@@ -395,17 +471,24 @@ impl Arena {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of bytes that can still be added at once by [`Arena::keep_inflated`], which may be in a file.
-    pub(crate) fn room_inflated(&self) -> u64 {
-        match self.room().saturating_mul(self.filed_bytes) {
-            filed if filed >= limits::LARGE as u64 && bytes::keeps_large_ones() => filed,
-            _ => self.room(),
-        }
-    }
-
     /// Returns the number of bytes that can still be added.
     pub fn room(&self) -> u64 {
-        self.limit.saturating_sub(self.bytes.load(Ordering::Relaxed))
+        let left = self.limit.saturating_sub(self.used()).min(self.shares.left());
+        let in_memory = self.shares.in_memory.load(Ordering::Relaxed);
+        if bytes::keeps_large_ones() { left } else { left.min(in_memory) }
+    }
+
+    /// Gives back the memory of files without a name once so much of them was read that it counts; this many bytes were.
+    pub(crate) fn give_back_after(&self, read: usize) {
+        if self.read.fetch_add(read, Ordering::Relaxed).saturating_add(read) < limits::MAX_READ_AT_A_TIME {
+            return;
+        }
+        self.read.store(0, Ordering::Relaxed);
+        for kept in self.chunks.iter().filter_map(OnceLock::get).flatten().filter_map(OnceLock::get) {
+            if let Entry::Draft(draft) = kept {
+                draft.give_back();
+            }
+        }
     }
 }
 

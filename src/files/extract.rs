@@ -8,6 +8,7 @@ use crate::bundle::property_text;
 use crate::compat::examine::Examined;
 use crate::container::Arena;
 use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
+use crate::native::Native;
 use crate::report::FileFacts;
 use crate::report::extracted::{Extracted, Written};
 use crate::report::text::counted;
@@ -185,7 +186,7 @@ impl Extraction<'_> {
     fn stream_member(&self, facts: &FileFacts<'_>, set: &mut Set) -> Result<()> {
         for image in &facts.images {
             let contents = image.image.contents().context(|| format!("image {}", image.image.index))?;
-            let arena = Arena::default();
+            let arena = Native::arena(&contents);
             for member in wanted_members(extract::members(&contents, image, &arena), self.members, &mut set.known) {
                 if set.streamed.replace(member.code.to_vec()).is_some() {
                     let error = Error::new(ErrorKind::Usage, "several members do not fit one stream");
@@ -233,7 +234,7 @@ fn members(
     (wanted, known): (&[Pattern], &mut BTreeSet<String>),
 ) -> Result<Vec<Written>> {
     let contents = image.image.contents()?;
-    let arena = Arena::default();
+    let arena = Native::arena(&contents);
     let mut written = Vec::new();
     for member in wanted_members(extract::members(&contents, image, &arena), wanted, known) {
         let names = Names::for_member(stem, image, &member);

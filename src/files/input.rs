@@ -655,16 +655,17 @@ static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 /// Keeps large drafts in files without names of this folder from now on.
 pub(crate) fn keep_drafts_in(folder: PathBuf) {
     let _ = FOLDER.set(folder);
-    bytes::keep_large_ones_in(|len| {
-        let file = if len < limits::LARGE { None } else { FOLDER.get().and_then(MappedFile::new) };
-        Ok(file.map(|file| Box::new(file) as Box<dyn Space>))
+    bytes::keep_large_ones_in(limits::LARGE, || {
+        let file = FOLDER.get().and_then(MappedFile::new);
+        file.map(|file| Box::new(file) as Box<dyn Space>)
     });
 }
 
 /// File without a name, mapped.
 struct MappedFile {
     folder: PathBuf,
-    file: File,
+    /// The file, until nothing more comes: thousands of parts of a file may be in one each, and a process has few descriptors.
+    file: Option<File>,
     map: Option<MmapMut>,
 }
 
@@ -672,7 +673,7 @@ impl MappedFile {
     /// Creates an empty file. Without a place for one, drafts stay in memory.
     fn new(folder: &PathBuf) -> Option<MappedFile> {
         let file = tempfile::tempfile_in(folder).ok()?;
-        Some(MappedFile { folder: folder.clone(), file, map: None })
+        Some(MappedFile { folder: folder.clone(), file: Some(file), map: None })
     }
 }
 
@@ -689,14 +690,28 @@ impl Space for MappedFile {
         let failed = |error: std::io::Error| {
             cannot_write(&self.folder, &error).with_remedy("name a folder with room for large files in TMPDIR")
         };
+        let file = self.file.as_ref().ok_or_else(|| failed(Errno::BADF.into()))?;
         self.map = None;
         // Writing to a page without room on the disk would end the process.
-        match fallocate(&self.file, FallocateFlags::empty(), 0, len as u64) {
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.file.set_len(len as u64).map_err(failed)?,
+        match fallocate(file, FallocateFlags::empty(), 0, len as u64) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(len as u64).map_err(failed)?,
             allocated => allocated.map_err(|error| failed(error.into()))?,
         }
-        self.map = Some(mapped_mut(&self.file).map_err(failed)?);
+        self.map = Some(mapped_mut(file).map_err(failed)?);
         Ok(())
+    }
+
+    fn settle(&mut self) {
+        self.file = None;
+        self.give_back();
+    }
+
+    #[allow(unsafe_code, reason = "pages of gigabytes count as memory of this process once they are touched")]
+    fn give_back(&self) {
+        if let Some(map) = &self.map {
+            // SAFETY: no page is lost, as the map is shared and of a file.
+            unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) }.ok();
+        }
     }
 }
 

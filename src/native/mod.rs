@@ -256,8 +256,12 @@ impl Native {
         if matches!(format, Format::SpirV | Format::NativeCpu | Format::Unknown) {
             return None;
         }
-        let arena = Room::of_one(payload.len()).arena(payload.len());
-        Some(Native::with_code(payload, format, place, &arena).0)
+        Some(Native::with_code(payload, format, place, &Native::arena(payload)).0)
+    }
+
+    /// Makes the arena for what the parts of a payload inflate to.
+    pub(crate) fn arena(payload: &[u8]) -> Arena {
+        Room::of_one(payload.len()).arena(payload.len())
     }
 
     /// Reads a payload as `read` does, but for the kernels in code for Intel's GPUs: of what describes them, which is as long
@@ -269,7 +273,7 @@ impl Native {
         let arena = room.arena(payload.len());
         let mut reader = Reader { kernels: false, ..Reader::new(&arena, room, payload.len()) };
         reader.whole(payload, format, place);
-        room.spend(&arena);
+        room.meet(&arena);
         Some(reader.native)
     }
 
@@ -286,7 +290,7 @@ impl Native {
         }
         let mut reader = Reader::new(arena, room, payload.len());
         reader.whole(payload, format, place);
-        room.spend(arena);
+        room.meet(arena);
         Some((reader.native, reader.sources))
     }
 

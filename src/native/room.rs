@@ -4,12 +4,13 @@
 //! kept. So each is counted before anything is kept for it, and all payloads that are read together take from one room.
 
 use super::Argument;
-use crate::container::Arena;
+use crate::container::{Arena, Shares};
 use crate::limits;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Items that a payload takes from the room at a time.
 const SHARE: usize = 256;
@@ -19,9 +20,9 @@ const SHARE: usize = 256;
 pub(crate) struct Room {
     /// Kernels, arguments, parts and sections that there may yet be.
     items: AtomicUsize,
-    /// Bytes that parts may inflate to, and those that they inflated to.
+    /// Bytes that parts may inflate to, and those that are left.
     most: u64,
-    inflated: AtomicU64,
+    shares: Arc<Shares>,
     /// Whether a payload found too little.
     short: AtomicBool,
 }
@@ -30,38 +31,38 @@ impl Room {
     /// Makes room for payloads of so many stored bytes, whose parts may inflate to so many.
     pub(crate) fn new(bytes: usize, inflated: u64) -> Room {
         let items = (bytes / limits::NATIVE_ITEM_BYTES).saturating_add(limits::MAX_NATIVE_ITEMS);
+        let warranted = (bytes as u64).saturating_mul(limits::MAX_INFLATED_NATIVE_RATIO);
+        let most = inflated.min(warranted.saturating_add(limits::MAX_INFLATED_FILE_FLOOR));
         Room {
             items: AtomicUsize::new(items.min(limits::MOST_NATIVE_ITEMS)),
-            most: inflated,
-            inflated: AtomicU64::new(0),
+            most,
+            shares: Arc::new(Shares::for_file(most, bytes)),
             short: AtomicBool::new(false),
         }
     }
 
     /// Makes room for one payload.
     pub(crate) fn of_one(bytes: usize) -> Room {
-        Room::new(bytes, limits::MAX_INFLATED)
+        Room::new(bytes, limits::MAX_FILED)
     }
 
     /// Makes the arena of a payload's parts: a file may have thousands of payloads.
     pub(crate) fn arena(&self, len: usize) -> Arena {
         let wanted = (len as u64).saturating_mul(limits::MAX_INFLATED_RATIO);
-        let wanted = wanted.clamp(limits::MAX_INFLATED_PARTS_FLOOR, limits::MAX_INFLATED);
-        let left = self.most.saturating_sub(self.inflated());
-        if left < wanted {
-            self.short.store(true, Ordering::Relaxed);
-        }
-        Arena::with_limit(wanted.min(left))
+        let wanted = wanted.clamp(limits::MAX_INFLATED_PARTS_FLOOR, limits::MAX_FILED);
+        Arena::sharing(wanted, Arc::clone(&self.shares))
     }
 
-    /// Takes what the parts of a payload inflated to.
-    pub(crate) fn spend(&self, arena: &Arena) {
-        self.inflated.fetch_add(arena.used(), Ordering::Relaxed);
+    /// Takes note of what a payload's parts found no room for.
+    pub(crate) fn meet(&self, arena: &Arena) {
+        if arena.has_refused() {
+            self.short.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Returns the bytes that parts inflated to.
     pub(crate) fn inflated(&self) -> u64 {
-        self.inflated.load(Ordering::Relaxed)
+        self.most.saturating_sub(self.shares.left())
     }
 
     /// Whether a payload found too little room. Of several that are read at a time, chance says which one does.

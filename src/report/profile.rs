@@ -227,10 +227,13 @@ impl Profile {
                     .with_remedy("record the program again")
             };
             let stored = STANDARD.decode(code).map_err(|error| damaged(&error))?;
-            let binary = inflate::zstd(&stored).map_err(|error| damaged(&error))?;
-            room = room.checked_sub(binary.len() as u64).ok_or_else(|| {
-                Error::input(format!("code in the profile has more than {most} bytes, the limit for its size"))
-            })?;
+            let beyond =
+                || Error::input(format!("code in the profile has more than {most} bytes, the limit for its size"));
+            if inflate::zstd_size(&stored).is_some_and(|size| size > room) {
+                return Err(beyond());
+            }
+            let binary = inflate::zstd(&stored).map_err(|error| damaged(&error))?.into_vec();
+            room = room.checked_sub(binary.len() as u64).ok_or_else(beyond)?;
             all.push(Recorded {
                 modules: program.images.iter().map(|image| digest(&image.blake3)).collect::<Result<_>>()?,
                 options: program.options.clone(),

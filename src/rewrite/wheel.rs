@@ -7,7 +7,7 @@
 
 use crate::bytes::{slice_at, u16_at, u32_at};
 use crate::container::kind::ZIP_RECORD;
-use crate::container::package::{Directory, disagreement, shown_name, unlisted};
+use crate::container::package::{Directory, disagreement, few_members, shown_name, unlisted};
 use crate::error::{Error, Result};
 use crate::limits;
 use base64::Engine as _;
@@ -109,6 +109,7 @@ fn repack_into(
     out: impl Write + Seek,
     failed: &RefCell<Option<std::io::Error>>,
 ) -> Result<Repacked> {
+    few_members(wheel)?;
     let mut archive = ZipArchive::new(Cursor::new(wheel)).map_err(|error| malformed(&error))?;
     let end = wheel.len().checked_sub(ZIP_RECORD.saturating_add(archive.comment().len()));
     if !end.is_some_and(|at| wheel.get(at..).is_some_and(|end| end.starts_with(b"PK\x05\x06"))) {

@@ -89,6 +89,10 @@ fn empty_streams_of_a_compressed_archive() {
     run_bounded(&folder, &["inspect", "a.tar.bz2"], 5, &[3]);
 }
 
+fn hex(bytes: &[u8]) -> Vec<u8> {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into_bytes()
+}
+
 /// Bytes without a pattern.
 fn random(count: usize) -> Vec<u8> {
     let mut state = 1u64;
@@ -99,6 +103,27 @@ fn random(count: usize) -> Vec<u8> {
     (0..count).map(next).collect()
 }
 
+/// Lists what is in a file with so many KiB of memory; returns the exit code and what was told.
+fn inspect_within(folder: &Folder, name: &str, kib: u64) -> (Option<i32>, String) {
+    let mut command = Command::new("sh");
+    let script = format!("ulimit -d {kib}; exec \"$@\"");
+    command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_sycl-bundle"), "inspect", name]);
+    let done = command.env("RAYON_NUM_THREADS", "2").current_dir(folder.path()).output().unwrap();
+    (done.status.code(), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
+}
+
+/// An OffloadBinary of version 3 with an entry without strings, compressed behind its header.
+fn offload_binary(image: &[u8]) -> Vec<u8> {
+    let (header, entry) = (40u64, 48u64);
+    let body = [&words(&[2 << 16 | 5, 0, 0, header + entry, image.len() as u64])[..], &[0; 8], image].concat();
+    let packed = zstd::bulk::compress(&body, 3).unwrap();
+    let padding = vec![0; packed.len().next_multiple_of(8) - packed.len()];
+    let sizes = [header + packed.len() as u64, header, 1, header + body.len() as u64];
+    let head = [&b"\x10\xff\x10\xad\x03\0\0\0"[..], &words(&sizes)].concat();
+    assert_eq!(head.len() as u64, header);
+    [head, packed, padding].concat()
+}
+
 /// Contents that are large are in a file without a name, and not in memory besides.
 #[test]
 fn large_bundles_and_binaries_are_not_inflated_into_memory() {
@@ -107,25 +132,41 @@ fn large_bundles_and_binaries_are_not_inflated_into_memory() {
     let folder = Folder::new();
     let image = [of_device(224, 3, &[]), random(2 << 20), vec![0; ZEROS]].concat();
     folder.put("a.hipfb", compressed(&entries_of(1, &image)));
-    // An OffloadBinary of version 3 with an entry without strings, compressed behind its header.
-    let (header, entry) = (40u64, 48u64);
-    let body = [words(&[2 << 16 | 5, 0, 0, header + entry, image.len() as u64]), vec![0; 8], image].concat();
-    let packed = zstd::bulk::compress(&body, 3).unwrap();
-    let sizes = [header + packed.len() as u64, header, 1, header + body.len() as u64];
-    let head = [&b"\x10\xff\x10\xad\x03\0\0\0"[..], &words(&sizes)].concat();
-    assert_eq!(head.len() as u64, header);
-    folder.put("a.ob", [head, packed].concat());
+    folder.put("a.ob", offload_binary(&image));
     for name in ["a.hipfb", "a.ob"] {
-        let mut command = Command::new("sh");
-        let script = format!("ulimit -d {KIB}; exec \"$@\"");
-        command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_sycl-bundle"), "inspect", name]);
-        let done = command.env("RAYON_NUM_THREADS", "2").current_dir(folder.path()).output().unwrap();
-        let told = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+        let (code, told) = inspect_within(&folder, name, KIB);
         // A list of the image, with whatever is wrong with it.
+        assert!(matches!(code, Some(0 | 3)) && told.contains("202 MiB"), "{name}: {code:?} {told}");
+    }
+}
+
+/// Contents that are no large ones each, by the dozen; and a compressed image that stands for hundreds of megabytes.
+#[test]
+fn what_many_parts_inflate_to_is_not_in_memory() {
+    const KIB: u64 = 384 << 10;
+    const PART: usize = 15 << 20;
+    const COUNT: usize = 40;
+    let folder = Folder::new();
+    folder.put("a.ob", offload_binary(&[of_device(224, 3, &[]), random(70_000), vec![0; PART]].concat()).repeat(COUNT));
+    // Texts for a GPU of NVIDIA, compressed one by one.
+    let text =
+        [b".version 8.0\n.target sm_90\n.address_size 64\n//", &hex(&random(35_000))[..], &vec![b'\n'; PART]].concat();
+    let mut packed = zstd::bulk::compress(&text, 3).unwrap();
+    let len = packed.len() as u32;
+    packed.resize(packed.len().next_multiple_of(8), 0);
+    let part = [
+        &[1, 0, 1, 1, 64, 0, 0, 0][..],
+        &words(&[packed.len() as u64, len.into(), 90 << 32, 0, 0x8011, 0, text.len() as u64]),
+        &packed,
+    ];
+    let parts = part.concat().repeat(COUNT);
+    let head = [&[0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0][..], &words(&[parts.len() as u64])].concat();
+    folder.put("a.fatbin", [head, parts].concat());
+    for (name, kind) in [("a.ob", "hsaco"), ("a.fatbin", "sm_90")] {
+        let (code, told) = inspect_within(&folder, name, KIB);
         assert!(
-            matches!(done.status.code(), Some(0 | 3)) && told.contains("202 MiB"),
-            "{name}: {} {told}",
-            done.status
+            matches!(code, Some(0 | 3)) && told.contains(kind) && !told.contains("no memory"),
+            "{name}: {code:?} {told}"
         );
     }
 }
@@ -184,6 +225,91 @@ fn blocks_of_zstd_that_make_tables_for_nothing() {
     folder.put("a.hipfb", compressed(&entries_of(1, &slow)));
     for name in ["a.tar.zst.zst", "a.zip", "a.hipfb"] {
         run_bounded(&folder, &["inspect", name], 6, &[3]);
+    }
+}
+
+/// A zip archive whose members have these bytes, by this method, and are told to inflate to this many with this checksum.
+fn zip_of(count: u32, method: u16, packed: &[u8], (size, crc): (u32, u32)) -> Vec<u8> {
+    let fields = |at: u32| {
+        let sizes = [crc, packed.len() as u32, size].map(u32::to_le_bytes).concat();
+        (format!("{at:08}"), [&method.to_le_bytes()[..], &[0; 4], &sizes, &8u16.to_le_bytes(), &[0; 2]].concat())
+    };
+    let (mut members, mut directory) = (Vec::new(), Vec::new());
+    for nth in 0..count {
+        let ((name, fields), at) = (fields(nth), members.len() as u32);
+        members.extend([&b"PK\x03\x04\x3f\0\0\0"[..], &fields, name.as_bytes(), packed].concat());
+        directory.extend(
+            [&b"PK\x01\x02\x3f\0\x3f\0\0\0"[..], &fields, &[0; 10], &at.to_le_bytes(), name.as_bytes()].concat(),
+        );
+    }
+    let sizes = [directory.len() as u32, members.len() as u32].map(u32::to_le_bytes).concat();
+    let count = (count as u16).to_le_bytes();
+    let end = [&b"PK\x05\x06\0\0\0\0"[..], &count, &count, &sizes, &[0; 2]].concat();
+    [members, directory, end].concat()
+}
+
+/// Members of which a glance takes as long as a thousand of their bytes, and blocks of deflate that yield nothing.
+#[test]
+fn blocks_of_members_that_yield_nothing() {
+    // Sizes of 200 KB that a stream of another form repeats for nothing.
+    let block = [0x6c, 0, 0, 0, 1, 0xa8, 0xf4, 0x3f, 0xf3, 0x1f, 0xf4, 0x3f, 0, 0, 0, 4];
+    let raw = [&(4u32 << 3).to_le_bytes()[..3], b"head"].concat();
+    let frame = [&b"\x28\xb5\x2f\xfd\0\x50"[..], &raw, &block.repeat(339), &[1, 0, 0]].concat();
+    let yields = zstd::stream::decode_all(&frame[..]).unwrap();
+    let mut crc = flate2::Crc::new();
+    crc.update(&yields);
+    let useless = zip_of(20_000, 93, &frame, (yields.len() as u32, crc.sum()));
+    // Two empty blocks with codes of their own (RFC 1951, 3.2.7).
+    let empty = [
+        0x04, 0xc0, 0x81, 0x08, 0x00, 0x00, 0x00, 0x00, 0x20, 0x7f, 0xeb, 0x47, 0x00, 0x1c, 0x88, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0xf2, 0xb7, 0x7e,
+    ];
+    let mut inflated = Vec::new();
+    let end = [3, 0];
+    flate2::read::DeflateDecoder::new(&[&empty[..], &end].concat()[..]).read_to_end(&mut inflated).unwrap();
+    assert!(inflated.is_empty() && yields.len() == 4 + 339 * 3, "both are sound");
+    let blocks = [empty.repeat((60 << 20) / empty.len()), end.to_vec()].concat();
+    let (nothing, stream) =
+        (zip_of(1, 8, &blocks, (0, 0)), [b"\x1f\x8b\x08\0\0\0\0\0\0\x03", &blocks[..], &[0; 8]].concat());
+    let folder = Folder::new();
+    for (name, member) in [("in.zip", useless), ("in.zip", nothing), ("in.tar.gz", stream)] {
+        let mut tar = tar::Builder::new(Vec::new());
+        for _ in 0..3 {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(member.len() as u64);
+            tar.append_data(&mut header, name, &member[..]).unwrap();
+        }
+        let mut long = zstd::bulk::Compressor::new(3).unwrap();
+        long.long_distance_matching(true).unwrap();
+        long.window_log(27).unwrap();
+        folder.put("a.tar.zst", long.compress(&tar.into_inner().unwrap()).unwrap());
+        run_bounded(&folder, &["inspect", "a.tar.zst"], 5, &[3]);
+    }
+}
+
+/// The first version of compressed bundles states no size, so that bytes behind one may be anything, as linkers align.
+#[test]
+fn what_stands_behind_a_bundle_costs_nothing() {
+    let folder = Folder::new();
+    let plain = entries_of(1, &[of_device(224, 3, &[]), random(3 << 20)].concat());
+    let packed = zstd::bulk::compress(&plain, 3).unwrap();
+    let zlib = {
+        let mut out = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        out.write_all(&plain).unwrap();
+        out.finish().unwrap()
+    };
+    for (method, packed) in [(0u16, zlib), (1, packed)] {
+        let head = [&b"CCOB\x01\0"[..], &method.to_le_bytes(), &(plain.len() as u32).to_le_bytes(), &[0; 8]].concat();
+        let bundle = [head, packed].concat();
+        let told = |bytes: &[u8]| {
+            folder.put("a.hipfb", bytes);
+            let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+            let done = command.args(["inspect", "a.hipfb"]).current_dir(folder.path()).output().unwrap();
+            (done.status.code(), String::from_utf8(done.stdout).unwrap())
+        };
+        let (alone, followed) = (told(&bundle), told(&[&bundle[..], &random(8 << 20)].concat()));
+        assert_eq!(alone.0, followed.0);
+        assert!(followed.1.contains("1 image") && followed.1.contains("3.00 MiB of"), "{method}: {}", followed.1);
     }
 }
 

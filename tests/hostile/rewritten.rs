@@ -208,9 +208,9 @@ fn libraries_of_a_wheel_that_inflate_to_much() {
     let folder = Folder::new();
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default();
-    // Half a gibibyte each and a little more, so that the second is beyond the bounds.
-    let library = Linked::images(9, &frame(60 << 20), 4, |_| [0; 4]);
-    for name in ["a.so", "b.so", "c.so"] {
+    // A quarter of a gibibyte each, nearly, so that the last is beyond the bounds.
+    let library = Linked::images(4, &frame(60 << 20), 4, |_| [0; 4]);
+    for name in ["a.so", "b.so", "c.so", "d.so", "e.so", "f.so"] {
         zip.start_file(format!("foo/{name}"), options).unwrap();
         zip.write_all(&library).unwrap();
     }

@@ -53,8 +53,11 @@ impl Args {
         };
         let profiles = self.selection.profiles()?;
         let mut floor = limits::MAX_INFLATED_FLOOR;
-        let mut recorded = || profiles.iter().map(|one| one.recorded(&mut floor)).collect::<Result<Vec<_>>>();
-        let harvest = self.harvest.then(|| Harvest::new(recorded()?.concat())).transpose()?;
+        let mut recorded = Vec::new();
+        for profile in profiles.iter().filter(|_| self.harvest) {
+            recorded.extend(profile.recorded(&mut floor)?);
+        }
+        let harvest = self.harvest.then(|| Harvest::new(recorded)).transpose()?;
         let by_policy = self.targets.is_empty() && self.devices.is_empty();
         let targets = if by_policy { &recipes.rules.targets } else { &self.targets };
         let ran_on = match by_policy && targets.is_empty() {

@@ -9,7 +9,7 @@ use super::stream::{self, Bounded};
 use super::{Begin, Budget, HEAD, PackageLocation, Walk, begin, is_useless, may_inflate, unread, unreadable, whole};
 use crate::bytes::Draft;
 use crate::bytes::{slice_at, u16_at, u32_at, u64_at};
-use crate::container::address::{find, find_last};
+use crate::container::address::{find, find_last, occurrences};
 use crate::container::inflate::zstd_effort;
 use crate::container::kind::{self, ZIP_END, ZIP_RECORD};
 use crate::error::{Error, Result};
@@ -74,10 +74,8 @@ pub(super) fn walk_archive(walk: &mut Walk<'_>, place: PackageLocation<'_>, byte
 
 pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &[u8]) -> Result<()> {
     let broken = |error: &dyn std::fmt::Display| Error::input(format!("the zip archive is malformed: {error}"));
-    if lists_too_many(bytes) {
-        let most = limits::MAX_ZIP_MEMBERS;
-        let error = Error::input(format!("the zip archive has more members than the limit of {most}"));
-        return walk.damaged(place.path, error.with_remedy("unpack it, and name the folder"));
+    if let Err(error) = few_members(bytes) {
+        return walk.damaged(place.path, error);
     }
     let mut archive = match ZipArchive::new(Cursor::new(bytes)) {
         Ok(archive) => archive,
@@ -245,6 +243,14 @@ fn listed<'z, R: Read>(
         let size = file.size();
         let ceiling = file.compressed_size().saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_INFLATED_FLOOR);
         let raw_name = file.name_raw().to_owned();
+        // Blocks that yield nothing take their time before the first byte comes.
+        let effort = effort(&file, bytes, is_nested);
+        if effort > budget.left() {
+            let error =
+                format!("its blocks take as long as {effort} bytes more, and the package's size does not warrant that");
+            return one(Planned::Damaged(Error::input(error)));
+        }
+        budget.spend(effort);
         match begin(&raw_name, &mut file, size) {
             Ok(Begin::Useful(_)) => {}
             Ok(Begin::Useless(head)) => {
@@ -252,7 +258,6 @@ fn listed<'z, R: Read>(
             }
             Err(error) => return one(Planned::Damaged(unreadable(&error))),
         }
-        budget.spend(effort(&file, bytes, is_nested));
         if let Err(error) = may_inflate(size, ceiling.min(limits::MAX_MEMBER), budget.left()) {
             return one(Planned::Damaged(error));
         }
@@ -386,12 +391,18 @@ fn behind_listed(bytes: &[u8], at: usize) -> Option<usize> {
     Some(at.saturating_add(more))
 }
 
-/// Whether the directory at the end has more members than there is memory for: each takes several times its bytes there.
-fn lists_too_many(bytes: &[u8]) -> bool {
-    let begin = directory_for_python(bytes).map(|(begin, _)| begin);
-    let members = std::iter::successors(begin, |at| behind_listed(bytes, *at));
-    bytes.len() / LISTED > limits::MAX_ZIP_MEMBERS
-        && members.take(limits::MAX_ZIP_MEMBERS + 2).count() > limits::MAX_ZIP_MEMBERS + 1
+/// Tells of a zip archive that may have a directory of more members than there is memory for, wherever a reader takes it to be: each
+/// takes several times its bytes there.
+///
+/// # Errors
+/// `Input` where there may be more than [`limits::MAX_ZIP_MEMBERS`].
+pub(crate) fn few_members(bytes: &[u8]) -> Result<()> {
+    let most = limits::MAX_ZIP_MEMBERS;
+    if bytes.len() / LISTED <= most || occurrences(bytes, &LISTED_SIGNATURE.to_le_bytes()).nth(most).is_none() {
+        return Ok(());
+    }
+    let error = Error::input(format!("the zip archive has more members than the limit of {most}"));
+    Err(error.with_remedy("unpack it, and name the folder"))
 }
 
 impl<'z> Directory<'z> {

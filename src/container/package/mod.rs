@@ -16,7 +16,7 @@ mod formats;
 mod stream;
 mod unread;
 
-pub(crate) use formats::{Directory, disagreement, unlisted};
+pub(crate) use formats::{Directory, disagreement, few_members, unlisted};
 pub(crate) use unread::{SCRIPT, unread, unread_behind, unread_form};
 
 use super::kind::{PTX_BEGIN, is_ptx};

@@ -9,7 +9,7 @@ use bzip2::bufread::BzDecoder;
 use flate2::bufread::GzDecoder;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
@@ -91,52 +91,59 @@ impl Read for BzStreams<'_> {
 }
 
 /// Reader of gzip streams, one behind the other. Zeros behind the last are no stream, as gzip has it.
-struct GzStreams<'b> {
-    stream: GzDecoder<&'b [u8]>,
-    budget: &'b Budget<'b>,
-    /// Whether they are within another package: what is read counts then, as blocks may have a byte each.
-    is_nested: bool,
-}
+struct GzStreams<'b>(GzDecoder<Charged<'b>>);
 
 impl Read for GzStreams<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         /// Bytes that are inflated in the time that a stream takes to begin: an empty one has 20.
         const STREAM: u64 = 4096;
         loop {
-            let before = self.stream.get_ref().len();
-            let read = self.stream.read(out)?;
-            let rest = *self.stream.get_ref();
-            if self.is_nested {
-                let taken = before.saturating_sub(rest.len()) as u64;
-                self.budget.spend(taken.saturating_mul(SLOWNESS));
-            }
-            if read > 0 || out.is_empty() || rest.iter().all(|byte| *byte == 0) {
+            let read = self.0.read(out)?;
+            let rest = *self.0.get_ref();
+            if read > 0 || out.is_empty() || rest.bytes.iter().all(|byte| *byte == 0) {
                 return Ok(read);
             }
-            if self.budget.left() == 0 {
+            if rest.budget.left() == 0 {
                 return Err(beyond());
             }
-            self.budget.spend(STREAM);
-            self.stream = GzDecoder::new(rest);
+            rest.budget.spend(STREAM);
+            self.0 = GzDecoder::new(rest);
         }
     }
 }
 
-/// Reader of what is compressed within another package, which counts, as much is inflated from it or little: streams and blocks
-/// of xz may hold a byte each, and another form may repeat them for nothing.
+/// Reader of compressed bytes. Each counts as what is inflated in its time, as much is inflated from it or little: streams and blocks
+/// may hold a byte each, or none.
+#[derive(Clone, Copy)]
 struct Charged<'b> {
     bytes: &'b [u8],
     budget: &'b Budget<'b>,
+    /// Bytes of the budget for one that is read: none for those of a file, and [`SLOWNESS`] within another package, whose form may
+    /// repeat them for nothing.
+    each: u64,
 }
 
 impl Read for Charged<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.budget.left() == 0 {
+        let read = self.fill_buf()?.read(out)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl BufRead for Charged<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        /// Decoders read on while there are bytes, whatever they yield.
+        const PIECE: usize = 4096;
+        if self.each > 0 && self.budget.left() == 0 {
             return Err(beyond());
         }
-        let read = self.bytes.read(out)?;
-        self.budget.spend((read as u64).saturating_mul(SLOWNESS));
-        Ok(read)
+        Ok(self.bytes.get(..PIECE).unwrap_or(self.bytes))
+    }
+
+    fn consume(&mut self, read: usize) {
+        self.budget.spend((read as u64).saturating_mul(self.each));
+        self.bytes = self.bytes.get(read..).unwrap_or_default();
     }
 }
 
@@ -148,12 +155,13 @@ pub(super) fn decoder<'a>(
     depth: usize,
 ) -> io::Result<Option<Box<dyn Read + 'a>>> {
     let is_nested = depth > 0;
+    let charged = Charged { bytes, budget, each: if is_nested { SLOWNESS } else { 0 } };
     let (xz_memory, zstd_window) = match depth {
         0..=limits::MAX_DEPTH_OF_LARGE_DECODERS => (limits::MAX_XZ_MEMORY, limits::MAX_ZSTD_WINDOW),
         _ => (limits::MAX_DEEP_XZ_MEMORY, limits::MAX_DEEP_ZSTD_WINDOW),
     };
     Ok(Some(if bytes.starts_with(b"\x1f\x8b\x08") {
-        Box::new(GzStreams { stream: GzDecoder::new(bytes), budget, is_nested })
+        Box::new(GzStreams(GzDecoder::new(charged)))
     } else if is_zstd_stream(bytes) {
         // Blocks may be slow, and another form may repeat them for nothing.
         budget.spend(zstd_effort(bytes).saturating_sub(bytes.len() as u64));
@@ -165,10 +173,8 @@ pub(super) fn decoder<'a>(
         Box::new(decoder)
     } else if bytes.starts_with(b"BZh") {
         Box::new(BzStreams::new(bytes, budget, is_nested)?)
-    } else if bytes.starts_with(b"\xfd7zXZ\0") && is_nested {
-        Box::new(lzma_rust2::XzReader::new_mem_limit(Charged { bytes, budget }, true, xz_memory))
     } else if bytes.starts_with(b"\xfd7zXZ\0") {
-        Box::new(lzma_rust2::XzReader::new_mem_limit(bytes, true, xz_memory))
+        Box::new(lzma_rust2::XzReader::new_mem_limit(charged, true, xz_memory))
     } else {
         return Ok(None);
     }))
