@@ -37,7 +37,9 @@ const MARKED: u32 = 0o1700;
 /// The bits that are looked at: a folder may hand its group on.
 const MARK: u32 = 0o1777;
 /// Name of the file that marks a folder where the file system keeps no such bits.
-const MARKER: &str = ".sycl-bundle";
+pub(crate) const MARKER: &str = ".sycl-bundle";
+/// Contents of that file.
+pub(crate) const MARKER_TEXT: &[u8] = b"Made by sycl-bundle, which removes it.\n";
 /// The time between two attempts to remove what other threads write to.
 const LOOK: Duration = Duration::from_millis(50);
 /// Name of the list of a set's files in its temporary folder.
@@ -387,7 +389,10 @@ fn remove_left(path: &Path, open: &File) {
         let is_kept = |identity: &str, name: &str| kept.as_ref().is_some_and(|kept| is_in(kept, identity, name));
         let old = lines.by_ref().map_while(|line| line).filter(|(identity, name)| is_kept(identity, name));
         let old: Vec<&str> = old.map(|(_, name)| name).collect();
-        let new = lines.flatten().filter(|(identity, name)| is_in(&folder, identity, name));
+        // Whoever may search the folder reads such identities of files that are there: parts began in their temporary folder.
+        let began = born(open);
+        let is_part = |name: &str| began.zip(Identity::read(&folder, name)).is_some_and(|(set, part)| part.born >= set);
+        let new = lines.flatten().filter(|(identity, name)| is_in(&folder, identity, name) && is_part(name));
         let new: Vec<&str> = new.map(|(_, name)| name).collect();
         take_back(kept.as_ref().unwrap_or(&folder), &folder, &old, &new);
     }
@@ -469,9 +474,16 @@ fn listed(set: &File) -> Option<String> {
     file.take(limits::MAX_LISTING).read_to_string(&mut text).is_ok().then_some(text)
 }
 
+/// Returns when a file or folder began, which nobody sets; none where the file system does not tell.
+fn born(file: &File) -> Option<(i64, u32)> {
+    let found = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?;
+    let is_known = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
+    is_known.then_some((found.stx_btime.tv_sec, found.stx_btime.tv_nsec))
+}
+
 /// A file, however it is called and whatever else lies there: no other has the number and the moments of its beginning and
-/// of its last change. Nobody sets the first of these moments, which whoever forges a list would have to foresee to
-/// the nanosecond.
+/// of its last change. Nobody sets the first of these moments. Whoever forges a list would have to foresee that of a file which comes
+/// later, to the nanosecond.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
     device: (u32, u32),
@@ -537,7 +549,7 @@ impl OwnFolder {
         let _ = flock(&open, FlockOperation::NonBlockingLockExclusive);
         let own = OwnFolder { path, open, is_kept: false, _begun };
         if own.open.metadata()?.mode() & MARK != MARKED {
-            own.write(MARKER, &[])?;
+            own.write(MARKER, MARKER_TEXT)?;
         }
         Ok(own)
     }
@@ -566,10 +578,14 @@ impl OwnFolder {
         let mut all = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
         // A file marks it until it has its name, so that its permissions are right from then on: whatever moment this process is
         // killed at, the folder is one that is removed, or whole. Where the file is there, it is the mark.
-        let _ = self.write(MARKER, &[]);
         let before = self.open.metadata()?.mode();
+        let is_marked = self.write(MARKER, MARKER_TEXT).is_ok() || before & MARK != MARKED;
         // A folder may hand its group on.
-        let _ = self.open.set_permissions(Permissions::from_mode(before & !MARK | mode));
+        let wanted = Permissions::from_mode(before & !MARK | mode);
+        // On a full disk it has its permissions last.
+        if is_marked {
+            let _ = self.open.set_permissions(wanted.clone());
+        }
         if let Err(error) = std::fs::rename(&self.path, name) {
             let _ = self.open.set_permissions(Permissions::from_mode(before));
             let _ = unmark(&self.open);
@@ -577,18 +593,24 @@ impl OwnFolder {
         }
         all.retain(|(path, _)| *path != self.path);
         self.is_kept = true;
+        let _ = self.open.set_permissions(wanted);
         let _ = unmark(&self.open);
         Ok(())
     }
 }
 
-/// Removes the file that marks a folder, which a killed process leaves where the folder has its own name already. One with contents
-/// is a user's.
+/// Removes the file that marks a folder, which a killed process leaves where the folder has its own name already. Another one of its
+/// name is a user's.
 ///
 /// # Errors
 /// The system's, where there is none.
 pub(crate) fn unmark(folder: &File) -> std::io::Result<()> {
-    if statat(folder, MARKER, AtFlags::SYMLINK_NOFOLLOW)?.st_size == 0 {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let marker = File::from(openat(folder, MARKER, flags, Mode::empty())?);
+    let is_own = marker.metadata().is_ok_and(|facts| facts.is_file() && facts.uid() == plain_file::user());
+    let mut text = Vec::new();
+    marker.take(MARKER_TEXT.len() as u64 + 1).read_to_end(&mut text)?;
+    if is_own && text == MARKER_TEXT {
         unlinkat(folder, MARKER, AtFlags::empty())?;
     }
     Ok(())
@@ -878,6 +900,27 @@ mod tests {
         File::options().write(true).open(&mine).unwrap().set_modified(hour).unwrap();
         sweep(folder.path());
         assert!(mine.exists() && !left.exists());
+    }
+
+    /// Others may look up what identifies a file, and send an archive that holds what looks like a folder that was left.
+    #[test]
+    fn a_list_that_names_files_which_were_there_before_its_folder_removes_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let there = File::open(folder.path()).unwrap();
+        let write = |name: &str| {
+            std::fs::write(folder.path().join(name), name).unwrap();
+            format!("{} {name}", Identity::read(&there, name).unwrap().text())
+        };
+        let before = write("mine");
+        std::thread::sleep(LOOK);
+        let left = folder.path().join(".sycl-bundle-4194305-xxxxxxxxxxxx");
+        marked(&left);
+        std::fs::write(left.join("zz"), b"").unwrap();
+        let part = write("part");
+        std::fs::write(left.join(LISTING), format!("\n{before}\n{part}\n zz")).unwrap();
+        sweep(folder.path());
+        let is_there = |name: &str| folder.path().join(name).exists();
+        assert_eq!([is_there("mine"), is_there("part"), left.exists()], [true, false, false]);
     }
 
     #[test]

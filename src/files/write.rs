@@ -599,6 +599,15 @@ mod tests {
         assert_eq!(std::fs::read(at("set/t.table")).unwrap(), b"other");
         assert!(!temporary.exists());
         assert_eq!(std::fs::read_dir(at("set")).unwrap().count(), 1);
+        // The mark that a killed process left goes, and what a user calls so stays.
+        for (text, stays) in [(&b""[..], true), (b"notes", true), (temporary::MARKER_TEXT, false)] {
+            let mark = at("set").join(temporary::MARKER);
+            std::fs::write(&mark, text).unwrap();
+            let mut more = Folder::begin(&at("set")).unwrap();
+            more.add("t.table", text).unwrap();
+            more.finish(&[]).unwrap();
+            assert_eq!(mark.exists(), stays, "{text:?}");
+        }
     }
 
     #[test]
