@@ -86,15 +86,21 @@ pub(crate) const MAX_READ_AT_A_TIME: usize = 64 << 20;
 /// inflate to 2.4 GB.
 pub(crate) const MAX_FILED: u64 = 8 * MAX_INFLATED;
 
-/// Bytes of them that are in memory, beyond [`MAX_HELD_RATIO`] times the file's size, and up to [`MAX_INFLATED`]: what is smaller than
-/// [`LARGE`] each.
+/// Bytes of them that are in memory, beyond [`MAX_HELD_RATIO`] times the file's size, and up to [`MAX_INFLATED`]: those
+/// smaller than [`LARGE`] as long as this lasts, and smaller than [`SMALL_DRAFT`] always.
 pub(crate) const MAX_HELD_FLOOR: u64 = 192 << 20;
 
 /// See [`MAX_HELD_FLOOR`].
 pub(crate) const MAX_HELD_RATIO: u64 = 2;
 
-/// Bytes below which a part stays in memory: each file takes a mapping, of which a process has tens of thousands.
-pub(crate) const SMALL_DRAFT: usize = 256 << 10;
+/// Bytes below which a part stays in memory.
+pub(crate) const SMALL_DRAFT: usize = 32 << 10;
+
+/// Files without a name for the parts of a file that are not [`LARGE`].
+pub(crate) const MAX_FILES: u64 = 1 << 15;
+
+/// Bytes of an LZ4 block. Compilers for NVIDIA GPUs make one of the code for each of them.
+pub(crate) const MAX_LZ4_BLOCK: usize = 256 << 20;
 
 /// Bytes that a compressed image may inflate to beyond [`MAX_INFLATED_RATIO`] times its stored size.
 pub(crate) const MAX_INFLATED_FLOOR: u64 = 64 << 20;
@@ -109,8 +115,8 @@ pub(crate) const MAX_INFLATED_FILE_FLOOR: u64 = 128 << 20;
 pub(crate) const MAX_INFLATED_FILE_RATIO: u64 = 128;
 
 /// Factor by which all compressed images of a file together may exceed it, beyond [`MAX_INFLATED_IMAGES_FLOOR`]. Those of compilers
-/// have a tenth of it.
-pub(crate) const MAX_INFLATED_IMAGES_RATIO: u64 = 32;
+/// have a third of it.
+pub(crate) const MAX_INFLATED_IMAGES_RATIO: u64 = 12;
 
 /// Bytes that all compressed images of a file of any size may inflate to.
 pub(crate) const MAX_INFLATED_IMAGES_FLOOR: u64 = 256 << 20;

@@ -419,8 +419,8 @@ impl Program {
     /// Returns the libraries that it loads to compile a module, IGC among them. None where it does not end in time.
     fn libraries(&self) -> Option<Vec<PathBuf>> {
         for device in PROBES {
-            let Ok(scratch) = scratch(&self.surroundings.scratch) else { break };
-            let Ok(mut command) = self.compiling(&scratch, &least(), device, "", &[]) else { break };
+            let scratch = scratch(&self.surroundings.scratch).ok()?;
+            let mut command = self.compiling(&scratch, &least(), device, "", &[]).ok()?;
             // One that hangs compiles nothing for another device either.
             let found = programs::libraries_of(&mut command, scratch.path())?;
             if !delivered(scratch.path()).is_empty() {

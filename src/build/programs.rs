@@ -75,15 +75,14 @@ pub(super) fn run(command: &mut Command) -> io::Result<Ended> {
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Runs a program without input to its end, and returns the libraries that it and those that it starts load, as the loader of glibc
-/// writes them to files in a folder. None of a program that has no loader, or another; and nothing where it does not end in time.
+/// writes them to files in a folder: an empty list for a program that has no loader, or another. `None` where it does not start or
+/// does not end in time.
 pub(super) fn libraries_of(command: &mut Command, folder: &Path) -> Option<Vec<PathBuf>> {
     const NAME: &str = "libraries";
     // A line of the loader for each library that it has read, before the library's own code runs.
     const READ: &str = "calling init: ";
     let command = command.env("LD_DEBUG", "files").env("LD_DEBUG_OUTPUT", folder.join(NAME));
-    if matches!(run_within(command, PATIENCE), Ok(None)) {
-        return None;
-    }
+    let Ok(Some(_)) = run_within(command, PATIENCE) else { return None };
     let written = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let written = written.filter(|entry| entry.file_name().to_string_lossy().starts_with(NAME));
     let texts = written.filter_map(|entry| plain_file::read_itself(&entry.path(), limits::MAX_LIBRARY_LIST).ok());

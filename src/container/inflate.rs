@@ -48,17 +48,26 @@ pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// # Errors
 /// `Input` where the bytes are no whole zstd frame or would inflate beyond the limit.
 pub(crate) fn zstd(stored: &[u8]) -> Result<Draft> {
+    /// Bytes below which contents are no longer in memory than they are.
+    const SMALL: u64 = 1 << 20;
     let ceiling = ceiling(stored.len());
     let declared = zstd::zstd_safe::get_frame_content_size(stored)
         .map_err(|_| Error::input("the compressed image is not a zstd frame"))?;
     let decoder = || zstd::stream::read::Decoder::with_buffer(stored).map_err(|error| broken(&error));
     let Some(size) = declared else {
-        let mut out = Vec::new();
-        decoder()?.take(ceiling.saturating_add(1)).read_to_end(&mut out).map_err(|error| broken(&error))?;
-        if out.len() as u64 > ceiling {
+        let most = usize::try_from(ceiling.saturating_add(1)).unwrap_or(usize::MAX);
+        let (mut begin, mut rest) = (Vec::new(), decoder()?);
+        rest.by_ref().take(SMALL).read_to_end(&mut begin).map_err(|error| broken(&error))?;
+        if (begin.len() as u64) < SMALL {
+            return Ok(Draft::from(begin));
+        }
+        let mut out = Draft::with_capacity(limits::LARGE)?;
+        out.extend(&begin)?;
+        out.read_from(rest, most.saturating_sub(begin.len()))?.map_err(|error| broken(&error))?;
+        if out.len() >= most {
             return Err(Error::input(format!("the compressed image inflates beyond the limit of {ceiling} bytes")));
         }
-        return Ok(Draft::from(out));
+        return Ok(out);
     };
     let len = usize::try_from(size).ok().filter(|_| size <= ceiling).ok_or_else(|| {
         let stored = stored.len();
@@ -188,7 +197,9 @@ pub(crate) fn sized<'a>(header: &[u8], stored: &[u8], size: u64, arena: &'a Aren
     let stored = frame.and_then(|len| stored.get(..len)).unwrap_or(stored);
     let effort = if is_zstd { zstd_effort(stored).saturating_sub(size) } else { 0 };
     if effort > arena.room() {
-        arena.refuse();
+        if arena.is_cut_short(effort) {
+            arena.refuse();
+        }
         return Err(Error::input(format!("{} compressed bytes take as long as {effort} bytes more", stored.len())));
     }
     arena.waste(effort);
@@ -200,6 +211,9 @@ pub(crate) fn sized<'a>(header: &[u8], stored: &[u8], size: u64, arena: &'a Aren
         out.read_from(decoder.single_frame(), bounded)
     } else {
         let most = usize::try_from(arena.room().saturating_add(size) / DEFLATE).unwrap_or(usize::MAX);
+        if most < stored.len() {
+            arena.refuse();
+        }
         let mut decoder = flate2::bufread::ZlibDecoder::new(stored.get(..most).unwrap_or(stored));
         let read = out.read_from(&mut decoder, bounded);
         arena.waste(decoder.total_in().saturating_mul(DEFLATE).saturating_sub(size));
@@ -221,6 +235,11 @@ pub(crate) fn sized<'a>(header: &[u8], stored: &[u8], size: u64, arena: &'a Aren
 /// Errors of [`sized`].
 pub(crate) fn lz4_block<'a>(stored: &[u8], size: u64, arena: &'a Arena) -> Result<&'a [u8]> {
     let wanted = warranted(stored, size, arena)?;
+    // Blocks are inflated whole.
+    if wanted > limits::MAX_LZ4_BLOCK {
+        let limit = limits::MAX_LZ4_BLOCK;
+        return Err(Error::input(format!("the LZ4 block declares {size} bytes inflated; the limit is {limit}")));
+    }
     let mut out = Draft::with_capacity(wanted)?;
     out.resize(wanted)?;
     let inflated = lz4_flex::block::decompress_into(stored, &mut out);
@@ -243,7 +262,7 @@ fn warranted(stored: &[u8], size: u64, arena: &Arena) -> Result<usize> {
     {
         return Ok(size);
     }
-    if size > room {
+    if arena.is_cut_short(size) {
         arena.refuse();
     }
     let stored = stored.len();
@@ -286,6 +305,21 @@ mod tests {
         let stored = zstd::bulk::compress(&data, 3).unwrap();
         assert_eq!(super::zstd(&stored).unwrap(), data);
         assert_eq!(zstd_head(&stored, 8).unwrap(), &data[..8]);
+    }
+
+    #[test]
+    fn a_frame_that_tells_no_size_is_read_to_its_end() {
+        for len in [10, 1 << 20, 3 << 20] {
+            let data = vec![7u8; len];
+            let stored = zstd::stream::encode_all(&data[..], 3).unwrap();
+            assert_eq!(zstd_size(&stored), None);
+            assert!(*super::zstd(&stored).unwrap() == *data, "{len}");
+        }
+        let long = zstd::stream::encode_all(std::io::repeat(7).take(100 << 20), 3).unwrap();
+        assert!(super::zstd(&long).err().unwrap().to_string().contains("beyond the limit"));
+        let arena = Arena::default();
+        let block = lz4_block(&vec![0; 2 << 20], 300 << 20, &arena);
+        assert!(block.unwrap_err().to_string().contains("LZ4 block declares"));
     }
 
     #[test]

@@ -312,13 +312,20 @@ pub(crate) struct Shares {
     all: AtomicU64,
     /// Bytes of them that may be in memory.
     in_memory: AtomicU64,
+    /// Files without a name that there may be: each takes a mapping, of which a process has tens of thousands.
+    files: AtomicU64,
 }
 
 impl Shares {
     /// Creates shares of this many bytes for what parts of a file of `size` bytes inflate to.
     pub(crate) fn for_file(all: u64, size: usize) -> Shares {
         let held = (size as u64).saturating_mul(limits::MAX_HELD_RATIO).saturating_add(limits::MAX_HELD_FLOOR);
-        Shares { all: AtomicU64::new(all), in_memory: AtomicU64::new(held.min(limits::MAX_INFLATED)) }
+        Shares::new(all, held.min(limits::MAX_INFLATED))
+    }
+
+    fn new(all: u64, in_memory: u64) -> Shares {
+        let [all, in_memory, files] = [all, in_memory, limits::MAX_FILES].map(AtomicU64::new);
+        Shares { all, in_memory, files }
     }
 
     /// Returns the bytes that are left.
@@ -326,17 +333,9 @@ impl Shares {
         self.all.load(Ordering::Relaxed)
     }
 
-    /// Takes bytes, some of them in memory; returns whether there are so many.
-    fn take(&self, bytes: u64, in_memory: u64) -> bool {
-        let take = |from: &AtomicU64, bytes: u64| {
-            from.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
-        };
-        let is_taken = take(&self.all, bytes);
-        if is_taken && !take(&self.in_memory, in_memory) {
-            self.all.fetch_add(bytes, Ordering::Relaxed);
-            return false;
-        }
-        is_taken
+    /// Takes from one of the shares; returns whether there is so much.
+    fn take(from: &AtomicU64, wanted: u64) -> bool {
+        from.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(wanted)).is_ok()
     }
 
     /// Takes bytes that are not kept, as far as there are so many.
@@ -356,7 +355,7 @@ pub struct Arena {
     /// Shares that are taken from, and the bytes in memory that were.
     shares: Arc<Shares>,
     taken: AtomicU64,
-    /// Whether something found no room.
+    /// Whether something found no room, as others have taken it.
     refused: AtomicBool,
     /// Bytes that were read since the memory of files was given back.
     read: AtomicUsize,
@@ -378,8 +377,7 @@ impl Drop for Arena {
 impl Arena {
     /// Creates an arena for this many bytes.
     pub fn with_limit(limit: u64) -> Self {
-        let shares = Shares { all: AtomicU64::new(limit), in_memory: AtomicU64::new(limit) };
-        Arena::sharing(limit, Arc::new(shares))
+        Arena::sharing(limit, Arc::new(Shares::new(limit, limit)))
     }
 
     /// Creates an arena for this many bytes, as far as others leave them.
@@ -405,7 +403,7 @@ impl Arena {
     /// `Input` where the arena would hold more than its limit.
     pub fn keep(&self, bytes: Vec<u8>) -> Result<&[u8]> {
         let len = bytes.len() as u64;
-        self.put(Entry::Bytes(bytes), len, len)
+        if self.hold(len) { self.put(Entry::Bytes(bytes), len) } else { Err(self.unheld()) }
     }
 
     /// Keeps bytes that were inflated: those for which there is no memory are in a file without a name, where the program has a
@@ -413,13 +411,18 @@ impl Arena {
     ///
     /// # Errors
     /// Errors of [`Arena::keep`].
-    pub(crate) fn keep_inflated(&self, draft: Draft) -> Result<&[u8]> {
+    pub(crate) fn keep_inflated(&self, mut draft: Draft) -> Result<&[u8]> {
         let len = draft.len() as u64;
-        let is_held = draft.len() < limits::SMALL_DRAFT || len < self.shares.in_memory.load(Ordering::Relaxed);
-        let mut draft = if is_held { draft } else { draft.moved_out() };
+        if draft.is_in_memory() && !self.hold(len) {
+            if draft.len() >= limits::SMALL_DRAFT && Shares::take(&self.shares.files, 1) {
+                draft = draft.moved_out();
+            }
+            if draft.is_in_memory() {
+                return Err(self.unheld());
+            }
+        }
         draft.settle();
-        let in_memory = if draft.is_in_memory() { len } else { 0 };
-        self.put(Entry::Draft(draft), len, in_memory)
+        self.put(Entry::Draft(draft), len)
     }
 
     /// Keeps an owner of bytes, such as a mapping of a file, for as long as the arena lives.
@@ -428,20 +431,37 @@ impl Arena {
     /// Errors of [`Arena::keep`].
     pub fn keep_owner(&self, owner: Owner) -> Result<&[u8]> {
         let len = (*owner).as_ref().len() as u64;
-        self.put(Entry::Other(owner), len, 0)
+        self.put(Entry::Other(owner), len)
     }
 
-    fn put(&self, kept: Entry, len: u64, in_memory: u64) -> Result<&[u8]> {
+    /// Takes memory for bytes; returns whether there is so much.
+    fn hold(&self, len: u64) -> bool {
+        let is_held = Shares::take(&self.shares.in_memory, len);
+        if is_held {
+            self.taken.fetch_add(len, Ordering::Relaxed);
+        }
+        is_held
+    }
+
+    /// Returns the error for bytes that have no place.
+    #[cold]
+    fn unheld(&self) -> Error {
+        self.refuse();
+        Error::input("the parts of the file inflate to more than is held in memory for its size")
+    }
+
+    fn put(&self, kept: Entry, len: u64) -> Result<&[u8]> {
         /// Bytes that the slot of a byte string takes.
         const SLOT: u64 = 32;
-        let (len, in_memory) = (len.saturating_add(SLOT), in_memory.saturating_add(SLOT));
+        let len = len.saturating_add(SLOT);
         let is_beyond = self.bytes.fetch_add(len, Ordering::Relaxed).saturating_add(len) > self.limit;
-        if is_beyond || !self.shares.take(len, in_memory) {
+        if is_beyond || !Shares::take(&self.shares.all, len) {
             self.bytes.fetch_sub(len, Ordering::Relaxed);
-            self.refuse();
+            if !is_beyond {
+                self.refuse();
+            }
             return Err(full(self.limit));
         }
-        self.taken.fetch_add(in_memory, Ordering::Relaxed);
         let number = self.count.fetch_add(1, Ordering::Relaxed).checked_add(1).ok_or_else(|| full(self.limit))?;
         let chunk = number.ilog2();
         let slots = self.chunks.get(chunk as usize).ok_or_else(|| full(self.limit))?;
@@ -456,12 +476,12 @@ impl Arena {
         self.shares.waste(bytes);
     }
 
-    /// Notes that something found no room.
+    /// Notes that something found no room, as others have taken it.
     pub(crate) fn refuse(&self) {
         self.refused.store(true, Ordering::Relaxed);
     }
 
-    /// Whether something found no room.
+    /// Whether something found no room, as others have taken it.
     pub(crate) fn has_refused(&self) -> bool {
         self.refused.load(Ordering::Relaxed)
     }
@@ -469,6 +489,11 @@ impl Arena {
     /// Returns the number of bytes that were added or wasted.
     pub(crate) fn used(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether others have taken so much that these bytes find no room, which the arena has.
+    pub(crate) fn is_cut_short(&self, bytes: u64) -> bool {
+        bytes > self.room() && bytes <= self.limit.saturating_sub(self.used())
     }
 
     /// Returns the number of bytes that can still be added.

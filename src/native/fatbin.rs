@@ -183,6 +183,7 @@ fn entry<'a>(reader: &mut Reader<'a, '_>, data: &'a [u8], at: usize, place: Plac
             None => matches!(format, Format::Ptx | Format::Cubin | Format::LlvmBitcode),
         };
         reader.part(&name, contents, if is_code { format } else { Format::Unknown }, here, depth);
+        reader.arena.give_back_after(contents.len());
     }
     match reader.native.parts.get_mut(first) {
         None => reader.unread(&name),

@@ -273,7 +273,7 @@ impl Native {
         let arena = room.arena(payload.len());
         let mut reader = Reader { kernels: false, ..Reader::new(&arena, room, payload.len()) };
         reader.whole(payload, format, place);
-        room.meet(&arena);
+        room.note_refusals(&arena);
         Some(reader.native)
     }
 
@@ -290,7 +290,7 @@ impl Native {
         }
         let mut reader = Reader::new(arena, room, payload.len());
         reader.whole(payload, format, place);
-        room.meet(arena);
+        room.note_refusals(arena);
         Some((reader.native, reader.sources))
     }
 

@@ -53,8 +53,8 @@ impl Room {
         Arena::sharing(wanted, Arc::clone(&self.shares))
     }
 
-    /// Takes note of what a payload's parts found no room for.
-    pub(crate) fn meet(&self, arena: &Arena) {
+    /// Notes whether a payload's parts found no room, as others had taken it.
+    pub(crate) fn note_refusals(&self, arena: &Arena) {
         if arena.has_refused() {
             self.short.store(true, Ordering::Relaxed);
         }

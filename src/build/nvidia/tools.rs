@@ -157,7 +157,7 @@ impl Tools {
         [&self.opt, &self.llc, &self.llvm_link, &self.clang, &self.llvm_spirv]
     }
 
-    /// Returns the libraries of LLVM that its programs load. None where one of them does not end in time.
+    /// Returns the libraries of LLVM that its programs load. None where one of them does not tell.
     pub(crate) fn libraries(&self, surroundings: &Surroundings) -> Option<BTreeSet<PathBuf>> {
         let is_of_llvm = |path: &PathBuf| {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -165,7 +165,7 @@ impl Tools {
         };
         let mut all = BTreeSet::new();
         for program in self.of_llvm() {
-            let Ok(scratch) = scratch(&surroundings.scratch) else { break };
+            let scratch = scratch(&surroundings.scratch).ok()?;
             let mut command = surroundings.command(program, scratch.path());
             let found = programs::libraries_of(command.arg("--version"), scratch.path())?;
             all.extend(found.into_iter().filter(is_of_llvm));
